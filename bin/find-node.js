@@ -1,0 +1,28 @@
+// Finds a Node.js that can run Solhost. Plain JavaScript that an old Node parses, since an old Node runs it.
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+
+/**
+ * The Node.js binary to use: the one that `npm ci` put beside the project (an optional dependency), else the running
+ * one if it is new enough.
+ * @returns {{ node: string } | { problem: string }} problem: one line that says what to do
+ */
+export function findNode(folder = root) {
+  const own = join(folder, 'node_modules', `node-${process.platform}-${process.arch}`, 'bin', 'node')
+  if (existsSync(own)) return { node: own }
+  if (fits(process.versions.node)) return { node: process.execPath }
+  return {
+    problem:
+      `Solhost needs Node.js 26 (24.11 or later works), and this is ${process.versions.node}. ` +
+      'Run "npm ci" without --omit=optional to get one beside the project (Linux), or install Node.js 26.',
+  }
+}
+
+/** Whether a version such as `26.10.0` has what Solhost needs: type stripping, `node:sqlite`, the permission model. */
+export function fits(version) {
+  const parts = version.split('.').map(Number)
+  return parts[0] === 24 ? parts[1] >= 11 : parts[0] >= 26
+}

@@ -1,0 +1,31 @@
+// Runs a script with a fitting Node.js as a child that gets our signals and ends with us.
+import { spawn } from 'node:child_process'
+import { findNode } from './find-node.js'
+
+/**
+ * @param {string[]} args the script and its arguments
+ * @param {{ stopsWithUs?: boolean }} [options] stopsWithUs: the child has an IPC channel and ends when it closes,
+ *   which happens when this process dies in whatever way
+ */
+export function runWithFittingNode(args, options = {}) {
+  const found = findNode()
+  if ('problem' in found) {
+    process.stderr.write(`${found.problem}\n`)
+    process.exitCode = 1
+    return
+  }
+  const stdio = options.stopsWithUs ? ['inherit', 'inherit', 'inherit', 'ipc'] : 'inherit'
+  const child = spawn(found.node, args, { stdio })
+  const passOn = (signal) => () => child.kill(signal)
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, passOn(signal))
+  child.on('error', (error) => {
+    process.stderr.write(`${found.node} cannot be started: ${error.message}\n`)
+    process.exitCode = 1
+  })
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code ?? 1)
+    // Ending by the same signal tells our own parent the truth about how the child ended.
+    for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.removeAllListeners(name)
+    process.kill(process.pid, signal)
+  })
+}

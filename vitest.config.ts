@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config'
+
+// Forks, since isolated-vm and node:sqlite are native; two workers, since the tests start processes of their own.
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+  },
+})
