@@ -1,0 +1,111 @@
+// Writes the generated parts of the docs; with --check it only says whether they are up to date.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { PROPERTIES, type Property } from '../host/config/properties.ts'
+import { FAULT_CODES, WARNING_CODES } from '../runtime/bundle/faults.ts'
+import { manifestJsonSchema } from '../runtime/bundle/manifest.ts'
+import { CODES } from '../runtime/errors.ts'
+import { LIMITS } from '../runtime/limits.ts'
+import { FAILURES } from '../runtime/outcome.ts'
+
+const files: Record<string, string> = {
+  'schema/solution.schema.json': `${JSON.stringify(manifestJsonSchema(), null, 2)}\n`,
+  'reference/settings.md': settingsPage(),
+  'reference/codes.md': codesPage(),
+}
+
+let stale = 0
+for (const [name, content] of Object.entries(files)) {
+  const file = fileURLToPath(new URL(name, import.meta.url))
+  if (read(file) === content) continue
+  if (process.argv.includes('--check')) {
+    process.stderr.write(`docs/${name} is not up to date: run "npm run docs"\n`)
+    stale++
+  } else {
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, content)
+  }
+}
+process.exitCode = stale === 0 ? 0 : 1
+
+function read(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return null
+  }
+}
+
+function settingsPage(): string {
+  const properties = Object.entries(PROPERTIES as Record<string, Property>).map(([name, one]) => {
+    const secret = one.secret ? ` May come as \`${name}_FILE\`.` : ''
+    return `| \`${name}\` | ${code(one.default)} | ${one.what}. ${capital(one.form)}.${secret} |`
+  })
+  const limits = Object.entries(LIMITS).map(
+    ([name, { default: text, what }]) => `| \`${name}\` | ${code(text)} | ${what} |`,
+  )
+  return `# Settings
+
+Every setting is an environment property. A wrong value stops the start with one line per fault.
+
+| property | default | what it is, and what is allowed |
+|---|---|---|
+${properties.join('\n')}
+
+## Limits
+
+Properties too. Times take \`ms|s|m|h|d\`, sizes \`k|m|g\` (1024).
+
+| property | default | limits |
+|---|---|---|
+${limits.join('\n')}
+`
+}
+
+function codesPage(): string {
+  const errors = Object.entries(CODES).map(([name, { status, fixedBy }]) => `| \`${name}\` | ${status} | ${fixedBy} |`)
+  return `# Codes
+
+Stable: tools may branch on them. The texts beside them are for people and may change.
+
+## Outcomes of scripts
+
+In the solution's log; the end user sees the login page's error label with a reference.
+
+${table(FAILURES)}
+
+## Errors of the host
+
+As \`code\` of an \`application/problem+json\`.
+
+| code | status | who can put it right |
+|---|---|---|
+${errors.join('\n')}
+
+## Faults of a bundle
+
+In \`faults\` of a refused upload (422, or 413 where only sizes are at fault).
+
+${table(FAULT_CODES)}
+
+## Warnings of a bundle
+
+In \`warnings\` of an upload.
+
+${table(WARNING_CODES)}
+`
+}
+
+function table(codes: Record<string, string>): string {
+  const rows = Object.entries(codes).map(([name, text]) => `| \`${name}\` | ${text} |`)
+  return `| code | what it means |\n|---|---|\n${rows.join('\n')}`
+}
+
+function code(text: string): string {
+  return text === '' ? 'none' : `\`${text}\``
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

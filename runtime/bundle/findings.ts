@@ -1,0 +1,74 @@
+import type { Fault, FaultCode, Warning, WarningCode } from './faults.ts'
+
+/** Chosen here: a person mends the first hundred before reading on, and a hostile bundle cannot make a long answer. */
+const MAX_LISTED = 100
+
+/** What `file` says where a fault concerns the zip as a whole. */
+export const WHOLE_BUNDLE = 'bundle.zip'
+
+/** Collects faults and warnings in the order found; the first hundred of each, then one that counts the others. */
+export class Findings {
+  private readonly faultList = new BoundedList<Fault>()
+  private readonly warningList = new BoundedList<Warning>()
+
+  fault(file: string, code: FaultCode, message: string, place: { line?: number; column?: number } = {}): void {
+    this.faultList.add({ file, ...place, code, message })
+  }
+
+  warn(file: string, code: WarningCode, message: string): void {
+    this.warningList.add({ file, code, message })
+  }
+
+  add(found: { readonly faults: readonly Fault[]; readonly warnings: readonly Warning[] }): void {
+    for (const fault of found.faults) this.faultList.add(fault)
+    for (const warning of found.warnings) this.warningList.add(warning)
+  }
+
+  get anyFault(): boolean {
+    return this.faultList.count > 0
+  }
+
+  /** Whether further faults are only counted, so that looking for more is of little use. */
+  get isFull(): boolean {
+    return this.faultList.count > MAX_LISTED
+  }
+
+  get faults(): readonly Fault[] {
+    return this.faultList.listed((more) => ({
+      file: WHOLE_BUNDLE,
+      code: 'more_faults',
+      message: `${more} more ${more === 1 ? 'fault is' : 'faults are'} not listed`,
+    }))
+  }
+
+  get warnings(): readonly Warning[] {
+    return this.warningList.listed((more) => ({
+      file: WHOLE_BUNDLE,
+      code: 'more_warnings',
+      message: `${more} more ${more === 1 ? 'warning is' : 'warnings are'} not listed`,
+    }))
+  }
+}
+
+class BoundedList<Item> {
+  private readonly items: Item[] = []
+  count = 0
+
+  add(item: Item): void {
+    this.count++
+    if (this.items.length < MAX_LISTED) this.items.push(item)
+  }
+
+  listed(rest: (more: number) => Item): readonly Item[] {
+    const more = this.count - this.items.length
+    return more > 0 ? [...this.items, rest(more)] : [...this.items]
+  }
+}
+
+/** A hostile name as it may stand in an answer or a log: printable ASCII, at most 120 characters. */
+export function showName(name: string): string {
+  const printable = name
+    .slice(0, 121)
+    .replace(/[^\x20-\x7e]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return printable.length > 120 ? `${printable.slice(0, 119)}…` : printable
+}

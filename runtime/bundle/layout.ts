@@ -1,0 +1,46 @@
+/** What a file is for, by its path inside the folder of a solution or module. @see design section 4 */
+export type Place =
+  | { readonly kind: 'manifest' }
+  | { readonly kind: 'loginTemplate' }
+  | { readonly kind: 'script'; readonly base: string }
+  | { readonly kind: 'formScript'; readonly base: string }
+  | { readonly kind: 'form'; readonly base: string }
+  | { readonly kind: 'i18n'; readonly locale: string | null }
+  | { readonly kind: 'media'; readonly path: string }
+  /** `expected`: such files belong to a project, so no warning is due. */
+  | { readonly kind: 'unused'; readonly expected: boolean }
+
+export const MANIFEST = 'solution.json'
+
+/** `modules/crm/globals.js` is `globals.js` of `crm`; `module` null is the solution itself. */
+export function splitModule(file: string): { module: string | null; path: string } {
+  const match = /^modules\/([^/]+)\/(.+)$/.exec(file)
+  return match ? { module: match[1] as string, path: match[2] as string } : { module: null, path: file }
+}
+
+/** The folder of a solution or module as the start of its files' names. */
+export function folderOf(module: string | null): string {
+  return module === null ? '' : `modules/${module}/`
+}
+
+export function placeOf(path: string): Place {
+  if (path === MANIFEST) return { kind: 'manifest' }
+  if (path === 'media/login.html') return { kind: 'loginTemplate' }
+  if (path.startsWith('media/')) return { kind: 'media', path: path.slice('media/'.length) }
+  if (/\.d\.ts$|\.test\.[jt]s$/.test(path)) return { kind: 'unused', expected: true }
+  const [, folder, base, ending] = /^(?:(scopes|forms|i18n)\/)?([^/]+)\.(js|ts|json)$/.exec(path) ?? []
+  if (base !== undefined) {
+    const isScript = ending !== 'json'
+    if (isScript && (folder === 'scopes' || (folder === undefined && base === 'globals')))
+      return { kind: 'script', base }
+    if (folder === 'forms') return { kind: isScript ? 'formScript' : 'form', base }
+    if (folder === 'i18n' && !isScript) return { kind: 'i18n', locale: localeOf(base) }
+  }
+  return { kind: 'unused', expected: /(^|\/)(readme|license)[^/]*$/i.test(path) }
+}
+
+/** `nl_BE` is the locale `nl-BE`. @returns null for what is no locale in this form */
+function localeOf(base: string): string | null {
+  if (base === 'default') return base
+  return /^[a-z]{2,3}(_[A-Z][a-z]{3})?(_([A-Z]{2}|\d{3}))?$/.test(base) ? base.replaceAll('_', '-') : null
+}

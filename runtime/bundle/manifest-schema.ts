@@ -1,0 +1,305 @@
+import { isIPv6 } from 'node:net'
+import { z } from 'zod'
+
+/** The events that the platform fires for forms. @see design section 6, "types" */
+export const FORM_EVENTS = [
+  'onLoad',
+  'onUnload',
+  'onShow',
+  'onHide',
+  'onBeforeHide',
+  'onResize',
+  'onSort',
+  'onElementFocusGained',
+  'onElementFocusLost',
+  'onElementDataChange',
+  'onAction',
+  'onRecordSelection',
+] as const
+
+export const AUTHENTICATOR_MODES = [
+  'NONE',
+  'DEFAULT',
+  'PLATFORM_CLOUD',
+  'AUTHENTICATOR',
+  'OAUTH',
+  'OAUTH_AUTHENTICATOR',
+] as const
+
+/** Chosen here: far above what a solution needs, and small enough that no list of a manifest costs much. */
+const MAX_ITEMS = 1000
+
+const SEMVER =
+  /^(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)(?:-(?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?(?:\+[0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*)?$/
+
+const Name = pattern(
+  /^(?!.{2}--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/,
+  63,
+  'a name of 1 to 63 small letters, digits and hyphens, without a hyphen at its ends and without "--" at places 3 and 4',
+)
+const FormName = pattern(/^[A-Za-z0-9._-]+$/, 100, 'the name of a form, such as "login" for forms/login.json')
+const Identifier = pattern(/^[A-Za-z_$][A-Za-z0-9_$]*$/, 64, 'a name of 1 to 64 letters, digits, "_" and "$"')
+const Address = z
+  .string({ error: 'must be an http or https address of at most 2000 characters' })
+  .max(2000, { error: 'must be an http or https address of at most 2000 characters' })
+  .refine(isWebAddress, { error: 'must be an http or https address of at most 2000 characters' })
+const PlaceOrAddress = z
+  .string({ error: 'must be an http or https address or a path that starts with "/"' })
+  .max(2000, { error: 'must have at most 2000 characters' })
+  .refine((text) => isWebAddress(text) || /^\/(?![/\\])[\x21-\x7e]*$/.test(text), {
+    error: 'must be an http or https address or a path that starts with "/"',
+  })
+
+const EventArgument = z
+  .strictObject(
+    {
+      name: Identifier.meta({ title: 'Name', description: 'Name of the argument, for editors.' }),
+      type: text(100).meta({
+        title: 'Type',
+        description: 'Type of the argument, such as string or Date, for editors.',
+      }),
+    },
+    { error: orUnknownKey('must be an object with name and type') },
+  )
+  .meta({ title: 'Argument', description: 'One argument that listeners get after the event.' })
+
+const EventTypeDeclaration = z
+  .strictObject(
+    {
+      description: text(2000)
+        .optional()
+        .meta({ title: 'Description', description: 'What the event says, for editors.' }),
+      arguments: list(EventArgument, 50)
+        .optional()
+        .meta({ title: 'Arguments', description: 'What listeners get after the event.' }),
+      returnType: text(100)
+        .optional()
+        .meta({ title: 'Result', description: 'Type of a listener’s result, for editors.' }),
+    },
+    { error: orUnknownKey('must be an object') },
+  )
+  .meta({ title: 'Event type', description: 'An event that the solution fires with eventsManager.' })
+
+const EventTypeName = Identifier.refine((name) => !(FORM_EVENTS as readonly string[]).includes(name), {
+  error: 'must differ from the events that the platform fires itself',
+}).refine((name) => !(name in Object.prototype), { error: 'must not be a name that every JavaScript object has' })
+
+const DatabaseName = Identifier.refine((name) => !(name in Object.prototype), {
+  error: 'must not be a name that every JavaScript object has',
+})
+
+const Database = z
+  .strictObject(
+    {
+      server: z
+        .enum(['embedded', 'alpha', 'beta', 'gamma'], { error: 'must be one of embedded, alpha, beta, gamma' })
+        .meta({ title: 'Server', description: 'The kind of database server; the operator grants it.' }),
+      database: text(128).optional().meta({ title: 'Database', description: 'Name of the database on the server.' }),
+    },
+    { error: orUnknownKey('must be an object with server') },
+  )
+  .meta({ title: 'Database', description: 'A database that the solution asks for.' })
+
+/** @see design section 8 and guide 2.3 */
+const OAuth = z
+  .object(
+    {
+      api: z
+        .enum(['Google', 'Microsoft', 'Apple', 'Okta', 'LinkedIn', 'GitHub', 'Custom'], {
+          error: 'must be one of Google, Microsoft, Apple, Okta, LinkedIn, GitHub, Custom',
+        })
+        .meta({ title: 'Provider', description: 'The OAuth provider, or Custom.' }),
+      clientId: text(500).meta({ title: 'Client id', description: 'The application’s id at the provider.' }),
+      apiSecret: text(4000).optional().meta({
+        title: 'Application secret',
+        description: 'Better "%%NAME%%", a secret that the operator sets, than the secret itself.',
+      }),
+      issuer: Address.optional().meta({
+        title: 'Issuer',
+        description: 'Where the provider’s settings are discovered.',
+      }),
+      authorizationBaseUrl: Address.optional().meta({
+        title: 'Authorization address',
+        description: 'For Custom: where the browser is sent to sign in.',
+      }),
+      accessTokenEndpoint: Address.optional().meta({
+        title: 'Token address',
+        description: 'For Custom: where a code is exchanged for tokens.',
+      }),
+      jwks_uri: Address.optional().meta({
+        title: 'Keys address',
+        description: 'For Custom: the public keys that ID tokens are checked with.',
+      }),
+      defaultScope: text(1000).optional().meta({ title: 'Scope', description: 'Such as "openid email profile".' }),
+      code_challenge_method: z
+        .enum(['S256', 'plain'], { error: 'must be S256 or plain' })
+        .optional()
+        .meta({ title: 'PKCE method', description: 'S256 unless set.' }),
+      response_type: z
+        .enum(['code', 'id_token'], { error: 'must be code or id_token' })
+        .optional()
+        .meta({ title: 'Response type', description: 'code unless set.' }),
+      response_mode: z
+        .enum(['query', 'fragment', 'form_post'], { error: 'must be query, fragment or form_post' })
+        .optional()
+        .meta({ title: 'Response mode', description: 'How the provider’s answer comes back.' }),
+      login_failed_url: PlaceOrAddress.optional().meta({
+        title: 'Page after a failed login',
+        description: 'Where the browser goes when the provider or the authenticator refuses.',
+      }),
+    },
+    { error: 'must be an object' },
+  )
+  .catchall(
+    z.union([z.string().max(2000), z.number(), z.boolean()], {
+      error: 'must be a text of at most 2000 characters, a number or a boolean',
+    }),
+  )
+  .refine((settings) => Object.keys(settings).length <= 60, { error: 'must have at most 60 settings' })
+  .refine((settings) => Object.keys(settings).every((key) => /^[A-Za-z0-9._-]{1,100}$/.test(key)), {
+    error: 'must name its parameters with 1 to 100 letters, digits, ".", "_" and "-"',
+  })
+  .refine(hasCustomAddresses, {
+    error: 'must have issuer, or authorizationBaseUrl, accessTokenEndpoint and jwks_uri, for the provider Custom',
+  })
+
+/** What an author writes into `solution.json`. Strict: a key that it does not name is a fault. */
+export const ManifestSchema = z
+  .strictObject(
+    {
+      $schema: text(500).optional().meta({ title: 'Schema', description: 'Address of this schema, for editors.' }),
+      name: Name.meta({ title: 'Name', description: 'The solution’s name in its address: a host label.' }),
+      title: text(200).optional().meta({ title: 'Title', description: 'Shown to users; the name unless set.' }),
+      version: pattern(SEMVER, 100, 'a semantic version such as 1.0.0').meta({
+        title: 'Version',
+        description: 'Semantic version, such as 1.0.0.',
+      }),
+      type: z
+        .enum(['solution', 'module', 'authenticator'], { error: 'must be one of solution, module, authenticator' })
+        .optional()
+        .meta({ title: 'Type', description: 'solution unless set; a module says module or authenticator.' }),
+      authenticator: z
+        .enum([...AUTHENTICATOR_MODES, 'OAUTH PROVIDER'], { error: `must be one of ${AUTHENTICATOR_MODES.join(', ')}` })
+        .optional()
+        .meta({ title: 'Authenticator', description: 'How users sign in; DEFAULT unless set.' }),
+      mustAuthenticate: z
+        .boolean({ error: 'must be true or false' })
+        .optional()
+        .meta({ title: 'Must authenticate', description: 'Older; use authenticator.', deprecated: true }),
+      loginForm: FormName.optional().meta({
+        title: 'Login form',
+        description: 'With DEFAULT: the form that logs users in by security.login.',
+      }),
+      loginSolution: Name.optional().meta({
+        title: 'Login solution',
+        description: 'Older; use authenticator: AUTHENTICATOR.',
+        deprecated: true,
+      }),
+      firstForm: FormName.optional().meta({ title: 'First form', description: 'The form that a client opens on.' }),
+      modules: list(Name, MAX_ITEMS).refine(areUnique, { error: 'must not name a module twice' }).optional().meta({
+        title: 'Modules',
+        description: 'Names of folders in modules/; the later one wins.',
+        uniqueItems: true,
+      }),
+      eventTypes: z
+        .record(EventTypeName, EventTypeDeclaration, { error: 'must be an object of event types' })
+        .refine(hasFewKeys, { error: `must have at most ${MAX_ITEMS} event types` })
+        .optional()
+        .meta({ title: 'Event types', description: 'Events that the solution fires itself.' }),
+      permissions: list(text(200), MAX_ITEMS)
+        .refine(areUnique, { error: 'must not name a permission twice' })
+        .optional()
+        .meta({ title: 'Permissions', description: 'The permissions that a login may give.', uniqueItems: true }),
+      oauth: OAuth.optional().meta({ title: 'OAuth', description: 'Settings of the OAuth provider.' }),
+      databases: z
+        .record(DatabaseName, Database, { error: 'must be an object of databases' })
+        .refine(hasFewKeys, { error: `must have at most ${MAX_ITEMS} databases` })
+        .optional()
+        .meta({ title: 'Databases', description: 'Databases that the solution asks the operator for.' }),
+      http: list(
+        z
+          .string({ error: 'must be a host or host:port' })
+          .max(260, { error: 'must be a host or host:port' })
+          .refine(isHost, { error: 'must be a host or host:port' }),
+        MAX_ITEMS,
+      )
+        .optional()
+        .meta({ title: 'HTTP hosts', description: 'Hosts that the solution asks the operator for.' }),
+      listed: z
+        .boolean({ error: 'must be true or false' })
+        .optional()
+        .meta({ title: 'Listed', description: 'Whether the start page lists the solution; true unless set.' }),
+    },
+    { error: orUnknownKey('must be an object') },
+  )
+  .meta({ title: 'Solution manifest', description: 'solution.json of a solution or module.' })
+
+export type WrittenManifest = z.infer<typeof ManifestSchema>
+
+/** The keys that an object at `path` of the manifest may have. */
+export function knownKeys(path: readonly PropertyKey[]): readonly string[] {
+  if (path[0] === 'databases') return Object.keys(Database.shape)
+  if (path[0] === 'eventTypes') return Object.keys((path.length > 2 ? EventArgument : EventTypeDeclaration).shape)
+  return Object.keys(ManifestSchema.shape)
+}
+
+/** Whether an error text may quote the value at `path`: never a secret, nor a parameter whose meaning we do not know. */
+export function isQuotable(path: readonly PropertyKey[]): boolean {
+  const [top, setting] = path
+  return top !== 'oauth' || (setting !== 'apiSecret' && Object.hasOwn(OAuth.shape, setting ?? ''))
+}
+
+/** JSON Schema (2020-12) of the manifest, so that editors complete and check it. */
+export function manifestJsonSchema(): object {
+  const { $schema, ...schema } = z.toJSONSchema(ManifestSchema, { io: 'input' })
+  return { $schema, $id: 'urn:solhost:schema:solution.json', ...schema }
+}
+
+function text(max: number) {
+  return pattern(/^[^\x00-\x1f\x7f-\x9f]*$/, max, `a text of 1 to ${max} characters without control characters`)
+}
+
+function pattern(form: RegExp, max: number, what: string) {
+  const error = `must be ${what}`
+  const bound = `${error} (at most ${max} characters)`
+  return z.string({ error }).min(1, { error }).max(max, { error: bound }).regex(form, { error })
+}
+
+function list<Item extends z.ZodType>(item: Item, max: number) {
+  return z.array(item, { error: 'must be a list' }).max(max, { error: `must have at most ${max} items` })
+}
+
+/** The object's own message, except for unknown keys, which `checkManifest` words itself. */
+function orUnknownKey(message: string) {
+  return (issue: { readonly code?: string | undefined }) => (issue.code === 'unrecognized_keys' ? undefined : message)
+}
+
+function areUnique(items: readonly unknown[]): boolean {
+  return new Set(items).size === items.length
+}
+
+function hasFewKeys(record: object): boolean {
+  return Object.keys(record).length <= MAX_ITEMS
+}
+
+function isWebAddress(text: string): boolean {
+  return /^https?:\/\/[^/\\]/i.test(text) && URL.canParse(text)
+}
+
+function isHost(text: string): boolean {
+  const match = /^(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9.-]{1,253})(?::([1-9]\d{0,4}))?$/.exec(text)
+  if (!match || Number(match[2] ?? 1) > 65_535) return false
+  const host = match[1] as string
+  if (host.startsWith('[')) return isIPv6(host.slice(1, -1))
+  return host.split('.').every((label) => /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/.test(label))
+}
+
+function hasCustomAddresses(settings: Readonly<Record<string, unknown>>): boolean {
+  if (settings.api !== 'Custom' || settings.issuer !== undefined) return true
+  const tokenNeeded = settings.response_type !== 'id_token'
+  return (
+    settings.authorizationBaseUrl !== undefined &&
+    settings.jwks_uri !== undefined &&
+    (!tokenNeeded || settings.accessTokenEndpoint !== undefined)
+  )
+}

@@ -1,0 +1,164 @@
+import type { z } from 'zod'
+import type { Fault, Warning } from './faults.ts'
+import { Findings, showName } from './findings.ts'
+import { AUTHENTICATOR_MODES, isQuotable, knownKeys, ManifestSchema, type WrittenManifest } from './manifest-schema.ts'
+import { nearestKey } from './nearest-key.ts'
+
+export { FORM_EVENTS, ManifestSchema, manifestJsonSchema } from './manifest-schema.ts'
+export { AUTHENTICATOR_MODES }
+
+export type AuthenticatorMode = (typeof AUTHENTICATOR_MODES)[number]
+
+export type EventTypeDeclaration = {
+  readonly description: string | null
+  readonly arguments: readonly { readonly name: string; readonly type: string }[]
+  readonly returnType: string | null
+}
+
+export type DatabaseRequest = {
+  readonly server: 'embedded' | 'alpha' | 'beta' | 'gamma'
+  readonly database: string | null
+}
+
+/** The settings of section 8 by their names there, and the provider's further parameters. */
+export type OAuthSettings = NonNullable<WrittenManifest['oauth']>
+
+/** A manifest in full: what the author left out has its default, older keys are read into today's. */
+export type Manifest = {
+  readonly name: string
+  readonly title: string
+  readonly version: string
+  readonly type: 'solution' | 'module' | 'authenticator'
+  readonly authenticator: AuthenticatorMode
+  readonly loginForm: string | null
+  readonly loginSolution: string | null
+  readonly firstForm: string | null
+  readonly modules: readonly string[]
+  /** Without prototype, as are `oauth` and `databases`. */
+  readonly eventTypes: Readonly<Record<string, EventTypeDeclaration>>
+  readonly permissions: readonly string[]
+  readonly oauth: OAuthSettings | null
+  readonly databases: Readonly<Record<string, DatabaseRequest>>
+  /** `host` or `host:port`, in lower case. */
+  readonly http: readonly string[]
+  readonly listed: boolean
+}
+
+export type ManifestCheck = { manifest: Manifest | null; faults: Fault[]; warnings: Warning[] }
+
+/** Checks what `parseStrictJson` returned for a manifest. Whose type fits where is the bundle reader's question. */
+export function checkManifest(value: unknown, file: string): ManifestCheck {
+  const found = new Findings()
+  const parsed = ManifestSchema.safeParse(value, { reportInput: true })
+  if (!parsed.success) {
+    reportIssues(parsed.error.issues, file, found)
+    return { manifest: null, faults: [...found.faults], warnings: [] }
+  }
+  if (parsed.data.mustAuthenticate !== undefined) {
+    const instead = parsed.data.mustAuthenticate ? 'DEFAULT' : 'NONE'
+    const ignored = parsed.data.authenticator === undefined ? '' : '; it has no effect beside "authenticator"'
+    found.warn(file, 'manifest_deprecated', `"mustAuthenticate" is now "authenticator": "${instead}"${ignored}`)
+  }
+  if (parsed.data.loginSolution !== undefined) {
+    found.warn(file, 'manifest_deprecated', '"loginSolution" is now "authenticator": "AUTHENTICATOR" with a module')
+  }
+  return { manifest: normalise(parsed.data), faults: [], warnings: [...found.warnings] }
+}
+
+/**
+ * The other parts of the bundle that a manifest names, as far as they can be made out: of a faulty manifest too, so
+ * that one answer lists the missing modules and forms as well.
+ */
+export function namedParts(value: unknown): { modules: string[]; forms: string[]; loginSolution: string | null } {
+  const written = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  const { shape } = ManifestSchema
+  const modules = Array.isArray(written.modules) ? written.modules.slice(0, 1000) : []
+  const names = modules.filter((name) => shape.name.safeParse(name).success) as string[]
+  const forms = [written.loginForm, written.firstForm].filter(
+    (form) => shape.firstForm.safeParse(form).data,
+  ) as string[]
+  return {
+    modules: [...new Set(names)],
+    forms,
+    loginSolution: shape.loginSolution.safeParse(written.loginSolution).data ?? null,
+  }
+}
+
+function normalise(written: WrittenManifest): Manifest {
+  return {
+    name: written.name,
+    title: written.title ?? written.name,
+    version: written.version,
+    type: written.type ?? 'solution',
+    authenticator: authenticatorMode(written),
+    loginForm: written.loginForm ?? null,
+    loginSolution: written.loginSolution ?? null,
+    firstForm: written.firstForm ?? null,
+    modules: written.modules ?? [],
+    eventTypes: mapRecord(written.eventTypes ?? {}, (event) => ({
+      description: event.description ?? null,
+      arguments: event.arguments ?? [],
+      returnType: event.returnType ?? null,
+    })),
+    permissions: written.permissions ?? [],
+    oauth: written.oauth ? Object.assign(Object.create(null), written.oauth) : null,
+    databases: mapRecord(written.databases ?? {}, ({ server, database }) => ({ server, database: database ?? null })),
+    http: (written.http ?? []).map((host) => host.toLowerCase()),
+    listed: written.listed ?? true,
+  }
+}
+
+/** @see design section 4: `authenticator` wins; neither asks for authentication. */
+function authenticatorMode(written: WrittenManifest): AuthenticatorMode {
+  if (written.authenticator === 'OAUTH PROVIDER') return 'OAUTH'
+  return written.authenticator ?? (written.mustAuthenticate === false ? 'NONE' : 'DEFAULT')
+}
+
+function mapRecord<In, Out>(record: Record<string, In>, change: (value: In) => Out): Record<string, Out> {
+  const result: Record<string, Out> = Object.create(null)
+  for (const [key, value] of Object.entries(record)) result[key] = change(value)
+  return result
+}
+
+/** One fault per place: a value that breaks three rules is one mistake. */
+function reportIssues(issues: readonly z.core.$ZodIssue[], file: string, found: Findings): void {
+  const places = new Set<string>()
+  for (const issue of issues) {
+    if (issue.code === 'unrecognized_keys') {
+      for (const key of issue.keys) {
+        // Of thousands of keys the last are only counted: comparing each with every known one would take long.
+        const message = found.isFull ? '' : unknownKeyMessage(key, issue.path)
+        found.fault(file, 'manifest_unknown_key', message)
+      }
+      continue
+    }
+    const place = pathName(issue.path)
+    if (places.has(place)) continue
+    places.add(place)
+    found.fault(file, 'manifest_invalid', invalidMessage(issue))
+  }
+}
+
+function unknownKeyMessage(key: string, path: readonly PropertyKey[]): string {
+  const nearest = nearestKey(key, knownKeys(path))
+  const where = path.length === 0 ? 'the manifest' : pathName(path)
+  return `${where} has no property "${showName(key)}"${nearest === null ? '' : `; did you mean "${nearest}"?`}`
+}
+
+function invalidMessage(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_key')
+    return `the name ${pathName(issue.path)} ${issue.issues[0]?.message ?? issue.message}`
+  const what = issue.path.length === 0 ? 'the manifest' : pathName(issue.path)
+  if (issue.input === undefined) return `${what} is missing; it ${issue.message}`
+  return `${what} ${issue.message}${isQuotable(issue.path) ? quoteValue(issue.input) : ''}`
+}
+
+function pathName(path: readonly PropertyKey[]): string {
+  return `"${showName(path.map(String).join('.'))}"`
+}
+
+/** Texts, numbers and the like are quoted; of an object or list the place says enough. */
+function quoteValue(value: unknown): string {
+  if (typeof value === 'object' && value !== null) return ''
+  return `, not ${showName(typeof value === 'string' ? JSON.stringify(value.slice(0, 80)) : String(value))}`
+}

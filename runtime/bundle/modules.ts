@@ -1,0 +1,101 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Findings } from './findings.ts'
+import { folderOf, MANIFEST } from './layout.ts'
+import { checkManifest, type Manifest, namedParts } from './manifest.ts'
+import { filesOf, type Part } from './parts.ts'
+import { decodeUtf8, parseStrictJson } from './strict-json.ts'
+
+export type ReadManifest = {
+  /** Null where the manifest is missing or has a fault. */
+  readonly manifest: Manifest | null
+  /** What it names, as far as it can be made out. */
+  readonly names: ReturnType<typeof namedParts>
+}
+
+export type Modules = {
+  readonly reached: readonly ReachableModule[]
+  /** Whether every named module was found and has a manifest without fault. */
+  readonly complete: boolean
+}
+
+export type ReachableModule = ReadManifest & { readonly name: string }
+
+/** Reads `solution.json` of the solution or of one module. */
+export function readManifest(part: Part, found: Findings): ReadManifest {
+  const nothing = { manifest: null, names: namedParts(null) }
+  const file = `${folderOf(part.module)}${MANIFEST}`
+  const [entry] = filesOf(part, 'manifest')
+  if (entry === undefined) {
+    const whose = part.module === null ? 'the bundle' : `the module "${part.module}"`
+    found.fault(file, 'manifest_missing', `${whose} has no ${file}`)
+    return nothing
+  }
+  if (entry.content === null) return nothing
+  const text = decodeUtf8(entry.content)
+  const parsed = text === null ? null : parseStrictJson(text)
+  if (parsed === null || 'error' in parsed) {
+    const { message, ...place } = parsed === null ? { message: 'the file is not UTF-8' } : parsed.error
+    found.fault(file, 'json_invalid', message, place)
+    return nothing
+  }
+  const check = checkManifest(parsed.value, file)
+  found.add(check)
+  return { manifest: check.manifest, names: namedParts(parsed.value) }
+}
+
+/**
+ * The modules that `main` reaches by names in `modules` lists: dependencies before those that name them, else in the
+ * order named. Each is visited once, so cycles end; the walk keeps its own stack, so that chains may be long.
+ */
+export async function readModules(
+  main: ReadManifest,
+  parts: ReadonlyMap<string | null, Part>,
+  found: Findings,
+): Promise<Modules> {
+  const reached: ReachableModule[] = []
+  let complete = true
+  const visited = new Set<string>()
+  const stack: { readonly module: ReachableModule | null; readonly names: readonly string[]; next: number }[] = [
+    { module: null, names: main.names.modules, next: 0 },
+  ]
+  for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
+    const name = top.names[top.next++]
+    if (name === undefined) {
+      if (top.module !== null) reached.push(top.module)
+      stack.pop()
+      continue
+    }
+    if (visited.has(name)) continue
+    visited.add(name)
+    const part = parts.get(name)
+    if (part === undefined) {
+      complete = false
+      const file = `${folderOf(top.module?.name ?? null)}${MANIFEST}`
+      found.fault(file, 'module_missing', `the module "${name}" is not in modules/`)
+      continue
+    }
+    // Manifests are parsed in the host: its other work goes on between them, and a full list of faults ends it.
+    await setImmediate()
+    if (found.isFull) return { reached, complete: false }
+    const module = { name, ...readManifest(part, found) }
+    if (module.manifest === null) complete = false
+    checkModule(module, found)
+    stack.push({ module, names: module.names.modules, next: 0 })
+  }
+  return { reached, complete }
+}
+
+function checkModule({ name, manifest }: ReachableModule, found: Findings): void {
+  if (manifest === null) return
+  const file = `${folderOf(name)}${MANIFEST}`
+  if (manifest.name !== name) {
+    found.fault(
+      file,
+      'module_invalid',
+      `the module in the folder "${name}" must have that name, not "${manifest.name}"`,
+    )
+  }
+  if (manifest.type === 'solution') {
+    found.fault(file, 'module_invalid', `the module "${name}" must have the type module or authenticator`)
+  }
+}

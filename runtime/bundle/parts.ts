@@ -1,0 +1,89 @@
+import type { Limits } from '../limits.ts'
+import { type Findings, showName } from './findings.ts'
+import { folderOf, type Place, placeOf, splitModule } from './layout.ts'
+import { unpack } from './unpack.ts'
+import type { SoundEntry, ZipDirectory } from './zip-directory.ts'
+
+/** Chosen here: a manifest of a thousand permissions is far below it, and it is parsed in the host. */
+const MAX_MANIFEST_SIZE = 256 * 1024
+
+export type PartFile = {
+  /** As in the zip: `modules/crm/forms/login.json`. */
+  readonly file: string
+  readonly place: Place
+  /** Null where the file was refused, or where the layout has no use for it. */
+  readonly content: Uint8Array | null
+}
+
+/** The files of the solution itself or of one folder in `modules/`, sorted by name. */
+export type Part = { readonly module: string | null; readonly files: PartFile[] }
+
+/** Unpacks and checks every file, and sorts them into the solution (key null) and its modules by folder. */
+export async function readParts(
+  directory: ZipDirectory,
+  limits: Limits,
+  found: Findings,
+): Promise<ReadonlyMap<string | null, Part>> {
+  const parts = new Map<string | null, Part>([[null, { module: null, files: [] }]])
+  const add = (file: string, content: Uint8Array | null) => {
+    const { module, path } = splitModule(file)
+    const part = parts.get(module) ?? { module, files: [] }
+    parts.set(module, part)
+    part.files.push({ file, place: placeOf(path), content })
+  }
+  for (const entry of directory.entries) add(entry.name, await readContent(entry, limits, found))
+  for (const file of directory.refused) {
+    if (placeOf(splitModule(file).path).kind !== 'unused') add(file, null)
+  }
+  for (const { files } of parts.values()) files.sort((a, b) => (a.file < b.file ? -1 : 1))
+  return parts
+}
+
+async function readContent(entry: SoundEntry, limits: Limits, found: Findings): Promise<Uint8Array | null> {
+  const { module, path } = splitModule(entry.name)
+  const place = placeOf(path)
+  const limit = limitOf(place, limits)
+  if (entry.size > limit) {
+    found.fault(entry.name, 'too_large', `"${entry.name}" has ${entry.size} bytes; at most ${limit} are allowed`)
+    return null
+  }
+  const unpacked = await unpack(entry)
+  if ('problem' in unpacked) {
+    found.fault(entry.name, 'zip_content', `"${showName(entry.name)}" ${unpacked.problem}`)
+    return null
+  }
+  const isModuleMedia = module !== null && (place.kind === 'media' || place.kind === 'loginTemplate')
+  return place.kind === 'unused' || isModuleMedia ? null : unpacked.content
+}
+
+function limitOf(place: Place, limits: Limits): number {
+  switch (place.kind) {
+    case 'manifest':
+      return MAX_MANIFEST_SIZE
+    case 'loginTemplate':
+      return limits.TEMPLATE_SIZE
+    // Chosen here: forms and i18n tables are texts of an author like scripts, and parsed in a sandbox process too.
+    case 'script':
+    case 'formScript':
+    case 'form':
+    case 'i18n':
+      return limits.SCRIPT_SIZE
+    default:
+      return Number.POSITIVE_INFINITY
+  }
+}
+
+/** The part's files of one kind, with their places. */
+export function filesOf<Kind extends Place['kind']>(
+  part: Part | undefined,
+  kind: Kind,
+): (PartFile & { readonly place: Extract<Place, { kind: Kind }> })[] {
+  const isOfKind = (file: PartFile): file is PartFile & { place: Extract<Place, { kind: Kind }> } =>
+    file.place.kind === kind
+  return part?.files.filter(isOfKind) ?? []
+}
+
+/** `modules/crm/` as authors know it: without the slash, and `modules` kept. */
+export function folderName(part: Part): string {
+  return folderOf(part.module).slice(0, -1)
+}

@@ -1,0 +1,150 @@
+import { hash } from 'node:crypto'
+import type { Limits } from '../limits.ts'
+import { bundleFiles } from './bundle-files.ts'
+import type { Fault, Warning } from './faults.ts'
+import { Findings, WHOLE_BUNDLE } from './findings.ts'
+import { folderOf, MANIFEST } from './layout.ts'
+import type { AuthenticatorMode, Manifest } from './manifest.ts'
+import { type Modules, type ReadManifest, readManifest, readModules } from './modules.ts'
+import { filesOf, folderName, type Part, readParts } from './parts.ts'
+import { readDirectory, type ZipDirectory } from './zip-directory.ts'
+
+/** A script's text; `module` null is the solution itself. */
+export type ScriptFile = { readonly module: string | null; readonly file: string; readonly source: string }
+
+export type FormScriptFile = ScriptFile & { readonly form: string }
+
+/** A form's JSON text, which is parsed in a sandbox process. */
+export type FormFile = {
+  readonly module: string | null
+  readonly form: string
+  readonly file: string
+  readonly source: string
+}
+
+/** A table's JSON text; `locale` is `default` or a BCP 47 tag such as `nl-BE`. */
+export type I18nFile = {
+  readonly module: string | null
+  readonly locale: string
+  readonly file: string
+  readonly source: string
+}
+
+/**
+ * What a bundle holds, checked as far as the host may look. In every list modules come before those that name them
+ * and the solution itself last, files sorted by name: the order in which the later one wins.
+ */
+export type Bundle = {
+  /** Of the packed bytes, lower-case hex. */
+  readonly sha256: string
+  /** Packed size. */
+  readonly bytes: number
+  readonly manifest: Manifest
+  /** Those that the solution reaches; dependencies first, then in the order named. */
+  readonly modules: readonly { readonly name: string; readonly manifest: Manifest }[]
+  /** Per solution or module: its globals, then its scopes. */
+  readonly scripts: readonly ScriptFile[]
+  readonly formScripts: readonly FormScriptFile[]
+  readonly forms: readonly FormFile[]
+  readonly i18n: readonly I18nFile[]
+  /** The solution's own, by path below `media/`. */
+  readonly media: ReadonlyMap<string, Uint8Array>
+  /** `media/login.html`, which is not among `media`: nobody may download it as it is written. */
+  readonly loginTemplate: { readonly file: string; readonly source: string } | null
+}
+
+export type BundleReading = {
+  /** Null if there is any fault. */
+  readonly bundle: Bundle | null
+  readonly faults: readonly Fault[]
+  readonly warnings: readonly Warning[]
+}
+
+const MODES_WITH_AUTHENTICATOR: ReadonlySet<AuthenticatorMode> = new Set([
+  'AUTHENTICATOR',
+  'OAUTH',
+  'OAUTH_AUTHENTICATOR',
+])
+
+/** Reads a packed bundle. Never throws for what is in it: every fault found is listed. */
+export async function readBundle(packed: Uint8Array, limits: Limits): Promise<BundleReading> {
+  const found = new Findings()
+  const bundle = await read(packed, limits, found)
+  return { bundle: found.anyFault ? null : bundle, faults: found.faults, warnings: found.warnings }
+}
+
+async function read(packed: Uint8Array, limits: Limits, found: Findings): Promise<Bundle | null> {
+  if (packed.length > limits.BUNDLE_SIZE) {
+    const size = `the bundle has ${packed.length} bytes; at most ${limits.BUNDLE_SIZE} are allowed`
+    found.fault(WHOLE_BUNDLE, 'too_large', size)
+    return null
+  }
+  const zip = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength)
+  const directory = await readDirectory(zip, limits, found)
+  if (directory === null || liesInFolder(directory, found)) return null
+  const parts = await readParts(directory, limits, found)
+  const main = readManifest(parts.get(null) as Part, found)
+  const modules = await readModules(main, parts, found)
+  const reached = [...modules.reached.map(({ name }) => parts.get(name) as Part), parts.get(null) as Part]
+  checkMain(main, modules, reached, found)
+  // Without a readable manifest every module would seem unused.
+  if (main.manifest !== null) warnOfUnreached(parts, reached, found)
+  const files = bundleFiles(reached, found)
+  const known = modules.reached.flatMap(({ name, manifest }) => (manifest === null ? [] : [{ name, manifest }]))
+  if (main.manifest === null) return null
+  return { sha256: hash('sha256', zip, 'hex'), bytes: zip.length, manifest: main.manifest, modules: known, ...files }
+}
+
+/** The commonest mistake: the folder was zipped, not what is in it. */
+function liesInFolder(directory: ZipDirectory, found: Findings): boolean {
+  const names = [...directory.entries.map(({ name }) => name), ...directory.refused]
+  if (names.includes(MANIFEST)) return false
+  const inFolder = names.find((name) => name.endsWith(`/${MANIFEST}`) && name.split('/').length === 2)
+  if (inFolder === undefined) return false
+  const folder = inFolder.slice(0, -MANIFEST.length - 1)
+  const advice = `zip the content of the folder "${folder}", not the folder itself: ${MANIFEST} must be at the top`
+  found.fault(inFolder, 'manifest_in_folder', advice)
+  return true
+}
+
+function checkMain(main: ReadManifest, modules: Modules, reached: readonly Part[], found: Findings): void {
+  const { manifest, names } = main
+  if (manifest !== null && manifest.type !== 'solution') {
+    found.fault(
+      MANIFEST,
+      'manifest_invalid',
+      `"type" of a bundle’s own manifest must be solution, not "${manifest.type}"`,
+    )
+  }
+  const forms = new Set(reached.flatMap((part) => filesOf(part, 'form').map(({ place }) => place.base)))
+  for (const form of new Set(names.forms)) {
+    if (!forms.has(form)) found.fault(MANIFEST, 'form_missing', `no forms/${form}.json in the solution or its modules`)
+  }
+  const { loginSolution } = names
+  if (loginSolution !== null && !modules.reached.some(({ name }) => name === loginSolution)) {
+    found.fault(MANIFEST, 'module_missing', `"loginSolution" names "${loginSolution}", which is none of the modules`)
+  }
+  if (manifest !== null) checkAuthenticators(manifest, modules, found)
+}
+
+function checkAuthenticators(main: Manifest, { reached, complete }: Modules, found: Findings): void {
+  if (!MODES_WITH_AUTHENTICATOR.has(main.authenticator)) return
+  const names = reached.filter(({ manifest }) => manifest?.type === 'authenticator').map(({ name }) => name)
+  // A module that is missing or faulty may be the authenticator.
+  if (names.length === 1 || (names.length === 0 && !complete)) return
+  const those = names.length === 0 ? 'there is none' : `there are ${names.slice(0, 10).join(', ')}`
+  const rule = `"authenticator": "${main.authenticator}" needs exactly one module of type authenticator`
+  found.fault(MANIFEST, 'authenticator_count', `${rule}; ${those}`)
+}
+
+function warnOfUnreached(parts: ReadonlyMap<string | null, Part>, reached: readonly Part[], found: Findings): void {
+  for (const part of parts.values()) {
+    if (reached.includes(part)) continue
+    const name = folderName(part)
+    found.warn(
+      name,
+      'file_unused',
+      `no manifest names this module in "modules"; ${folderOf(part.module)} is kept unused`,
+    )
+  }
+}

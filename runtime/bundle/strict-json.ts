@@ -1,0 +1,224 @@
+const MAX_DEPTH = 32
+const MAX_NUMBER_LENGTH = 400
+
+/** Keys that would reach a prototype when somebody copies the object carelessly. */
+const PROTOTYPE_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '"': '"',
+  '\\': '\\',
+  '/': '/',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+}
+
+export type JsonError = { readonly line: number; readonly column: number; readonly message: string }
+
+/** The text of `bytes`, or null where they are not UTF-8. A byte order mark stays in the text. */
+export function decodeUtf8(bytes: Uint8Array): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return null
+  }
+}
+
+/**
+ * Parses JSON as a bundle may hold it: no byte order mark, no duplicate keys, no prototype keys, at most 32 levels.
+ * Objects come back without a prototype, so that an absent key is absent.
+ * @returns error: the first fault; line and column count from 1, the column in UTF-16 units as editors do
+ * @see design section 4, "Parsed as strict JSON"
+ */
+export function parseStrictJson(text: string): { value: unknown } | { error: JsonError } {
+  const reader = new Reader(text)
+  try {
+    return { value: reader.document() }
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    return { error: { ...lineAndColumn(text, error.at), message: error.message } }
+  }
+}
+
+class Refusal extends Error {
+  readonly at: number
+
+  constructor(at: number, message: string) {
+    super(message)
+    this.at = at
+  }
+}
+
+/** Recursive, since the depth is bounded. */
+class Reader {
+  private readonly text: string
+  private at = 0
+
+  constructor(text: string) {
+    this.text = text
+  }
+
+  document(): unknown {
+    if (this.text.charCodeAt(0) === 0xfeff)
+      this.refuse('a byte order mark at the start; save the file as UTF-8 without it')
+    this.skipSpace()
+    const value = this.value(0)
+    this.skipSpace()
+    if (this.at < this.text.length) this.refuse(`expected the end of the file, found ${this.found()}`)
+    return value
+  }
+
+  private value(depth: number): unknown {
+    switch (this.text[this.at]) {
+      case '{':
+        return this.object(this.deeper(depth))
+      case '[':
+        return this.array(this.deeper(depth))
+      case '"':
+        return this.string()
+      case 't':
+        return this.word('true', true)
+      case 'f':
+        return this.word('false', false)
+      case 'n':
+        return this.word('null', null)
+      default:
+        return this.number()
+    }
+  }
+
+  private deeper(depth: number): number {
+    if (depth >= MAX_DEPTH) this.refuse(`objects and lists are nested more than ${MAX_DEPTH} levels deep`)
+    return depth + 1
+  }
+
+  private object(depth: number): unknown {
+    const object: Record<string, unknown> = Object.create(null)
+    this.at++
+    this.skipSpace()
+    if (this.take('}')) return object
+    for (;;) {
+      const keyAt = this.at
+      if (this.text[keyAt] !== '"') this.refuse(`expected a key in double quotes, found ${this.found()}`)
+      const key = this.string()
+      if (PROTOTYPE_KEYS.has(key)) this.refuse(`the key ${shown(key)} is not allowed`, keyAt)
+      if (Object.hasOwn(object, key)) this.refuse(`the key ${shown(key)} appears twice`, keyAt)
+      this.skipSpace()
+      if (!this.take(':')) this.refuse(`expected ":", found ${this.found()}`)
+      this.skipSpace()
+      object[key] = this.value(depth)
+      this.skipSpace()
+      if (this.take('}')) return object
+      if (!this.take(',')) this.refuse(`expected "," or "}", found ${this.found()}`)
+      this.skipSpace()
+    }
+  }
+
+  private array(depth: number): unknown {
+    const array: unknown[] = []
+    this.at++
+    this.skipSpace()
+    if (this.take(']')) return array
+    for (;;) {
+      array.push(this.value(depth))
+      this.skipSpace()
+      if (this.take(']')) return array
+      if (!this.take(',')) this.refuse(`expected "," or "]", found ${this.found()}`)
+      this.skipSpace()
+    }
+  }
+
+  private string(): string {
+    const parts: string[] = []
+    let from = ++this.at
+    for (;;) {
+      const code = this.text.charCodeAt(this.at)
+      if (Number.isNaN(code)) this.refuse('the file ends inside a text')
+      if (code < 0x20) this.refuse('a line break or control character inside a text; write it as an escape such as \\n')
+      if (code === 0x22 || code === 0x5c) {
+        parts.push(this.text.slice(from, this.at))
+        this.at++
+        if (code === 0x22) return parts.join('')
+        parts.push(this.escape())
+        from = this.at
+      } else {
+        this.at++
+      }
+    }
+  }
+
+  private escape(): string {
+    const letter = this.text[this.at] ?? ''
+    if (letter === 'u') {
+      const digits = this.text.slice(this.at + 1, this.at + 5)
+      if (!/^[0-9a-fA-F]{4}$/.test(digits)) this.refuse('expected four hexadecimal digits after \\u')
+      this.at += 5
+      return String.fromCharCode(Number.parseInt(digits, 16))
+    }
+    if (!Object.hasOwn(ESCAPES, letter)) this.refuse(`an unknown escape: "\\" before ${this.found()}`)
+    this.at++
+    return ESCAPES[letter] as string
+  }
+
+  private word<T>(word: string, value: T): T {
+    if (!this.text.startsWith(word, this.at)) this.refuse(`expected a value, found ${this.found()}`)
+    this.at += word.length
+    return value
+  }
+
+  private number(): number {
+    let end = this.at
+    while (end < this.text.length && '+-.0123456789eE'.includes(this.text[end] as string)) end++
+    if (end === this.at) this.refuse(`expected a value, found ${this.found()}`)
+    if (end - this.at > MAX_NUMBER_LENGTH) this.refuse(`a number of more than ${MAX_NUMBER_LENGTH} characters`)
+    const digits = this.text.slice(this.at, end)
+    if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(digits)) this.refuse(`${shown(digits)} is not a number`)
+    const number = Number(digits)
+    if (!Number.isFinite(number)) this.refuse(`the number ${shown(digits)} is too large`)
+    this.at = end
+    return number
+  }
+
+  private take(character: string): boolean {
+    if (this.text[this.at] !== character) return false
+    this.at++
+    return true
+  }
+
+  private skipSpace(): void {
+    for (;;) {
+      const code = this.text.charCodeAt(this.at)
+      if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return
+      this.at++
+    }
+  }
+
+  private found(): string {
+    const point = this.text.codePointAt(this.at)
+    return point === undefined ? 'the end of the file' : shown(String.fromCodePoint(point))
+  }
+
+  private refuse(message: string, at = this.at): never {
+    throw new Refusal(at, message)
+  }
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
+}
+
+/** Line ends are LF, CR LF and CR, as editors count them. */
+function lineAndColumn(text: string, at: number): { line: number; column: number } {
+  let line = 1
+  let start = 0
+  for (let i = 0; i < at; i++) {
+    const code = text.charCodeAt(i)
+    if (code === 0x0a || (code === 0x0d && text.charCodeAt(i + 1) !== 0x0a)) {
+      line++
+      start = i + 1
+    }
+  }
+  return { line, column: at - start + 1 }
+}

@@ -1,0 +1,49 @@
+import { crc32, type InflateRaw, inflateRaw, type ZlibOptions } from 'node:zlib'
+import type { SoundEntry } from './zip-directory.ts'
+
+type Inflated = { readonly buffer: Buffer; readonly engine: InflateRaw }
+
+/**
+ * The content of one entry. Inflating stops at the size that the directory says, so what all entries together can
+ * take is bounded by the sum of those sizes. It runs on zlib's own threads.
+ * @returns problem: what does not match, to be put behind the file's name
+ */
+export async function unpack(entry: SoundEntry): Promise<{ content: Uint8Array } | { problem: string }> {
+  const unpacked = entry.stored ? copyStored(entry) : await inflate(entry)
+  if ('problem' in unpacked) return unpacked
+  if (unpacked.content.length !== entry.size)
+    return { problem: `has another size than the ${entry.size} bytes it says` }
+  if (crc32(unpacked.content) !== entry.crc32) return { problem: 'does not match its CRC-32; the zip is damaged' }
+  return unpacked
+}
+
+/** A copy, so that a kept file does not keep the whole zip in memory. */
+function copyStored(entry: SoundEntry): { content: Uint8Array } | { problem: string } {
+  if (entry.packed.length !== entry.size) return { problem: 'is stored with two different sizes' }
+  return { content: new Uint8Array(entry.packed) }
+}
+
+async function inflate(entry: SoundEntry): Promise<{ content: Uint8Array } | { problem: string }> {
+  // zlib refuses a bound of 0; one byte too many is found by the comparison of sizes.
+  const bound = Math.max(1, entry.size)
+  const { promise, resolve } = Promise.withResolvers<{ content: Uint8Array } | { problem: string }>()
+  const options = {
+    info: true,
+    maxOutputLength: bound,
+    chunkSize: Math.min(65_536, Math.max(64, bound)),
+  } as ZlibOptions
+  inflateRaw(entry.packed, options, (error, result) => {
+    if (error !== null) return resolve({ problem: problemOf(error, entry) })
+    const { buffer, engine } = result as unknown as Inflated
+    if (engine.bytesWritten !== entry.packed.length)
+      return resolve({ problem: 'is followed by bytes that are not part of it' })
+    // A view on a larger buffer would keep that in memory.
+    resolve({ content: new Uint8Array(buffer) })
+  })
+  return promise
+}
+
+function problemOf(error: NodeJS.ErrnoException, entry: SoundEntry): string {
+  if (error.code === 'ERR_BUFFER_TOO_LARGE') return `unpacks to more than the ${entry.size} bytes it says`
+  return `cannot be unpacked: ${error.message}`
+}

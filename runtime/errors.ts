@@ -1,0 +1,59 @@
+/** Who can put an error right: the one who sent the request, the solution's author, or the operator. */
+export type FixedBy = 'caller' | 'solution' | 'operator'
+
+/**
+ * Every stable code of the host's own errors: the HTTP status it becomes, and who can put it right.
+ * Outcomes of scripts (`script_error`, `script_timeout`, …) are a vocabulary of their own: see `outcome.ts`.
+ */
+export const CODES = {
+  ERR_BAD_REQUEST: { status: 400, fixedBy: 'caller' },
+  ERR_UNAUTHENTICATED: { status: 401, fixedBy: 'caller' },
+  ERR_BROWSER_CREDENTIALS: { status: 403, fixedBy: 'caller' },
+  ERR_NOT_A_NAVIGATION: { status: 403, fixedBy: 'caller' },
+  ERR_FOREIGN_ORIGIN: { status: 403, fixedBy: 'caller' },
+  ERR_FORM_TOKEN: { status: 403, fixedBy: 'caller' },
+  ERR_NOT_FOUND: { status: 404, fixedBy: 'caller' },
+  ERR_SOLUTION_NOT_FOUND: { status: 404, fixedBy: 'caller' },
+  ERR_VERSION_NOT_FOUND: { status: 404, fixedBy: 'caller' },
+  ERR_METHOD_NOT_ALLOWED: { status: 405, fixedBy: 'caller' },
+  ERR_NAME_DIFFERS: { status: 409, fixedBy: 'caller' },
+  ERR_BODY_TOO_LARGE: { status: 413, fixedBy: 'caller' },
+  ERR_TOO_MANY_FIELDS: { status: 413, fixedBy: 'caller' },
+  ERR_BUNDLE_TOO_LARGE: { status: 413, fixedBy: 'caller' },
+  ERR_CONTENT_TYPE: { status: 415, fixedBy: 'caller' },
+  ERR_HOST_UNKNOWN: { status: 421, fixedBy: 'caller' },
+  ERR_BUNDLE_REFUSED: { status: 422, fixedBy: 'solution' },
+  ERR_REQUEST_INVALID: { status: 422, fixedBy: 'caller' },
+  ERR_THROTTLED: { status: 429, fixedBy: 'caller' },
+  ERR_INTERNAL: { status: 500, fixedBy: 'operator' },
+  ERR_MODE_UNAVAILABLE: { status: 503, fixedBy: 'operator' },
+  ERR_SOLUTION_BROKEN: { status: 503, fixedBy: 'solution' },
+  ERR_SANDBOX_BUSY: { status: 503, fixedBy: 'operator' },
+  ERR_STOPPING: { status: 503, fixedBy: 'operator' },
+  ERR_PLATFORM_KEY: { status: 500, fixedBy: 'operator' },
+  ERR_PLUGIN_INVALID: { status: 500, fixedBy: 'operator' },
+  ERR_SETTINGS_INVALID: { status: 500, fixedBy: 'operator' },
+  ERR_DATABASE_VERSION: { status: 500, fixedBy: 'operator' },
+} as const satisfies Record<string, { status: number; fixedBy: FixedBy }>
+
+export type ErrorCode = keyof typeof CODES
+
+/** What a `PlatformError` may carry for the answer: never a secret, since below status 500 all of it may be shown. */
+export type ErrorDetails = Readonly<Record<string, unknown>>
+
+/** The one error class of the platform. Callers branch on `code`; the message is for people and may change. */
+export class PlatformError extends Error {
+  readonly code: ErrorCode
+  readonly details: ErrorDetails
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'PlatformError'
+    this.code = code
+    this.details = details
+  }
+
+  get status(): number {
+    return CODES[this.code].status
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * Every limit of the platform, in one table: the property that sets it is the key, the default is written in the
+ * property's own form. The settings (`host/config`), the docs and the code that enforces them all read this table.
+ *
+ * Units: time `ms|s|m|h|d`, size in bytes with `k|m|g` (1024), count without a unit.
+ */
+export const LIMITS = {
+  LOAD_TIME: { kind: 'time', default: '1s', what: 'top-level code of a solution’s scripts, wall clock' },
+  CALL_TIME: { kind: 'time', default: '2s', what: 'one call of a script, wall clock, waiting included' },
+  AUTHENTICATOR_TIME: {
+    kind: 'time',
+    default: '5s',
+    what: 'one login by an authenticator, wall clock, waiting included',
+  },
+  UPLOAD_CHECK_TIME: { kind: 'time', default: '15s', what: 'checking all files of one upload in its sandbox process' },
+  ISOLATE_MEMORY: { kind: 'size', default: '64m', what: 'heap of one isolate' },
+  PROCESS_MEMORY: { kind: 'size', default: '384m', what: 'resident size of one sandbox process' },
+  RESULT_SIZE: { kind: 'size', default: '64k', what: 'the text that an entry function returns' },
+  CALL_REQUESTS: { kind: 'count', default: '2000', what: 'commands and requests to the host in one call' },
+  ARGUMENT_SIZE: { kind: 'size', default: '256k', what: 'the arguments of one command or request' },
+  COMMANDS_SIZE: { kind: 'size', default: '512k', what: 'all commands of one call' },
+  LOG_LINES: { kind: 'count', default: '200', what: 'log lines of one call' },
+  LOG_SIZE: { kind: 'size', default: '64k', what: 'log text of one call' },
+  LISTENERS: { kind: 'count', default: '1000', what: 'event listeners of one context' },
+  PERMISSIONS: { kind: 'count', default: '1000', what: 'permissions of one login' },
+  PERMISSION_LENGTH: { kind: 'count', default: '200', what: 'characters of one permission' },
+  EVENT_ARGUMENTS: { kind: 'count', default: '1000', what: 'arguments of one fired event' },
+  EVENT_DEPTH: { kind: 'count', default: '16', what: 'events fired from within listeners, nested' },
+  BUNDLE_SIZE: { kind: 'size', default: '10m', what: 'a bundle, packed' },
+  BUNDLE_UNPACKED: { kind: 'size', default: '50m', what: 'all files of a bundle, unpacked' },
+  BUNDLE_FILES: { kind: 'count', default: '2000', what: 'files in a bundle' },
+  SCRIPT_SIZE: { kind: 'size', default: '1m', what: 'one script' },
+  TEMPLATE_SIZE: { kind: 'size', default: '256k', what: 'login.html' },
+  FORM_BODY: { kind: 'size', default: '64k', what: 'the body of a posted form' },
+  FORM_FIELDS: { kind: 'count', default: '200', what: 'fields of a posted form' },
+  JSON_BODY: { kind: 'size', default: '1m', what: 'a JSON body sent to the API' },
+  SESSION_IDLE: { kind: 'time', default: '30m', what: 'a session without requests' },
+  SESSION_LIFETIME: { kind: 'time', default: '12h', what: 'a session, whatever happens' },
+  SESSION_ENDED_KEPT: { kind: 'time', default: '1d', what: 'an ended session in the database' },
+  SANDBOX_IDLE: { kind: 'time', default: '5m', what: 'a sandbox process without calls' },
+  LOG_KEPT: { kind: 'time', default: '30d', what: 'a line in a solution’s log' },
+  LOG_KEPT_SIZE: { kind: 'size', default: '100m', what: 'all lines of one solution’s log' },
+  DELETED_KEPT: { kind: 'time', default: '7d', what: 'the data of a deleted solution' },
+  ADMIN_FAILURES: { kind: 'count', default: '10', what: 'failed admin sign-ins per network in 15 minutes' },
+} as const satisfies Record<string, LimitEntry>
+
+export type LimitEntry = {
+  readonly kind: 'time' | 'size' | 'count'
+  readonly default: string
+  readonly what: string
+}
+
+export type LimitName = keyof typeof LIMITS
+
+/** The limits in force, as numbers: milliseconds, bytes or a count. */
+export type Limits = Readonly<Record<LimitName, number>>
+
+const UNITS = {
+  time: { '': 1, ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 },
+  size: { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 },
+  count: { '': 1 },
+} as const
+
+/** Reads `250ms`, `5s`, `64m` or `2000`. @returns null for anything that is not of the kind's form. */
+export function parseQuantity(kind: LimitEntry['kind'], text: string): number | null {
+  const match = /^(\d{1,12})([a-z]{0,2})$/.exec(text.trim().toLowerCase())
+  const factor = match && (UNITS[kind] as Record<string, number>)[match[2] ?? '']
+  return match && factor !== undefined && factor !== null ? Number(match[1]) * factor : null
+}
+
+/** The form that a limit's value must have, for error texts. */
+export function quantityForm(kind: LimitEntry['kind']): string {
+  const units = Object.keys(UNITS[kind]).filter((unit) => unit !== '')
+  return units.length === 0 ? 'a whole number' : `a whole number with one of the units ${units.join(', ')}`
+}
+
+/** The limits of the table, with `overrides` in their place; tests and the settings use it. */
+export function createLimits(overrides: Partial<Record<LimitName, number>> = {}): Limits {
+  const limits = {} as Record<LimitName, number>
+  for (const name of Object.keys(LIMITS) as LimitName[]) {
+    const entry = LIMITS[name]
+    limits[name] = overrides[name] ?? (parseQuantity(entry.kind, entry.default) as number)
+  }
+  return limits
+}

@@ -1,0 +1,199 @@
+import { buffer } from 'node:stream/consumers'
+import { crc32, deflateRawSync } from 'node:zlib'
+import { ZipFile } from 'yazl'
+
+export type Files = Readonly<Record<string, string | Uint8Array>>
+
+/** A zip as a well-meaning program makes it; the files in the order given; names that end in `/` are folders. */
+export async function zipOf(files: Files, options: { compress?: boolean } = {}): Promise<Buffer> {
+  const zip = new ZipFile()
+  for (const [name, content] of Object.entries(files)) {
+    if (name.endsWith('/')) zip.addEmptyDirectory(name)
+    else zip.addBuffer(Buffer.from(content), name, { compress: options.compress ?? true })
+  }
+  zip.end()
+  return buffer(zip.outputStream)
+}
+
+/** The text of a manifest with all that is required, and `extra` in it. */
+export function manifestText(extra: Readonly<Record<string, unknown>> = {}): string {
+  return JSON.stringify({ name: 'crm', version: '1.0.0', ...extra })
+}
+
+/** A small sound bundle, with `files` added to it or put in place of its own. */
+export async function bundleOf(manifest: Readonly<Record<string, unknown>> = {}, files: Files = {}): Promise<Buffer> {
+  return zipOf({ 'solution.json': manifestText(manifest), ...files })
+}
+
+/** A module's manifest under its name in a bundle. */
+export function moduleFile(name: string, extra: Readonly<Record<string, unknown>> = {}): Files {
+  return { [`modules/${name}/solution.json`]: manifestText({ name, type: 'module', ...extra }) }
+}
+
+type Header = {
+  readonly name: string | Uint8Array
+  readonly flags: number
+  readonly method: number
+  readonly crc: number
+  readonly packedSize: number
+  readonly size: number
+  readonly extra: Uint8Array
+}
+
+/** An entry of a zip that lies where it is told to; everything left out is true. */
+export type RawEntry = Partial<Header> & {
+  readonly content?: string | Uint8Array
+  /** The packed bytes; else the content, deflated if the method says so. */
+  readonly packed?: Uint8Array
+  /** What the local header says instead. */
+  readonly local?: Partial<Header>
+  /** Written behind the data. */
+  readonly descriptor?: Uint8Array
+  /** Unix mode with the file type, such as 0o120777 for a link. */
+  readonly mode?: number
+  readonly madeBy?: number
+  /** Where the directory says that the local header is. */
+  readonly offset?: number
+  /** No local header and no data of its own. */
+  readonly directoryOnly?: boolean
+}
+
+export type RawEnd = {
+  readonly entries?: number
+  readonly entriesOnDisk?: number
+  readonly directorySize?: number
+  readonly directoryOffset?: number
+  readonly comment?: Uint8Array
+  /** Zip64 records before the end record, made from the true numbers or from these. */
+  readonly zip64?: { readonly entries?: bigint; readonly directoryOffset?: bigint; readonly recordOffset?: bigint }
+}
+
+/** A zip byte by byte. @see APPNOTE.TXT 4.3 */
+export function rawZip(entries: readonly RawEntry[], end: RawEnd = {}): Buffer {
+  const parts: Buffer[] = []
+  const directory: Buffer[] = []
+  let at = 0
+  for (const entry of entries) {
+    const offset = entry.offset ?? at
+    const { header, packed } = complete(entry)
+    if (!entry.directoryOnly) {
+      const bytes = Buffer.concat([
+        localHeader({ ...header, ...entry.local }),
+        packed,
+        Buffer.from(entry.descriptor ?? []),
+      ])
+      parts.push(bytes)
+      at += bytes.length
+    }
+    directory.push(centralHeader(header, entry, offset))
+  }
+  const central = Buffer.concat(directory)
+  return Buffer.concat([...parts, central, endRecords(entries.length, at, central.length, end)])
+}
+
+/** A data descriptor with the true numbers, or with those given. */
+export function descriptorOf(
+  content: string,
+  options: { signature?: boolean; wide?: boolean; crc?: number; packedSize?: number; size?: number } = {},
+): Buffer {
+  const write = options.wide ? numbers64 : numbers32
+  const size = Buffer.byteLength(content)
+  return Buffer.concat([
+    options.signature === false ? Buffer.alloc(0) : numbers32(0x08074b50),
+    numbers32(options.crc ?? crc32(content)),
+    write(options.packedSize ?? size),
+    write(options.size ?? size),
+  ])
+}
+
+/** Zip64's extra field with these 8-byte numbers. */
+export function zip64Field(...values: number[]): Buffer {
+  return Buffer.concat([numbers16(1, values.length * 8), numbers64(...values)])
+}
+
+function complete(entry: RawEntry): { header: Header; packed: Buffer } {
+  const content = Buffer.from(entry.content ?? '')
+  const method = entry.method ?? 0
+  const packed = Buffer.from(entry.packed ?? (method === 8 ? deflateRawSync(content) : content))
+  const header = {
+    name: entry.name ?? 'a.txt',
+    flags: entry.flags ?? 0,
+    method,
+    crc: entry.crc ?? crc32(content),
+    packedSize: entry.packedSize ?? packed.length,
+    size: entry.size ?? content.length,
+    extra: entry.extra ?? Buffer.alloc(0),
+  }
+  return { header, packed }
+}
+
+function localHeader(header: Header): Buffer {
+  const name = Buffer.from(header.name)
+  return Buffer.concat([numbers32(0x04034b50), shared(header, name), name, header.extra])
+}
+
+function centralHeader(header: Header, entry: RawEntry, offset: number): Buffer {
+  const name = Buffer.from(header.name)
+  const attributes = ((entry.mode ?? 0) * 0x10000) >>> 0
+  return Buffer.concat([
+    numbers32(0x02014b50),
+    numbers16(((entry.madeBy ?? 3) << 8) | 20),
+    shared(header, name),
+    numbers16(0, 0, 0),
+    numbers32(attributes, offset),
+    name,
+    header.extra,
+  ])
+}
+
+function shared(header: Header, name: Buffer): Buffer {
+  return Buffer.concat([
+    numbers16(20, header.flags, header.method, 0, 0),
+    numbers32(header.crc, header.packedSize, header.size),
+    numbers16(name.length, header.extra.length),
+  ])
+}
+
+function endRecords(count: number, offset: number, size: number, end: RawEnd): Buffer {
+  const comment = Buffer.from(end.comment ?? [])
+  return Buffer.concat([
+    end.zip64 ? zip64Records(count, offset, size, end.zip64) : Buffer.alloc(0),
+    numbers32(0x06054b50),
+    numbers16(0, 0, end.entriesOnDisk ?? end.entries ?? count, end.entries ?? count),
+    numbers32(end.directorySize ?? size, end.directoryOffset ?? offset),
+    numbers16(comment.length),
+    comment,
+  ])
+}
+
+function zip64Records(count: number, offset: number, size: number, lies: NonNullable<RawEnd['zip64']>): Buffer {
+  const entries = lies.entries ?? BigInt(count)
+  return Buffer.concat([
+    numbers32(0x06064b50),
+    numbers64(44),
+    numbers16(45, 45),
+    numbers32(0, 0),
+    numbers64(entries, entries, size, lies.directoryOffset ?? offset),
+    numbers32(0x07064b50, 0),
+    numbers64(lies.recordOffset ?? offset + size),
+    numbers32(1),
+  ])
+}
+
+function numbers16(...values: number[]): Buffer {
+  const bytes = Buffer.alloc(values.length * 2)
+  values.forEach((value, index) => void bytes.writeUInt16LE(value, index * 2))
+  return bytes
+}
+
+function numbers32(...values: number[]): Buffer {
+  const bytes = Buffer.alloc(values.length * 4)
+  values.forEach((value, index) => void bytes.writeUInt32LE(value, index * 4))
+  return bytes
+}
+
+function numbers64(...values: (number | bigint)[]): Buffer {
+  const bytes = Buffer.alloc(values.length * 8)
+  values.forEach((value, index) => void bytes.writeBigUInt64LE(BigInt(value), index * 8))
+  return bytes
+}
