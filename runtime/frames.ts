@@ -1,0 +1,49 @@
+/**
+ * Text frames over a byte stream: four bytes of length (big endian, of the UTF-8 bytes), then the text.
+ * A frame longer than the receiver's bound ends the connection before any of it is kept.
+ */
+export function encodeFrame(text: string): Buffer {
+  const length = Buffer.byteLength(text)
+  const frame = Buffer.allocUnsafe(4 + length)
+  frame.writeUInt32BE(length, 0)
+  frame.write(text, 4)
+  return frame
+}
+
+export type FrameReader = {
+  /** Takes the next bytes; calls `onFrame` for each complete frame. @returns false when a frame is over the bound */
+  readonly push: (chunk: Buffer) => boolean
+}
+
+/** @param maxBytes called for each frame, since the bound may rise while an upload is checked */
+export function createFrameReader(maxBytes: () => number, onFrame: (text: string) => void): FrameReader {
+  let chunks: Buffer[] = []
+  let buffered = 0
+
+  function take(length: number): Buffer {
+    const all = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
+    const rest = all.subarray(length)
+    chunks = rest.length > 0 ? [rest] : []
+    buffered = rest.length
+    return all.subarray(0, length)
+  }
+
+  let expected: number | null = null
+  return {
+    push(chunk) {
+      chunks.push(chunk)
+      buffered += chunk.length
+      for (;;) {
+        if (expected === null) {
+          if (buffered < 4) return true
+          expected = take(4).readUInt32BE(0)
+          if (expected > maxBytes()) return false
+        }
+        if (buffered < expected) return true
+        const text = take(expected).toString('utf8')
+        expected = null
+        onFrame(text)
+      }
+    },
+  }
+}

@@ -1,0 +1,116 @@
+import type { Fault, Warning } from './bundle/faults.ts'
+import type { Failure, GuestCommand, LogLevel, Position } from './outcome.ts'
+import type { Json, Tables } from './plugin.ts'
+
+/** Which scripts a context holds (design 4, "Scope"). */
+export type Unit = 'authenticator' | 'main' | 'configuration'
+
+export type SandboxScript = { readonly file: string; readonly source: string }
+
+/** Everything a sandbox process needs of one solution version; its scripts are stripped of types already. */
+export type SandboxSolution = {
+  /** Each script once; the units name them by index. */
+  readonly scripts: readonly SandboxScript[]
+  readonly units: Readonly<Partial<Record<Unit, readonly number[]>>>
+  /** Sources of the plugins' guest parts, stripped of types, in the order in which they are built. */
+  readonly guests: readonly { readonly name: string; readonly source: string }[]
+  readonly settings: Readonly<Record<string, Json>>
+  readonly tables: Readonly<Record<string, Tables>>
+  readonly limits: Readonly<Record<string, number>>
+}
+
+/** The files of an upload that are looked into only in a sandbox process. */
+export type UploadFiles = {
+  readonly scripts: readonly { readonly module: string | null; readonly file: string; readonly source: string }[]
+  readonly formScripts: readonly { readonly module: string | null; readonly file: string; readonly source: string }[]
+  readonly forms: readonly { readonly file: string; readonly source: string }[]
+  readonly i18n: readonly {
+    readonly module: string | null
+    readonly locale: string
+    readonly file: string
+    readonly source: string
+  }[]
+  readonly loginTemplate: { readonly file: string; readonly source: string } | null
+  readonly isolateMemory: number
+}
+
+/** From the host to a sandbox process. */
+export type ToSandbox =
+  | { readonly kind: 'load'; readonly solution: SandboxSolution }
+  | { readonly kind: 'call'; readonly id: number; readonly call: SandboxCall }
+  | { readonly kind: 'probe'; readonly id: number; readonly unit: Unit; readonly entries: readonly string[] }
+  | {
+      readonly kind: 'answer'
+      readonly id: number
+      readonly request: number
+      readonly ok: boolean
+      readonly value: Json
+    }
+  | { readonly kind: 'check'; readonly files: UploadFiles }
+
+export type SandboxCall = {
+  readonly unit: Unit
+  readonly entry: string
+  readonly args: readonly Json[]
+  readonly state: Readonly<Record<string, Json>>
+  /** The limit of the call itself, waiting included; loading the scripts has a limit of its own. */
+  readonly timeLimit: 'CALL_TIME' | 'AUTHENTICATOR_TIME'
+}
+
+/** How a call ended inside the sandbox process. */
+export type SandboxOutcome =
+  | {
+      readonly ok: true
+      readonly result: string | null
+      readonly odd?: string
+      readonly commands: readonly GuestCommand[]
+      readonly milliseconds: number
+    }
+  | {
+      readonly ok: false
+      readonly code: Failure
+      readonly message: string
+      readonly position?: Position
+      readonly limit?: { readonly name: string; readonly allowed: number; readonly used?: number }
+      readonly milliseconds: number
+    }
+
+/** From a sandbox process to the host. The host checks each with a schema: the process runs hostile code. */
+export type FromSandbox =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'loaded'; readonly faults: readonly Fault[] }
+  | { readonly kind: 'started'; readonly id: number }
+  | { readonly kind: 'ended'; readonly id: number; readonly outcome: SandboxOutcome }
+  | {
+      readonly kind: 'probed'
+      readonly id: number
+      readonly faults: readonly Fault[]
+      readonly found: readonly string[]
+    }
+  | {
+      readonly kind: 'log'
+      readonly id: number
+      readonly level: LogLevel
+      readonly message: string
+      readonly position?: Position
+    }
+  | {
+      readonly kind: 'request'
+      readonly id: number
+      readonly request: number
+      readonly plugin: string
+      readonly method: string
+      readonly args: readonly Json[]
+    }
+  | { readonly kind: 'checked'; readonly checked: CheckedFiles }
+
+/** What a sandbox process found in the files of an upload, before anything of it was run. */
+export type CheckedFiles = {
+  readonly faults: readonly Fault[]
+  readonly warnings: readonly Warning[]
+  /** The scripts in the order they came, with types replaced by white space, so that positions stay true. */
+  readonly scripts: readonly string[]
+  readonly formScripts: readonly string[]
+  readonly i18n: readonly Readonly<Record<string, string>>[]
+  readonly template: unknown
+}

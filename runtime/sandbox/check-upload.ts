@@ -1,0 +1,91 @@
+import { dirname } from 'node:path'
+import type { Fault, Warning } from '../bundle/faults.ts'
+import { parseStrictJson } from '../bundle/strict-json.ts'
+import type { CheckedFiles, UploadFiles } from '../protocol.ts'
+import { compileTemplate } from '../template/compile-template.ts'
+import { compileFault, createIsolate } from './isolate.ts'
+import { stripTypes } from './strip-types.ts'
+import { topLevelNames } from './top-level-names.ts'
+
+/** Looks into every file of an upload without running any of it: types, syntax, names, translations, login page. */
+export function checkUpload(files: UploadFiles): CheckedFiles {
+  const faults: Fault[] = []
+  const warnings: Warning[] = []
+  const scripts = files.scripts.map((script) => prepareScript(script, faults))
+  const formScripts = files.formScripts.map((script) => prepareScript(script, faults))
+  findSyntaxFaults([...files.scripts, ...files.formScripts], [...scripts, ...formScripts], files.isolateMemory, faults)
+  findNamesTwice(files.scripts, scripts, faults)
+  for (const form of files.forms) readJsonObject(form, faults)
+  const i18n = files.i18n.map((table) => readTexts(table, faults))
+  const login = files.loginTemplate ? compileTemplate(files.loginTemplate.source, files.loginTemplate.file) : null
+  if (login) warnings.push(...login.warnings)
+  return { faults, warnings, scripts, formScripts, i18n, template: login?.template ?? null }
+}
+
+type NamedSource = { readonly module: string | null; readonly file: string; readonly source: string }
+
+function prepareScript(script: NamedSource, faults: Fault[]): string {
+  const stripped = stripTypes(script.file, script.source)
+  if ('source' in stripped) return stripped.source
+  faults.push(stripped.fault)
+  return ''
+}
+
+function findSyntaxFaults(
+  files: readonly NamedSource[],
+  sources: readonly string[],
+  memory: number,
+  faults: Fault[],
+): void {
+  const isolate = createIsolate(memory)
+  files.forEach(({ file }, index) => {
+    const fault = compileFault(isolate, file, sources[index] ?? '')
+    if (fault) faults.push(fault)
+  })
+  isolate.dispose()
+}
+
+function findNamesTwice(files: readonly NamedSource[], sources: readonly string[], faults: Fault[]): void {
+  const folders = new Map<string, Map<string, string>>()
+  files.forEach(({ module, file }, index) => {
+    const folder = module ?? ''
+    const seen = folders.get(folder) ?? new Map<string, string>()
+    folders.set(folder, seen)
+    for (const { name, line, column } of topLevelNames(sources[index] ?? '')) {
+      const first = seen.get(name)
+      if (first === undefined) seen.set(name, file)
+      else if (first !== file) {
+        const place = folder === '' ? 'the solution' : dirname(`modules/${folder}/x`)
+        const message = `"${name}" is declared at the top level of ${first} as well; in ${place} each name may be declared in one file only`
+        faults.push({ code: 'name_twice', file, line, column, message })
+      }
+    }
+  })
+}
+
+function readJsonObject({ file, source }: { file: string; source: string }, faults: Fault[]): Record<string, unknown> {
+  const parsed = parseStrictJson(source)
+  if ('error' in parsed) {
+    faults.push({ code: 'json_invalid', file, ...parsed.error })
+    return {}
+  }
+  const { value } = parsed
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  faults.push({ code: 'json_invalid', file, line: 1, column: 1, message: 'the file must hold one JSON object' })
+  return {}
+}
+
+function readTexts(table: { file: string; source: string }, faults: Fault[]): Record<string, string> {
+  const before = faults.length
+  const entries = Object.entries(readJsonObject(table, faults))
+  if (faults.length > before) return {}
+  for (const [key, text] of entries) {
+    if (typeof text === 'string') continue
+    faults.push({
+      code: 'i18n_invalid',
+      file: table.file,
+      message: `the value of "${key.slice(0, 200)}" must be a text`,
+    })
+  }
+  return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
+}

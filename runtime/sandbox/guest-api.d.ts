@@ -1,0 +1,58 @@
+/**
+ * What the guest part of a plugin gets. Everything here was captured before any customer's script ran; a guest part
+ * uses these and plain syntax, never a method of a prototype (a script may have replaced it).
+ */
+export interface GuestApi<Settings = unknown, State = unknown> {
+  /** Data of the version, from the plugin's `settings`. */
+  readonly settings: Settings
+  /** Data of the running call, from the plugin's `state`; null while the scripts load. */
+  state(): State | null
+  /** Called at the start of each call, before the entry function. */
+  onCall(start: (state: State) => void): void
+  /** Appends an effect to the call's list. @throws Error while scripts load, and when the quota is used up */
+  command(method: string, args: readonly unknown[]): void
+  /** Asks the host. The Promise fails with an Error that names the binding; it never carries a host error. */
+  request(method: string, args: readonly unknown[]): Promise<unknown>
+  /** Looks a text up in the plugin's `tables`. */
+  lookUp(table: string, key: string): string | null
+  /** Writes a line of the solution's log, with the position of the script that called. */
+  log(level: 'debug' | 'info' | 'warn' | 'error', message: string): void
+  /** Writes an error that a script threw into the solution's log, with its position. */
+  report(error: unknown, what: string): void
+  /** A further global beside the plugin's own, frozen. */
+  defineGlobal(name: string, value: unknown): void
+  /** An error of the kind that becomes the outcome `script_quota` when the script does not catch it. */
+  quotaError(limit: string, allowed: number, used: number): Error
+  /** Whether `error` came from `quotaError`: a binding that catches what scripts throw lets these through. */
+  isQuotaError(error: unknown): boolean
+  /** A random UUID (version 4) of the sandbox process's cryptographic source. */
+  uuid(): string
+  /** The limits in force, by their names in the table of limits. */
+  readonly limits: Readonly<Record<string, number>>
+  /** A list that no script can interfere with: no prototype, so use index and length only. */
+  list<T>(): T[]
+  readonly safe: SafeBuiltins
+}
+
+/** Built-in functions, captured before any script ran, with `this` as the first argument. */
+export interface SafeBuiltins {
+  apply<R>(target: (...args: never[]) => R, receiver: unknown, args: ArrayLike<unknown>): R
+  isArray(value: unknown): value is unknown[]
+  keys(value: object): string[]
+  freeze<T>(value: T): T
+  /** A text of a value that is safe to write into a log: never throws. */
+  describe(value: unknown): string
+  isFinite(value: unknown): boolean
+  isPromise(value: unknown): boolean
+  upperCase(text: string): string
+  lowerCase(text: string): string
+  slice(text: string, start: number, end?: number): string
+  indexOf(text: string, part: string, from?: number): number
+  isWellFormed(text: string): boolean
+  /** What the pattern matched, or null. Give it literals without the flags g and y. */
+  match(pattern: RegExp, text: string): string | null
+  hasOwn(value: object, key: string): boolean
+  TypeError: TypeErrorConstructor
+  RangeError: RangeErrorConstructor
+  Error: ErrorConstructor
+}

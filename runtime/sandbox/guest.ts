@@ -1,0 +1,419 @@
+// Runs inside each context, before any customer's script: captures the built-ins, builds the bindings, and gives the
+// sandbox process one function that turns a text into a text. Whatever a script does later to prototypes or globals,
+// nothing here looks it up again.
+import type { GuestApi, SafeBuiltins } from './guest-api.d.ts'
+
+type Host = (kind: 'log' | 'look' | 'uuid' | 'request' | 'done', text: string, key?: string) => string | null
+type PluginGuest = { name: string; build: (api: GuestApi) => unknown }
+type Setup = { limits: Record<string, number>; settings: Record<string, unknown> }
+type CallText = { kind: 'call'; entry: string; args: unknown[]; state: Record<string, unknown> }
+type AnswerText = { kind: 'answer'; id: number; ok: boolean; value: unknown }
+type Thrown = { name: string; message: string; stack: string; quota: Quota | null }
+type Quota = { error: unknown; limit: string; allowed: number; used: number }
+
+export default function bootstrap(host: Host, setupText: string, plugins: PluginGuest[]): (text: string) => string {
+  const { apply, defineProperty, getOwnPropertyDescriptor, setPrototypeOf, ownKeys, deleteProperty } = Reflect
+  const { parse, stringify } = JSON
+  const { freeze, keys, create } = Object
+  const { isArray } = Array
+  const SafeError = Error
+  const SafeTypeError = TypeError
+  const SafeRangeError = RangeError
+  const SafePromise = Promise
+  const promiseThen = Promise.prototype.then
+  const evaluate = eval
+  const { upperCase, lowerCase, slice, indexOf, isWellFormed, regExpExec } = {
+    upperCase: String.prototype.toUpperCase,
+    lowerCase: String.prototype.toLowerCase,
+    slice: String.prototype.slice,
+    indexOf: String.prototype.indexOf,
+    isWellFormed: String.prototype.isWellFormed,
+    regExpExec: RegExp.prototype.exec,
+  }
+  const { isFinite } = Number
+
+  const setup = parse(setupText) as Setup
+  setPrototypeOf(setup.limits, null)
+  const limits = freeze(setup.limits)
+
+  function list<T>(): T[] {
+    const made: T[] = []
+    setPrototypeOf(made, null)
+    return made
+  }
+
+  function record<T>(): Record<string, T> {
+    return create(null)
+  }
+
+  /** A text of any value, without ever throwing. */
+  function describe(value: unknown): string {
+    try {
+      if (typeof value === 'string') return value
+      if (typeof value === 'object' && value !== null)
+        return isArray(value) ? describeArray(value) : describeObject(value)
+      if (typeof value === 'function') return '[function]'
+      if (typeof value === 'symbol') return '[symbol]'
+      return `${value as number}`
+    } catch {
+      return '[unreadable]'
+    }
+  }
+
+  function describeArray(value: unknown[]): string {
+    return stringify(value) ?? '[array]'
+  }
+
+  function describeObject(value: object): string {
+    if (value instanceof SafeError) return describeError(value)
+    return stringify(value) ?? '[object]'
+  }
+
+  function describeError(error: { name?: unknown; message?: unknown }): string {
+    const { name, message } = error
+    return `${typeof name === 'string' ? name : 'Error'}: ${typeof message === 'string' ? message : ''}`
+  }
+
+  function cut(text: string, length: number): string {
+    return text.length > length ? `${apply(slice, text, [0, length])}…` : text
+  }
+
+  // --- plain data as text ------------------------------------------------------------------------------------------
+
+  /** JSON of plain data. Only primitive texts are given to JSON.stringify, so that no toJSON is ever called. */
+  function encode(value: unknown, depth: number, budget: { left: number }): string {
+    if (typeof value === 'string') return spend(stringify(cutText(value, budget)), budget)
+    if (typeof value === 'number') return spend(isFinite(value) ? `${value}` : 'null', budget)
+    if (value === null || value === undefined || typeof value === 'boolean') return spend(`${value ?? null}`, budget)
+    if (typeof value !== 'object') throw new SafeTypeError(`a ${typeof value} is not plain data`)
+    if (depth === 0) throw new SafeRangeError('the data is nested more than 16 deep')
+    return isArray(value) ? encodeArray(value, depth, budget) : encodeObject(value, depth, budget)
+  }
+
+  function cutText(text: string, budget: { left: number }): string {
+    if (text.length > budget.left) throw quotaError('ARGUMENT_SIZE', limits.ARGUMENT_SIZE as number, text.length)
+    return text
+  }
+
+  function encodeArray(value: unknown[], depth: number, budget: { left: number }): string {
+    let text = '['
+    const length = value.length
+    for (let index = 0; index < length; index++) {
+      text += `${index === 0 ? '' : ','}${encode(value[index], depth - 1, budget)}`
+    }
+    return spend(`${text}]`, budget, 2)
+  }
+
+  function encodeObject(value: object, depth: number, budget: { left: number }): string {
+    const names = keys(value)
+    let text = '{'
+    for (let index = 0; index < names.length; index++) {
+      const name = names[index] as string
+      const entry = encode((value as Record<string, unknown>)[name], depth - 1, budget)
+      text += `${index === 0 ? '' : ','}${spend(stringify(name), budget)}:${entry}`
+    }
+    return spend(`${text}}`, budget, 2)
+  }
+
+  function spend(text: string, budget: { left: number }, amount = text.length): string {
+    budget.left -= amount + 1
+    const allowed = limits.ARGUMENT_SIZE as number
+    if (budget.left < 0) throw quotaError('ARGUMENT_SIZE', allowed, allowed - budget.left)
+    return text
+  }
+
+  // --- the running call --------------------------------------------------------------------------------------------
+
+  type Waiting = { resolve: (value: unknown) => void; reject: (error: unknown) => void; binding: string }
+  let running = false
+  let commands = ''
+  let commandCount = 0
+  let hostCalls = 0
+  let logLines = 0
+  let logSize = 0
+  let requestIds = 0
+  let states: Record<string, unknown> = record()
+  let lastQuota: Quota | null = null
+  const waiting: Record<string, Waiting> = record()
+  const callStarts = list<() => void>()
+
+  function quotaError(limit: string, allowed: number, used: number): Error {
+    const error = new SafeRangeError(`the limit ${limit} of ${allowed} is used up`)
+    lastQuota = { error, limit, allowed, used }
+    return error
+  }
+
+  function countHostCall(): void {
+    hostCalls++
+    const allowed = limits.CALL_REQUESTS as number
+    if (hostCalls > allowed) throw quotaError('CALL_REQUESTS', allowed, hostCalls)
+  }
+
+  function command(plugin: string, method: string, args: readonly unknown[]): void {
+    if (!running)
+      throw new SafeError(`${plugin}.${method} works in a call such as onSolutionOpen, not while scripts load`)
+    countHostCall()
+    const allowed = limits.COMMANDS_SIZE as number
+    const text = `{"plugin":${stringify(plugin)},"method":${stringify(method)},"args":${encodeArgs(args)}}`
+    if (commands.length + text.length > allowed)
+      throw quotaError('COMMANDS_SIZE', allowed, commands.length + text.length)
+    commands += `${commandCount++ === 0 ? '' : ','}${text}`
+  }
+
+  function encodeArgs(args: readonly unknown[]): string {
+    return encode(args, 16, { left: limits.ARGUMENT_SIZE as number })
+  }
+
+  function request(plugin: string, method: string, args: readonly unknown[]): Promise<unknown> {
+    return new SafePromise((resolve, reject) => {
+      if (!running)
+        throw new SafeError(`${plugin}.${method} works in a call such as onSolutionOpen, not while scripts load`)
+      countHostCall()
+      const id = ++requestIds
+      const text = `{"id":${id},"plugin":${stringify(plugin)},"method":${stringify(method)},"args":${encodeArgs(args)}}`
+      waiting[id] = { resolve, reject, binding: `${plugin}.${method}` }
+      host('request', text)
+    })
+  }
+
+  function answer(message: AnswerText): void {
+    const one = waiting[message.id]
+    if (one === undefined) return
+    delete waiting[message.id]
+    if (message.ok) one.resolve(message.value)
+    else one.reject(new SafeError(typeof message.value === 'string' ? message.value : `${one.binding} failed`))
+  }
+
+  function log(level: string, message: string): void {
+    const stack = new SafeError().stack
+    writeLog(level, message, typeof stack === 'string' ? stack : '')
+  }
+
+  /** What is over the quota is cut off, said once, and never fails the call. */
+  function writeLog(level: string, message: string, stack: string): void {
+    const text = cut(message, 8192)
+    logLines++
+    logSize += text.length
+    const linesLeft = (limits.LOG_LINES as number) - logLines
+    if (linesLeft < -1) return
+    if (linesLeft === -1 || logSize > (limits.LOG_SIZE as number)) {
+      logLines = (limits.LOG_LINES as number) + 1
+      host(
+        'log',
+        '{"level":"warn","message":"further lines of this call are left out: LOG_LINES or LOG_SIZE is used up","stack":""}',
+      )
+      return
+    }
+    host('log', `{"level":${stringify(level)},"message":${stringify(text)},"stack":${stringify(cut(stack, 2048))}}`)
+  }
+
+  function report(error: unknown, what: string): void {
+    const thrown = readThrown(error)
+    writeLog('error', `${what}: ${thrown.name}: ${thrown.message}`, thrown.stack)
+  }
+
+  // --- errors and results ------------------------------------------------------------------------------------------
+
+  /** Reads what a script threw. Getters of it may run here, inside the timed call. */
+  function readThrown(error: unknown): Thrown {
+    const thrown: Thrown = { name: 'Error', message: '', stack: '', quota: null }
+    try {
+      if (lastQuota !== null && lastQuota.error === error) thrown.quota = lastQuota
+      if (typeof error !== 'object' || error === null) {
+        thrown.name = 'Thrown value'
+        thrown.message = cut(describe(error), 2000)
+        return thrown
+      }
+      const { name, message, stack } = error as { name: unknown; message: unknown; stack: unknown }
+      if (typeof name === 'string') thrown.name = cut(name, 100)
+      thrown.message = cut(typeof message === 'string' ? message : describe(message), 2000)
+      if (typeof stack === 'string') thrown.stack = cut(stack, 4096)
+    } catch {
+      thrown.message = thrown.message || '[unreadable]'
+    }
+    return thrown
+  }
+
+  function failedText(error: unknown): string {
+    const thrown = readThrown(error)
+    const quota = thrown.quota
+    const quotaText =
+      quota === null
+        ? ''
+        : `,"quota":{"limit":${stringify(quota.limit)},"allowed":${quota.allowed},"used":${quota.used}}`
+    return `{"ok":false,"name":${stringify(thrown.name)},"message":${stringify(thrown.message)},"stack":${stringify(thrown.stack)}${quotaText}}`
+  }
+
+  function returnedText(result: unknown): string {
+    if (typeof result === 'string') {
+      const allowed = limits.RESULT_SIZE as number
+      if (result.length > allowed) return failedText(quotaError('RESULT_SIZE', allowed, result.length))
+      return `{"ok":true,"result":${stringify(result)},"commands":[${commands}]}`
+    }
+    const odd = result === undefined || result === null ? '' : `,"odd":${stringify(kindOf(result))}`
+    return `{"ok":true,"result":null${odd},"commands":[${commands}]}`
+  }
+
+  function kindOf(value: unknown): string {
+    return isArray(value) ? 'an array' : typeof value === 'object' ? 'an object' : `a ${typeof value}`
+  }
+
+  // --- the way in --------------------------------------------------------------------------------------------------
+
+  /** Finds a top-level function by name, declared in whatever way (a `const` is no property of the global). */
+  function findEntry(name: string): unknown {
+    return apply(evaluate, undefined, [`typeof ${name} === 'function' ? ${name} : undefined`])
+  }
+
+  function call(message: CallText): string {
+    running = true
+    states = message.state
+    setPrototypeOf(states, null)
+    for (let index = 0; index < callStarts.length; index++) (callStarts[index] as () => void)()
+    const entry = findEntry(message.entry)
+    if (typeof entry !== 'function') {
+      running = false
+      return failedText(new SafeTypeError(`the scripts have no function ${message.entry}`))
+    }
+    const args = message.args
+    for (let index = 0; index < args.length; index++) {
+      const arg = args[index]
+      if (typeof arg === 'object' && arg !== null && !isArray(arg)) setPrototypeOf(arg, null)
+    }
+    const result = apply(entry as () => unknown, undefined, args)
+    if (typeof result !== 'object' || result === null) return finished(returnedText(result))
+    const settled = new SafePromise((resolve) => resolve(result))
+    // The result of `then` is not used, but its species constructor would be looked up on our own Promise only.
+    apply(promiseThen as never, settled, [
+      (value: unknown) => done(() => returnedText(value)),
+      (error: unknown) => done(() => failedText(error)),
+    ])
+    return ''
+  }
+
+  function done(makeText: () => string): void {
+    let text: string
+    try {
+      text = makeText()
+    } catch (error) {
+      text = failedText(error)
+    }
+    host('done', finished(text))
+  }
+
+  function finished(text: string): string {
+    running = false
+    return text
+  }
+
+  function enter(text: string): string {
+    try {
+      const message = parse(text) as CallText | AnswerText
+      if (message.kind === 'call') return call(message)
+      answer(message)
+      return ''
+    } catch (error) {
+      return finished(failedText(error))
+    }
+  }
+
+  // --- globals -----------------------------------------------------------------------------------------------------
+
+  /** Blocking waits, fine clocks, memory outside the heap limit, and code that runs outside any call. */
+  function removeGlobals(): void {
+    for (const name of ['WebAssembly', 'SharedArrayBuffer', 'Atomics', 'WeakRef', 'FinalizationRegistry', 'console']) {
+      deleteProperty(globalThis, name)
+    }
+    // The RegExp statics hold the last match of whoever matched last.
+    for (const key of ownKeys(RegExp)) {
+      const descriptor = getOwnPropertyDescriptor(RegExp, key)
+      if (descriptor?.get !== undefined && typeof key === 'string') deleteProperty(RegExp, key)
+    }
+  }
+
+  function deepFreeze(value: unknown): unknown {
+    if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return value
+    for (const key of ownKeys(value)) deepFreeze((value as Record<PropertyKey, unknown>)[key])
+    return freeze(value)
+  }
+
+  function defineGlobal(name: string, value: unknown): void {
+    if (typeof value === 'function') freeze(value)
+    else if (typeof value === 'object' && value !== null) {
+      for (const key of ownKeys(value)) {
+        const descriptor = getOwnPropertyDescriptor(value, key)
+        // A function's prototype object is reachable, so it is frozen with it.
+        if (typeof descriptor?.value === 'function') freeze(descriptor.value)
+      }
+      freeze(value)
+    }
+    defineProperty(globalThis, name, { value, writable: false, enumerable: true, configurable: false })
+  }
+
+  const safe: SafeBuiltins = {
+    apply: apply as SafeBuiltins['apply'],
+    isArray,
+    keys,
+    freeze,
+    describe,
+    isFinite,
+    isPromise: (value) => value instanceof SafePromise,
+    upperCase: (text) => apply(upperCase, text, []),
+    lowerCase: (text) => apply(lowerCase, text, []),
+    slice: (text, start, end) => apply(slice, text, [start, end]),
+    indexOf: (text, part, from) => apply(indexOf, text, [part, from]),
+    isWellFormed: (text) => apply(isWellFormed, text, []),
+    match: (pattern, text) => apply(regExpExec, pattern, [text])?.[0] ?? null,
+    hasOwn: (value, key) => getOwnPropertyDescriptor(value, key) !== undefined,
+    TypeError: SafeTypeError,
+    RangeError: SafeRangeError,
+    Error: SafeError,
+  }
+  freeze(safe)
+
+  function apiOf(name: string): GuestApi {
+    return freeze({
+      settings: deepFreeze(setup.settings[name] ?? null),
+      state: () => states[name] ?? null,
+      onCall: (start: (state: unknown) => void) => {
+        callStarts[callStarts.length] = () => start(states[name] ?? null)
+      },
+      command: (method: string, args: readonly unknown[]) => command(name, method, args),
+      request: (method: string, args: readonly unknown[]) => request(name, method, args),
+      lookUp: (table: string, key: string) => host('look', `${name} ${table}`, key),
+      log,
+      report,
+      defineGlobal,
+      quotaError,
+      isQuotaError: (error: unknown) => lastQuota !== null && lastQuota.error === error,
+      uuid: () => host('uuid', '') as string,
+      limits,
+      list,
+      safe,
+    })
+  }
+
+  function consoleOf(): Record<string, unknown> {
+    const made: Record<string, unknown> = record()
+    const write =
+      (level: string) =>
+      (...args: unknown[]): void => {
+        let text = ''
+        for (let index = 0; index < args.length && index < 20; index++) {
+          text += `${index === 0 ? '' : ' '}${cut(describe(args[index]), 8192)}`
+        }
+        log(level, text)
+      }
+    const levels = { debug: 'debug', log: 'info', info: 'info', warn: 'warn', error: 'error', trace: 'debug' }
+    for (const name of keys(levels)) made[name] = write(levels[name as keyof typeof levels])
+    return made
+  }
+
+  removeGlobals()
+  defineGlobal('console', consoleOf())
+  for (let index = 0; index < plugins.length; index++) {
+    const plugin = plugins[index] as PluginGuest
+    defineGlobal(plugin.name, plugin.build(apiOf(plugin.name)))
+  }
+  return enter
+}
