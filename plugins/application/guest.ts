@@ -1,0 +1,70 @@
+import type { GuestApi } from '../../runtime/sandbox/guest-api.d.ts'
+
+type Settings = {
+  readonly name: string
+  readonly version: string
+  readonly environment: string
+  readonly forms: readonly string[]
+}
+type Level = 'debug' | 'info' | 'warn' | 'error'
+
+export default function application(api: GuestApi<Settings, string>) {
+  const { safe, settings } = api
+  const levels: Record<string, Level> = {
+    __proto__: null,
+    debug: 'debug',
+    info: 'info',
+    warn: 'warn',
+    warning: 'warn',
+    error: 'error',
+  } as never
+
+  function readLevel(value: unknown): Level {
+    if (value === undefined || value === null) return 'info'
+    const level = typeof value === 'string' ? levels[safe.lowerCase(value)] : undefined
+    if (level !== undefined) return level
+    throw new safe.TypeError('application.output: level must be "debug", "info", "warning" or "error"')
+  }
+
+  /** The host checks again with the parser that browsers use; here the author gets an error with a position. */
+  function readAddress(value: unknown): string {
+    const plain = typeof value === 'string' && value.length <= 2048 && safe.isWellFormed(value)
+    const allowed =
+      /^(https?:\/\/([A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?([/?#]|$)|mailto:[^/]|\/([^/\\]|$))/i
+    const odd = /[\u0000-\u0020\u007f-\u00a0\\]/
+    if (plain && safe.match(allowed, value) !== null && safe.match(odd, value) === null) return value
+    throw new safe.TypeError(
+      'application.showURL: url must be an http, https or mailto address or a path that starts with "/", at most 2048 characters',
+    )
+  }
+
+  function isForm(name: string): boolean {
+    for (let index = 0; index < settings.forms.length; index++) if (settings.forms[index] === name) return true
+    return false
+  }
+
+  return {
+    output(message: unknown, level?: unknown): void {
+      api.log(readLevel(level), safe.describe(message))
+    },
+    showURL(url: unknown, target?: unknown): void {
+      const address = readAddress(url)
+      const named = typeof target === 'string' && target !== ''
+      if (named && safe.match(/^[A-Za-z_][A-Za-z0-9_-]{0,99}$/, target) === null) {
+        throw new safe.TypeError('application.showURL: target must be a window name such as "_self"')
+      }
+      api.command('showURL', [address, named ? target : null])
+    },
+    showForm(form: unknown): void {
+      if (typeof form !== 'string' || !isForm(form)) {
+        throw new safe.TypeError(`application.showForm: the solution has no form ${safe.describe(form)}`)
+      }
+      api.command('showForm', [form])
+    },
+    getSolutionName: (): string => settings.name,
+    getSolutionVersion: (): string => settings.version,
+    getServerURL: (): string | null => api.state(),
+    getUUID: (): string => api.uuid(),
+    getEnvironment: (): string => settings.environment,
+  }
+}

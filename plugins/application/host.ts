@@ -1,0 +1,47 @@
+import * as z from 'zod'
+import { type Call, command, type Json, type Plugin, type SolutionFacts } from '../../runtime/plugin.ts'
+
+/** What the binding `application` needs of the host. */
+export interface ApplicationPorts {
+  /** The solution's address, such as `https://hello.apps.example.org`. */
+  serverUrl(call: Call): string
+  environment(): string
+  forms(solution: SolutionFacts): readonly string[]
+  showUrl(call: Call, url: string, target: string | null): void
+  showForm(call: Call, form: string): void
+}
+
+export default function application(ports: ApplicationPorts): Plugin {
+  return {
+    name: 'application',
+    guest: new URL('./guest.ts', import.meta.url),
+    commands: {
+      showURL: command(
+        z.tuple([z.string().max(2048).refine(isAllowedAddress), z.string().max(100).nullable()]),
+        (call, [url, target]) => ports.showUrl(call, url, target),
+        { withoutLogin: true },
+      ),
+      showForm: command(z.tuple([z.string().min(1).max(100)]), (call, [form]) => {
+        if (ports.forms(call.solution).includes(form)) ports.showForm(call, form)
+      }),
+    },
+    settings: (solution): Json => ({
+      name: solution.name,
+      version: solution.version,
+      environment: ports.environment(),
+      forms: ports.forms(solution),
+    }),
+    state: (call): Json => ports.serverUrl(call),
+  }
+}
+
+/** http, https, mailto, or a path of the same server; by the parser that browsers use, not by the text. */
+export function isAllowedAddress(address: string): boolean {
+  // A URL parser drops or turns these; an address that needs them is not what it looks like.
+  if (/[\p{Cc}\s\\]/u.test(address) || !address.isWellFormed()) return false
+  const base = 'http://same-server.invalid'
+  const url = URL.parse(address, base)
+  if (url === null || url.username !== '' || url.password !== '') return false
+  if (address.startsWith('/')) return url.origin === base
+  return url.protocol === 'mailto:' || (/^https?:\/\//i.test(address) && /^https?:$/.test(url.protocol))
+}

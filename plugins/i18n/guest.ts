@@ -1,0 +1,93 @@
+import type { GuestApi } from '../../runtime/sandbox/guest-api.d.ts'
+
+export default function i18n(api: GuestApi<null, string>) {
+  const { safe } = api
+  let language = 'en'
+  let country = ''
+  let overrides: Record<string, string> = { __proto__: null } as never
+
+  api.onCall((locale) => {
+    const dash = safe.indexOf(locale, '-')
+    language = dash < 0 ? locale : safe.slice(locale, 0, dash)
+    country = dash < 0 ? '' : safe.slice(locale, dash + 1)
+    overrides = { __proto__: null } as never
+  })
+
+  function readLanguage(value: unknown, what: string): string {
+    const text = typeof value === 'string' ? safe.lowerCase(value) : ''
+    if (safe.match(/^[a-z]{2,3}$/, text) !== null) return text
+    throw new safe.TypeError(`${what}: language must be two or three letters, such as "nl"`)
+  }
+
+  function readCountry(value: unknown, what: string): string {
+    if (value === undefined || value === null || value === '') return ''
+    const text = typeof value === 'string' ? safe.upperCase(value) : ''
+    if (safe.match(/^([A-Z]{2}|[0-9]{3})$/, text) !== null) return text
+    throw new safe.TypeError(`${what}: country must be two letters, such as "BE", or left out`)
+  }
+
+  function readKey(value: unknown, what: string): string {
+    if (typeof value === 'string' && value.length > 0 && value.length <= 200) return value
+    throw new safe.TypeError(`${what}: key must be a string of 1 to 200 characters`)
+  }
+
+  function find(key: string, inLanguage: string, inCountry: string): string | null {
+    if (safe.hasOwn(overrides, key)) return overrides[key] as string
+    const full = `${inLanguage}-${inCountry}`
+    return (
+      (inCountry === '' ? null : api.lookUp(full, key)) ??
+      api.lookUp(inLanguage, key) ??
+      api.lookUp('default', key) ??
+      (inCountry === '' ? null : api.lookUp(`platform ${full}`, key)) ??
+      api.lookUp(`platform ${inLanguage}`, key) ??
+      api.lookUp('platform default', key)
+    )
+  }
+
+  /** Puts values[n] in the place of {n}; a place without a value stays as it is. */
+  function fill(text: string, values: unknown): string {
+    if (!safe.isArray(values)) return text
+    let filled = ''
+    let from = 0
+    for (;;) {
+      const start = safe.indexOf(text, '{', from)
+      if (start < 0) return filled + safe.slice(text, from)
+      const place = safe.match(/^\{[0-9]{1,3}\}/, safe.slice(text, start, start + 6))
+      const index = place === null ? -1 : +safe.slice(place, 1, place.length - 1)
+      const known = place !== null && index < values.length
+      const end = start + (place === null ? 1 : place.length)
+      filled += safe.slice(text, from, start) + (known ? safe.describe(values[index]) : safe.slice(text, start, end))
+      from = end
+    }
+  }
+
+  return {
+    setLocale(newLanguage: unknown, newCountry?: unknown): void {
+      const one = readLanguage(newLanguage, 'i18n.setLocale')
+      const two = readCountry(newCountry, 'i18n.setLocale')
+      api.command('setLocale', [one, two === '' ? null : two])
+      language = one
+      country = two
+    },
+    getCurrentLanguage: (): string => language,
+    getCurrentCountry: (): string => country,
+    getI18NMessage(key: unknown, values?: unknown, inLanguage?: unknown, inCountry?: unknown): string {
+      const what = 'i18n.getI18NMessage'
+      const name = readKey(key, what)
+      const own = inLanguage === undefined || inLanguage === null
+      const text = own
+        ? find(name, language, country)
+        : find(name, readLanguage(inLanguage, what), readCountry(inCountry, what))
+      return text === null ? `!${name}!` : fill(text, values)
+    },
+    setI18NMessage(key: unknown, value: unknown): void {
+      const name = readKey(key, 'i18n.setI18NMessage')
+      if (value !== null && typeof value !== 'string') {
+        throw new safe.TypeError('i18n.setI18NMessage: value must be a string, or null to take it back')
+      }
+      api.command('setMessage', [name, value])
+      if (value === null) delete overrides[name]
+      else overrides[name] = value
+    },
+  }
+}

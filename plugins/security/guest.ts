@@ -1,0 +1,136 @@
+import type { GuestApi } from '../../runtime/sandbox/guest-api.d.ts'
+
+type Settings = { readonly permissions: readonly string[] | null }
+type User = {
+  username: string
+  uid: string
+  permissions: readonly string[]
+  tenant: readonly (string | number)[] | null
+}
+type State = { readonly kind: 'login' | 'open'; readonly user: User | null }
+
+export default function security(api: GuestApi<Settings, State>) {
+  const { safe, limits } = api
+  const allowed = api.settings.permissions
+  let kind: State['kind'] = 'open'
+  let user: { username: string; uid: string; permissions: readonly string[] } | null = null
+  let tenant: readonly (string | number)[] | null = null
+  let loggedIn = false
+
+  api.onCall((state) => {
+    kind = state.kind
+    user = state.user
+    tenant = state.user === null ? null : state.user.tenant
+    loggedIn = false
+  })
+
+  function refuse(why: string): false {
+    api.log('warn', `security.login returned false: ${why}`)
+    return false
+  }
+
+  function needText(value: unknown, what: string): string {
+    if (typeof value === 'string') return value
+    throw new safe.TypeError(`${what} must be a string, but is ${value === null ? 'null' : typeof value}`)
+  }
+
+  /** Read once, so that what is checked is what is sent, whatever getters an array has. */
+  function readPermissions(value: unknown): string[] {
+    if (!safe.isArray(value)) throw new safe.TypeError('security.login: permissions must be an array of strings')
+    const count = value.length
+    const most = limits.PERMISSIONS as number
+    if (count > most) throw api.quotaError('PERMISSIONS', most, count)
+    const read = api.list<string>()
+    for (let index = 0; index < count; index++) {
+      const name = needText(value[index], `security.login: permissions[${index}]`)
+      const longest = limits.PERMISSION_LENGTH as number
+      if (name.length > longest) throw api.quotaError('PERMISSION_LENGTH', longest, name.length)
+      read[index] = name
+    }
+    return read
+  }
+
+  function isName(text: string): boolean {
+    const odd = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/
+    return text.length > 0 && text.length <= 200 && safe.isWellFormed(text) && safe.match(odd, text) === null
+  }
+
+  function unknownPermission(names: readonly string[]): string | null {
+    for (let index = 0; index < names.length; index++) {
+      const name = names[index] as string
+      if (name === '' || (allowed !== null && !contains(allowed, name))) return name
+    }
+    return null
+  }
+
+  function contains(names: readonly string[], name: string): boolean {
+    for (let index = 0; index < names.length; index++) if (names[index] === name) return true
+    return false
+  }
+
+  /** A new array of the script's own kind, so that what it does to it reaches nothing here. */
+  function copy<T>(values: readonly T[]): T[] {
+    const made: T[] = []
+    for (let index = 0; index < values.length; index++) made[index] = values[index] as T
+    return made
+  }
+
+  function readTenant(value: unknown): (string | number)[] {
+    const read = api.list<string | number>()
+    const given = safe.isArray(value) ? value : [value]
+    const count = given.length
+    if (count === 0 || count > 100) throw new safe.TypeError('security.setTenantValue: give 1 to 100 values')
+    for (let index = 0; index < count; index++) {
+      const one: unknown = given[index]
+      const text = typeof one === 'string' && one.length <= 200 && safe.isWellFormed(one)
+      if (!text && !(typeof one === 'number' && safe.isFinite(one))) {
+        throw new safe.TypeError(
+          'security.setTenantValue: each value must be a number or a string of at most 200 characters',
+        )
+      }
+      read[index] = one as string | number
+    }
+    return read
+  }
+
+  function optionalText(value: unknown, what: string): string | null {
+    return value === undefined || value === null ? null : needText(value, what)
+  }
+
+  return {
+    login(username: unknown, uid: unknown, permissions: unknown): boolean {
+      const name = needText(username, 'security.login: username')
+      const id = needText(uid, 'security.login: uid')
+      const granted = readPermissions(permissions)
+      if (kind !== 'login') return refuse('it works in an authenticator')
+      if (loggedIn) return refuse('this call has logged a user in already')
+      if (!isName(name) || !isName(id))
+        return refuse('user name and uid need 1 to 200 characters without control characters')
+      if (granted.length === 0) return refuse('the list of permissions is empty')
+      const unknown = unknownPermission(granted)
+      if (unknown !== null) return refuse(`the manifest lists no permission "${unknown}"`)
+      api.command('login', [name, id, granted])
+      loggedIn = true
+      user = { username: name, uid: id, permissions: granted }
+      return true
+    },
+    logout(solution?: unknown, argument?: unknown): void {
+      const target = optionalText(solution, 'security.logout: solution')
+      api.command('logout', [target, optionalText(argument, 'security.logout: argument')])
+      user = null
+      tenant = null
+    },
+    getUserName: (): string | null => (user === null ? null : user.username),
+    getUserUID: (): string | null => (user === null ? null : user.uid),
+    getUserPermissions: (): string[] => (user === null ? [] : copy(user.permissions)),
+    hasPermission(name: unknown): boolean {
+      return user !== null && contains(user.permissions, needText(name, 'security.hasPermission: name'))
+    },
+    setTenantValue(value: unknown): void {
+      const read = readTenant(value)
+      api.command('setTenantValue', [read])
+      tenant = read
+    },
+    getTenantValue: (): (string | number)[] | null => (tenant === null ? null : copy(tenant)),
+  }
+}

@@ -1,0 +1,186 @@
+import { afterAll, expect, test } from 'vitest'
+import { createScriptLab } from '../../support/solutions.ts'
+
+const lab = createScriptLab({
+  limits: { AUTHENTICATOR_TIME: 700, LOAD_TIME: 500, LOG_LINES: 5, RESULT_SIZE: 1024, CALL_REQUESTS: 20 },
+})
+const small = createScriptLab({ limits: { ISOLATE_MEMORY: 16 * 1024 ** 2 } })
+afterAll(() => {
+  lab.stop()
+  small.stop()
+})
+
+const run = (script: string) => lab.run({ script })
+
+test('a thrown error names the customer’s file, line and column', async () => {
+  const { failure } = await run('function onSolutionOpen() {\n  return missing.thing\n}')
+  expect(failure).toMatchObject({
+    code: 'script_error',
+    message: 'ReferenceError: missing is not defined',
+    position: { file: 'modules/auth/globals.js', line: 2, column: 3 },
+  })
+})
+
+test('an error that poses as one of the platform is a script_error', async () => {
+  const { failure } = await run(
+    "function onSolutionOpen() { const e = new Error('Script execution timed out.'); e.code = 'script_timeout'; e.name = 'PlatformError'; throw e }",
+  )
+  expect(failure).toMatchObject({ code: 'script_error', message: 'PlatformError: Script execution timed out.' })
+})
+
+test('a script that loops forever ends with the outcome script_timeout, limit and amount', async () => {
+  const { failure } = await run('function onSolutionOpen() { for (;;); }')
+  expect(failure).toMatchObject({ code: 'script_timeout', limit: { name: 'AUTHENTICATOR_TIME', allowed: 700 } })
+})
+
+test('a promise that never settles ends with script_timeout', async () => {
+  const { failure } = await run('function onSolutionOpen() { return new Promise(() => {}) }')
+  expect(failure?.code).toBe('script_timeout')
+})
+
+test('top-level code that loops forever ends with script_timeout', async () => {
+  const { failure } = await run('for (;;);\nfunction onSolutionOpen() {}')
+  expect(failure).toMatchObject({ code: 'script_timeout', limit: { name: 'LOAD_TIME', allowed: 500 } })
+})
+
+test('a native loop that no timeout reaches ends with its process, and the next call works', async () => {
+  const { failure } = await run(
+    'function onSolutionOpen() { Array.prototype.indexOf.call(new Proxy({ length: 9007199254740991 }, {}), 1) }',
+  )
+  expect(failure?.code).toBe('script_timeout')
+  expect((await run('function onSolutionOpen() { return "{}" }')).failure).toBeNull()
+})
+
+test('a heap over its limit ends with script_memory, and the next call of the same solution works', async () => {
+  const script =
+    'function onSolutionOpen(arg) { if (arg !== "eat") return JSON.stringify({ fine: true }); const a = []; for (;;) a.push({ n: a.length }) }'
+  const { failure } = await small.run({ script, arg: 'eat' })
+  expect(['script_memory', 'script_crashed']).toContain(failure?.code)
+  expect((await small.run({ script })).values).toEqual({ fine: true })
+})
+
+test('a process that ends by itself is script_crashed', async () => {
+  const { failure } = await run("function onSolutionOpen() { return String('ab'.repeat(1.5e8).split('').length) }")
+  expect(['script_crashed', 'script_memory', 'script_timeout']).toContain(failure?.code)
+})
+
+test('an async function may await; its result counts', async () => {
+  const script =
+    "async function onSolutionOpen(arg, queryParams) { await null; security.login('a', 'b', ['x']); return JSON.stringify({ got: queryParams.username }) }"
+  const { values, effects } = await lab.run({ script, queryParams: { username: 'anna' } })
+  expect(values).toEqual({ got: 'anna' })
+  expect(effects.login?.username).toBe('a')
+})
+
+test('an entry function may be declared by const', async () => {
+  expect((await run('const onSolutionOpen = () => \'{"ok":1}\'')).values).toEqual({ ok: 1 })
+})
+
+test('a missing entry function is an error that names it', async () => {
+  expect((await run('function other() {}')).failure?.message).toBe(
+    'TypeError: the scripts have no function onSolutionOpen',
+  )
+})
+
+test.each([
+  ['5', 'a number'],
+  ['() => 1', 'a function'],
+  ['({ a: 1 })', 'an object'],
+  ['[1]', 'an array'],
+  ["'[1]'", 'a text that is no JSON object'],
+  ["'no json'", 'a text that is no JSON object'],
+])('a result %s counts as null with a line in the log, and the login stands', async (result, kind) => {
+  const { effects, values, log, failure } = await run(
+    `function onSolutionOpen() { security.login('a', 'b', ['x']); return ${result} }`,
+  )
+  expect([failure, values, effects.login?.username]).toEqual([null, {}, 'a'])
+  expect(log.map(({ message }) => message)).toEqual([
+    `onSolutionOpen returned ${kind}; it counts as null, since only a JSON string of an object is used`,
+  ])
+})
+
+test('a result over its limit is script_quota', async () => {
+  expect((await run("function onSolutionOpen() { return 'x'.repeat(2000) }")).failure).toMatchObject({
+    code: 'script_quota',
+    limit: { name: 'RESULT_SIZE', allowed: 1024, used: 2000 },
+  })
+})
+
+test('log lines over the limit are left out, which the log says', async () => {
+  const { log, failure } = await run(
+    'function onSolutionOpen() { for (let i = 0; i < 50; i++) console.log("line " + i) }',
+  )
+  expect(failure).toBeNull()
+  expect(log.map(({ message }) => message)).toEqual([
+    'line 0',
+    'line 1',
+    'line 2',
+    'line 3',
+    'line 4',
+    'further lines of this call are left out: LOG_LINES or LOG_SIZE is used up',
+  ])
+})
+
+test('more commands than the limit are script_quota', async () => {
+  const { failure } = await run("function onSolutionOpen() { for (let i = 0; i < 50; i++) i18n.setLocale('nl') }")
+  expect(failure).toMatchObject({ code: 'script_quota', limit: { name: 'CALL_REQUESTS', allowed: 20, used: 21 } })
+})
+
+test('commands after the call returned have no effect', async () => {
+  const { effects } = await run(
+    "function onSolutionOpen() { Promise.resolve().then(() => security.login('late', 'l', ['x'])); return '{}' }",
+  )
+  expect(effects.login).toBeNull()
+})
+
+test('nothing of one login is visible to the next', async () => {
+  const script = `const seen = []
+    function onSolutionOpen(arg, queryParams) {
+      const found = [seen.length, globalThis.mark ?? null, Object.prototype.mark ?? null, queryParams.last_login ?? null]
+      seen.push(1); globalThis.mark = 1; Object.prototype.mark = 1; queryParams.last_login = {}
+      return JSON.stringify({ found })
+    }`
+  await run(script)
+  expect((await run(script)).values).toEqual({ found: [0, null, null, null] })
+})
+
+test('what a script could break out with is not there', async () => {
+  const names = [
+    'process',
+    'require',
+    'WebAssembly',
+    'SharedArrayBuffer',
+    'Atomics',
+    'WeakRef',
+    'FinalizationRegistry',
+    'setTimeout',
+    'fetch',
+  ]
+  const value = await lab.evaluate(`return ${JSON.stringify(names)}.map((n) => typeof globalThis[n])`)
+  expect(value).toEqual(names.map(() => 'undefined'))
+  expect(
+    await lab.evaluate("'abc'.match(/b/); return [typeof RegExp.$1, typeof RegExp.lastMatch, typeof RegExp.input]"),
+  ).toEqual(['undefined', 'undefined', 'undefined'])
+})
+
+test('bindings and their functions cannot be changed or replaced', async () => {
+  const body = `const tries = [() => { security.login = 1 }, () => { security.login.x = 1 }, () => { globalThis.security = 1 }, () => { delete globalThis.security }, () => { console.log = 1 }]
+    const before = security.login
+    for (const t of tries) { try { t() } catch {} }
+    return [before === security.login, security.login.x === undefined, typeof console.log]`
+  expect(await lab.evaluate(body)).toEqual([true, true, 'function'])
+})
+
+test('queryParams has no prototype, keeps its order, and __proto__ in it is data', async () => {
+  const value = await lab.run({
+    script:
+      'function onSolutionOpen(arg, q) { return JSON.stringify({ keys: Object.keys(q), proto: Object.getPrototypeOf(q) === null, arg }) }',
+    queryParams: JSON.parse('{"b":"1","a":"2","__proto__":"3"}'),
+    arg: 'from link',
+  })
+  expect(value.values).toEqual({ keys: ['b', 'a', '__proto__'], proto: true, arg: 'from link' })
+})
+
+test('scripts see the time zone of the settings and nothing of the host', async () => {
+  expect(await lab.evaluate('return Intl.DateTimeFormat().resolvedOptions().timeZone')).toBe('UTC')
+})

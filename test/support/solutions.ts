@@ -1,0 +1,117 @@
+import { builtInPlugins } from '../../host/plugins.ts'
+import { type ActiveSolution, activeSolution } from '../../host/solutions/catalog.ts'
+import type { PreparedSolution } from '../../host/solutions/prepared-solution.ts'
+import { createEntryRunner, type EntryResult } from '../../host/solutions/run-entry.ts'
+import { createSandboxSolutionMaker } from '../../host/solutions/sandbox-solution.ts'
+import type { NewLogLine, SolutionLog } from '../../host/solutions/solution-log.ts'
+import { checkManifest, type Manifest } from '../../runtime/bundle/manifest.ts'
+import { createLimits, type LimitName } from '../../runtime/limits.ts'
+import type { GuestLogLine } from '../../runtime/outcome.ts'
+import type { Json, Plugin } from '../../runtime/plugin.ts'
+import { createSupervisor, type Supervisor } from '../../runtime/supervisor.ts'
+
+/** A manifest in full, from what a test cares about. */
+export function manifestOf(written: Record<string, unknown>): Manifest {
+  const { manifest, faults } = checkManifest({ name: 'probe', version: '1.0.0', ...written }, 'solution.json')
+  if (manifest === null) throw new TypeError(JSON.stringify(faults))
+  return manifest
+}
+
+export type ScriptRun = {
+  /** The authenticator's script. */
+  readonly script: string
+  readonly file?: string
+  readonly queryParams?: Record<string, Json>
+  readonly arg?: string | null
+  readonly kind?: 'login' | 'open'
+  readonly locale?: string
+  readonly user?: {
+    readonly username: string
+    readonly uid: string
+    readonly permissions: readonly string[]
+    readonly tenant: readonly (string | number)[] | null
+  } | null
+}
+
+export type ScriptEnd = EntryResult & { readonly log: readonly (NewLogLine & GuestLogLine)[] }
+
+export type ScriptLab = {
+  readonly run: (run: ScriptRun) => Promise<ScriptEnd>
+  /** Runs the body of a function and gives what it returned as JSON. */
+  readonly evaluate: (body: string, options?: Omit<ScriptRun, 'script'>) => Promise<unknown>
+  readonly supervisor: Supervisor
+  readonly stop: () => void
+}
+
+/** Runs scripts in real sandbox processes, through the real plugins, without HTTP and database. */
+export function createScriptLab(
+  options: {
+    readonly limits?: Partial<Record<LimitName, number>>
+    readonly manifest?: Record<string, unknown>
+    readonly texts?: PreparedSolution['texts']
+    readonly forms?: readonly string[]
+    readonly plugins?: readonly Plugin[]
+  } = {},
+): ScriptLab {
+  const limits = createLimits(options.limits)
+  const supervisor = createSupervisor({ limits, timeZone: 'Etc/UTC' })
+  const plugins = [...builtInPlugins('none'), ...(options.plugins ?? [])]
+  const makeSandboxSolution = createSandboxSolutionMaker(plugins, limits)
+  const lines: (NewLogLine & GuestLogLine)[] = []
+  const log = { write: (_solution: string, line: NewLogLine) => void lines.push(line) } as unknown as SolutionLog
+  const runEntry = createEntryRunner({ supervisor, plugins, log })
+  const solutions = new Map<string, ActiveSolution>()
+
+  function solutionOf(script: string, file: string): ActiveSolution {
+    const key = `${file} ${script}`
+    const made =
+      solutions.get(key) ?? activeSolution(`sha-${solutions.size}`, preparedOf(script, file), makeSandboxSolution)
+    solutions.set(key, made)
+    return made
+  }
+
+  function preparedOf(source: string, file: string): PreparedSolution {
+    const manifest = manifestOf({ authenticator: 'AUTHENTICATOR', modules: ['auth'], ...options.manifest })
+    const auth = manifestOf({ name: 'auth', type: 'authenticator' })
+    return {
+      manifest,
+      modules: [{ name: 'auth', manifest: auth }],
+      scripts: [{ module: 'auth', file, source }],
+      formScripts: [],
+      forms: (options.forms ?? []).map((form) => ({ module: null, form, source: '{}' })),
+      texts: options.texts ?? {},
+      template: null,
+      entries: { authenticator: ['onSolutionOpen'] },
+    }
+  }
+
+  const lab: ScriptLab = {
+    supervisor,
+    stop: () => supervisor.stop(),
+    async run(run) {
+      const from = lines.length
+      const { script, file = 'modules/auth/globals.js', queryParams = {}, arg = null, kind = 'login' } = run
+      const result = await runEntry(solutionOf(script, file), {
+        unit: 'authenticator',
+        entry: 'onSolutionOpen',
+        args: [arg, queryParams],
+        secrets: new Map(),
+        call: {
+          kind,
+          correlationId: 'TEST0-00000',
+          user: run.user ?? null,
+          locale: run.locale ?? 'en',
+          serverUrl: 'http://127.0.0.1:8080',
+        },
+      })
+      return { ...result, log: lines.slice(from) }
+    },
+    async evaluate(body, rest) {
+      const script = `function onSolutionOpen(arg, queryParams) { const value = (() => { ${body} })(); return JSON.stringify({ value: value === undefined ? null : value }) }`
+      const end = await lab.run({ ...rest, script })
+      if (end.failure) throw new Error(`${end.failure.code}: ${end.failure.message}`)
+      return end.values.value
+    },
+  }
+  return lab
+}
