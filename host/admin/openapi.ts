@@ -1,0 +1,135 @@
+import * as z from 'zod'
+import { FAULT_CODES, WARNING_CODES } from '../../runtime/bundle/faults.ts'
+import { CODES } from '../../runtime/errors.ts'
+
+// The API's forms in zod: what requests are checked with, and what `/admin/api/openapi.json` is made from.
+
+const Sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits')
+
+export const Activation = z.strictObject({ sha256: Sha256 })
+
+export const LogQuery = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(1000).default(200),
+  before: z.coerce.number().int().min(1).optional(),
+})
+
+const Place = { file: z.string(), line: z.int().optional(), column: z.int().optional(), message: z.string() }
+const Fault = z.object({ ...Place, code: z.enum(Object.keys(FAULT_CODES)) })
+const Warning = z.object({ ...Place, code: z.enum(Object.keys(WARNING_CODES)) })
+
+const Solution = z.object({
+  name: z.string(),
+  title: z.string(),
+  type: z.string(),
+  authenticator: z.string(),
+  active: Sha256.nullable(),
+  state: z.enum(['active', 'quarantined', 'inactive']),
+})
+const Version = z.object({ sha256: Sha256, version: z.string(), uploadedAt: z.int(), bytes: z.int() })
+const Uploaded = z.object({
+  name: z.string(),
+  version: z.string(),
+  sha256: Sha256,
+  active: z.boolean(),
+  warnings: z.array(Warning),
+})
+const LogLine = z.object({
+  time: z.int(),
+  level: z.enum(['debug', 'info', 'warn', 'error']),
+  message: z.string(),
+  code: z.string().optional(),
+  file: z.string().optional(),
+  line: z.int().optional(),
+  column: z.int().optional(),
+  correlationId: z.string().optional(),
+})
+const Problem = z.object({
+  type: z.string(),
+  title: z.string(),
+  status: z.int(),
+  code: z.enum(Object.keys(CODES)),
+  detail: z.string().optional(),
+  correlationId: z.string(),
+  faults: z.array(Fault).optional(),
+  warnings: z.array(Warning).optional(),
+})
+
+const SCHEMAS = { Solution, Version, Uploaded, LogLine, Problem, Activation }
+
+/** The OpenAPI 3.1 description of the API. */
+export function openApi(version: string): object {
+  const name = { name: 'name', in: 'path', required: true, schema: { type: 'string' } }
+  const one = '/admin/api/solutions/{name}'
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Solhost admin API', version },
+    components: {
+      securitySchemes: { admin: { type: 'http', scheme: 'basic' } },
+      schemas: Object.fromEntries(Object.entries(SCHEMAS).map(([key, schema]) => [key, z.toJSONSchema(schema)])),
+    },
+    security: [{ admin: [] }],
+    paths: {
+      '/admin/api/solutions': {
+        get: operation('List the solutions', { 200: json(list(ref('Solution'))) }),
+      },
+      [one]: {
+        parameters: [name],
+        get: operation('One solution with its versions', {
+          200: json({
+            allOf: [
+              ref('Solution'),
+              { type: 'object', properties: { versions: { type: 'array', items: ref('Version') } } },
+            ],
+          }),
+        }),
+        put: {
+          ...operation('Upload a bundle; it becomes active when nothing is at fault', {
+            201: json(ref('Uploaded')),
+            200: json(ref('Uploaded')),
+          }),
+          requestBody: {
+            required: true,
+            content: { 'application/zip': { schema: { type: 'string', format: 'binary' } } },
+          },
+        },
+        delete: operation('Delete a solution; its data are kept for DELETED_KEPT', { 204: { description: 'deleted' } }),
+      },
+      [`${one}/activate`]: {
+        parameters: [name],
+        post: {
+          ...operation('Switch or roll back to a version', { 200: json(ref('Solution')) }),
+          requestBody: { required: true, content: { 'application/json': { schema: ref('Activation') } } },
+        },
+      },
+      [`${one}/log`]: {
+        parameters: [
+          name,
+          { name: 'limit', in: 'query', schema: { type: 'integer', minimum: 1, maximum: 1000, default: 200 } },
+          { name: 'before', in: 'query', schema: { type: 'integer' }, description: 'the `next` of an earlier answer' },
+        ],
+        get: operation('The log, newest last; as text/event-stream it follows', { 200: json(list(ref('LogLine'))) }),
+      },
+    },
+  }
+}
+
+function ref(schema: keyof typeof SCHEMAS) {
+  return { $ref: `#/components/schemas/${schema}` }
+}
+
+function list(items: object) {
+  return {
+    type: 'object',
+    required: ['items'],
+    properties: { items: { type: 'array', items }, next: { type: 'string' } },
+  }
+}
+
+function json(schema: object) {
+  return { description: 'as it says', content: { 'application/json': { schema } } }
+}
+
+function operation(summary: string, responses: Record<number, object>) {
+  const problem = { description: 'a problem', content: { 'application/problem+json': { schema: ref('Problem') } } }
+  return { summary, responses: { ...responses, default: problem } }
+}

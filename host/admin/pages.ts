@@ -1,0 +1,31 @@
+import type { Middleware } from 'koa'
+import { allowPage } from '../http/content-security.ts'
+import { requireNavigation } from '../http/fetch-metadata.ts'
+import { chooseLocale } from '../http/languages.ts'
+import { createNonce, sendHtml } from '../http/request.ts'
+import type { SolutionStore } from '../solutions/solution-store.ts'
+import { adminOverviewPage } from '../web/pages.ts'
+import { PLATFORM_LOCALES } from '../web/texts.ts'
+
+/** The admin pages, on their own port only: for now one page of names and active versions, without sign-in. */
+export function adminPages(store: SolutionStore, sharedOrigin: boolean): Middleware {
+  return async (ctx, next) => {
+    if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return next()
+    if (ctx.path === '/' || ctx.path === '/admin') {
+      ctx.status = 302
+      ctx.set('Location', '/admin/')
+      return
+    }
+    if (ctx.path !== '/admin/') return next()
+    requireNavigation(ctx)
+    const solutions = (await store.list()).map(({ activeVersion, ...solution }) => ({
+      ...solution,
+      version: activeVersion,
+    }))
+    const nonce = createNonce()
+    allowPage(ctx, nonce)
+    ctx.vary('Accept-Language')
+    const locale = chooseLocale(ctx.get('Accept-Language'), PLATFORM_LOCALES)
+    sendHtml(ctx, 200, adminOverviewPage({ locale, nonce }, { solutions, sharedOrigin }))
+  }
+}

@@ -1,0 +1,117 @@
+import Koa, { type Context, type Middleware } from 'koa'
+import type { Logger } from 'pino'
+import { PlatformError } from '../runtime/errors.ts'
+import type { AdminAccount } from './admin/account.ts'
+import { adminApi } from './admin/api.ts'
+import { requireAdmin } from './admin/authentication.ts'
+import { adminPages } from './admin/pages.ts'
+import type { Settings } from './config/settings.ts'
+import { answerErrors } from './http/answer-errors.ts'
+import { type ClientSide, createClientReader } from './http/client.ts'
+import { setSecurityHeaders } from './http/content-security.ts'
+import { createCorrelationId } from './http/correlation.ts'
+import { health } from './http/health.ts'
+import { checkMethod } from './http/method-check.ts'
+import { stateOf } from './http/request.ts'
+import { adminGate, siteGate } from './http/site-gate.ts'
+import type { Sites } from './http/sites.ts'
+import type { FormTokens } from './login/form-token.ts'
+import { createLoginPageSender } from './login/login-page.ts'
+import type { Sessions } from './sessions/sessions.ts'
+import type { Catalog } from './solutions/catalog.ts'
+import { solutionList } from './solutions/list-route.ts'
+import { solutionRoutes } from './solutions/routes.ts'
+import type { EntryRunner } from './solutions/run-entry.ts'
+import type { SolutionLog } from './solutions/solution-log.ts'
+import type { SolutionStore } from './solutions/solution-store.ts'
+import type { Uploads } from './solutions/upload.ts'
+
+/** What the steps of a request need; `host/main.ts` makes it. */
+export type HostParts = {
+  readonly settings: Settings
+  readonly log: Logger
+  readonly version: string
+  readonly sites: Sites
+  readonly account: AdminAccount
+  readonly catalog: Catalog
+  readonly store: SolutionStore
+  readonly uploads: Uploads
+  readonly sessions: Sessions
+  readonly solutionLog: SolutionLog
+  readonly formTokens: FormTokens
+  readonly runEntry: EntryRunner
+  readonly isStopping: () => boolean
+}
+
+/** Every step of a request, in the order in which they happen. */
+export function createApp(parts: HostParts): Koa {
+  const { settings, log, sites, catalog, store } = parts
+  const sendLoginPage = createLoginPageSender(sites, parts.formTokens)
+  return appOf([
+    identify(createClientReader(settings.trustedProxies)),
+    setHeaders,
+    answerErrors(log),
+    health(() => !parts.isStopping()),
+    refuseWhileStopping(parts.isStopping),
+    siteGate(sites, catalog),
+    checkMethod,
+    ...adminApiSteps(parts),
+    solutionList(store, sites, settings.defaultSolution),
+    solutionRoutes({ ...parts, limits: settings.limits, sendLoginPage }).routes() as Middleware,
+  ])
+}
+
+/** The same for the admin port: the API, and pages that are on no solution's origin. */
+export function createAdminApp(parts: HostParts): Koa {
+  const { settings, log, sites, store } = parts
+  return appOf([
+    identify(createClientReader(settings.trustedProxies)),
+    setHeaders,
+    answerErrors(log),
+    health(() => !parts.isStopping()),
+    refuseWhileStopping(parts.isStopping),
+    adminGate(settings.adminHost, settings.allowedHosts),
+    checkMethod,
+    ...adminApiSteps(parts),
+    adminPages(store, sites.shared),
+  ])
+}
+
+function adminApiSteps(parts: HostParts): Middleware[] {
+  const { account, settings, store, uploads, sessions, solutionLog, version } = parts
+  const { limits } = settings
+  const api = adminApi({ store, uploads, sessions, log: solutionLog, limits, version }).routes() as Middleware
+  return [onlyBelow('/admin/api', requireAdmin(account, limits)), api]
+}
+
+function appOf(steps: readonly Middleware[]): Koa {
+  const app = new Koa()
+  // Errors are answered by the step `answerErrors`; what fails after it is a broken connection.
+  app.silent = true
+  for (const step of steps) app.use(step)
+  return app
+}
+
+function identify(readClient: (request: Context['req']) => ClientSide): Middleware {
+  return (ctx, next) => {
+    ctx.state = { correlationId: createCorrelationId(), client: readClient(ctx.req), site: null }
+    return next()
+  }
+}
+
+const setHeaders: Middleware = (ctx, next) => {
+  setSecurityHeaders(ctx)
+  ctx.set('X-Correlation-Id', stateOf(ctx).correlationId)
+  return next()
+}
+
+function refuseWhileStopping(isStopping: () => boolean): Middleware {
+  return (_ctx, next) => {
+    if (isStopping()) throw new PlatformError('ERR_STOPPING', 'The host is stopping.', { retryAfter: 5 })
+    return next()
+  }
+}
+
+function onlyBelow(path: string, step: Middleware): Middleware {
+  return (ctx, next) => (ctx.path === path || ctx.path.startsWith(`${path}/`) ? step(ctx, next) : next())
+}

@@ -1,0 +1,104 @@
+import type { Context } from 'koa'
+import { allowPage } from '../http/content-security.ts'
+import { setCookie } from '../http/cookies.ts'
+import { lastOfEach } from '../http/read-body.ts'
+import { cookieScope, createNonce, sendHtml, stateOf } from '../http/request.ts'
+import { sendToAddress } from '../http/send-to-address.ts'
+import type { Sites } from '../http/sites.ts'
+import type { FormTokens } from '../login/form-token.ts'
+import { argumentOf, queryParams } from '../login/query-params.ts'
+import type { Session, Sessions } from '../sessions/sessions.ts'
+import type { ActiveSolution } from '../solutions/catalog.ts'
+import { noEffects } from '../solutions/host-call.ts'
+import type { EntryResult, EntryRunner } from '../solutions/run-entry.ts'
+import { clientPage } from '../web/pages.ts'
+
+export type PlainPageParts = {
+  readonly sites: Sites
+  readonly formTokens: FormTokens
+  readonly sessions: Sessions
+  readonly runEntry: EntryRunner
+}
+
+/** A session with the cookie that it was found by. */
+export type FoundSession = { readonly session: Session; readonly cookie: string }
+
+/**
+ * The page of an open solution while there is no client: each GET runs main's `onSolutionOpen` in a fresh context, and
+ * its commands count for this page (design section 7).
+ * @param found null for a solution without sign-in
+ */
+export async function showPlainPage(
+  ctx: Context,
+  solution: ActiveSolution,
+  found: FoundSession | null,
+  locale: string,
+  parts: PlainPageParts,
+): Promise<void> {
+  const { correlationId, client } = stateOf(ctx)
+  const origin = parts.sites.originOf(solution.name, client)
+  const result = await openSolution(ctx, solution, found?.session ?? null, locale, origin, parts)
+  const { effects } = result
+  const pageLocale = effects.locale ?? locale
+  if (effects.logout !== null && found !== null) {
+    await endSession(ctx, solution.name, found.cookie, parts)
+    return sendToAddress(ctx, effects.showUrl ?? pageAfterLogout(solution.name), origin, pageLocale)
+  }
+  if (effects.showUrl !== null) return sendToAddress(ctx, effects.showUrl, origin, pageLocale)
+  const nonce = createNonce()
+  allowPage(ctx, nonce)
+  ctx.vary('Accept-Language')
+  const html = clientPage(
+    { locale: pageLocale, nonce },
+    {
+      solution: { name: solution.name, title: solution.title },
+      user:
+        found === null
+          ? null
+          : { ...found.session, tenant: effects.tenant ?? found.session.tenant, locale: pageLocale },
+      ...(result.failure ? { outcome: { reference: correlationId } } : {}),
+      logoutAction: `/solution/${solution.name}/logout`,
+      formToken: parts.formTokens.issue(ctx, cookieScope(ctx, parts.sites, solution.name)),
+    },
+  )
+  sendHtml(ctx, 200, html)
+}
+
+function openSolution(
+  ctx: Context,
+  solution: ActiveSolution,
+  session: Session | null,
+  locale: string,
+  serverUrl: string,
+  { runEntry }: PlainPageParts,
+): Promise<EntryResult> {
+  // A main solution without the function simply has nothing to do when it opens.
+  if (!solution.entries.main?.includes('onSolutionOpen')) {
+    return Promise.resolve({ failure: null, effects: noEffects(), values: {} })
+  }
+  const url = lastOfEach(new URLSearchParams(ctx.querystring))
+  const { correlationId } = stateOf(ctx)
+  return runEntry(solution, {
+    unit: 'main',
+    entry: 'onSolutionOpen',
+    args: [argumentOf(url), queryParams(url)],
+    secrets: new Map([...url].filter(([name]) => name.startsWith('custom_'))),
+    call: { kind: 'open', correlationId, user: session, locale, serverUrl },
+  })
+}
+
+/** Ends the session and takes its cookie back. */
+export async function endSession(
+  ctx: Context,
+  solution: string,
+  cookie: string,
+  { sites, sessions }: PlainPageParts,
+): Promise<void> {
+  await sessions.end(solution, cookie)
+  setCookie(ctx, 'session', cookieScope(ctx, sites, solution), null)
+}
+
+/** The page that says that one is signed out; it signs nobody in by itself. */
+export function pageAfterLogout(solution: string): string {
+  return `/solution/${solution}/index.html?signed-out`
+}

@@ -1,0 +1,59 @@
+import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Database } from '../database/open.ts'
+
+/** Signs texts for one purpose each; a signature made for one purpose is worth nothing for another. */
+export type PlatformKey = {
+  /** HMAC-SHA-256, base64url. */
+  readonly sign: (purpose: string, text: string) => string
+  readonly verify: (purpose: string, text: string, signature: string) => boolean
+}
+
+export function createPlatformKey(secret: string): PlatformKey {
+  const keyOf = (purpose: string) => Buffer.from(hkdfSync('sha256', secret, 'solhost', purpose, 32))
+  const sign = (purpose: string, text: string) => createHmac('sha256', keyOf(purpose)).update(text).digest()
+  return {
+    sign: (purpose, text) => sign(purpose, text).toString('base64url'),
+    verify: (purpose, text, signature) => {
+      const given = Buffer.from(signature, 'base64url')
+      const expected = sign(purpose, text)
+      return given.length === expected.length && timingSafeEqual(given, expected)
+    },
+  }
+}
+
+/**
+ * The platform's key: the one that was set, else the one in `home`, made at the first start.
+ * @throws ERR_PLATFORM_KEY when the database was used with another key, or the key's file cannot be used
+ */
+export async function openPlatformKey(db: Database, home: string, secretOfSettings: string): Promise<PlatformKey> {
+  const key = createPlatformKey(
+    secretOfSettings === '' ? readOrMakeSecret(join(home, 'platform-key')) : secretOfSettings,
+  )
+  const check = key.sign('key-check', 'solhost')
+  await db
+    .insertInto('platform')
+    .values({ key: 'key_check', value: check })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+  const kept = await db.selectFrom('platform').select('value').where('key', '=', 'key_check').executeTakeFirstOrThrow()
+  if (kept.value === check) return key
+  throw new PlatformError(
+    'ERR_PLATFORM_KEY',
+    `The platform's key is not the one that the database in ${home} was made with. ` +
+      'Set PLATFORM_KEY to that one, or put the file platform-key back.',
+  )
+}
+
+function readOrMakeSecret(file: string): string {
+  try {
+    writeFileSync(file, randomBytes(32).toString('base64url'), { mode: 0o600, flag: 'wx' })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+  const secret = readFileSync(file, 'utf8').trim()
+  if (secret.length >= 32) return secret
+  throw new PlatformError('ERR_PLATFORM_KEY', `${file} holds no key. Put the right file back.`)
+}

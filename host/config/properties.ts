@@ -1,0 +1,174 @@
+import * as z from 'zod'
+
+const ENVIRONMENTS = ['none', 'onprem', 'dev', 'uat', 'preprod', 'prod', 'demo', 'e2e'] as const
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
+
+export type Environment = (typeof ENVIRONMENTS)[number]
+
+/** One environment property: how its text is read, what is allowed, and what it is for. */
+export type Property = {
+  readonly default: string
+  /** Reads the text. @returns undefined when it is not allowed */
+  readonly read: (text: string) => unknown
+  /** What is allowed, for the error line and the docs. */
+  readonly form: string
+  readonly what: string
+  /** Never printed, and may come as `NAME_FILE`. */
+  readonly secret?: true
+}
+
+/**
+ * Every environment property that this version reads, with defaults and forms of `design.md` section 9; the limits
+ * (`runtime/limits.ts`) are properties too.
+ */
+export const PROPERTIES = {
+  PORT: { default: '8080', read: readPort, form: 'a port, 0 to 65535 (0: any free one)', what: 'port of the pages' },
+  HOST: { default: '127.0.0.1', read: readWord, form: 'an address or host name', what: 'address to listen on' },
+  ADMIN_PORT: { default: '8081', read: readPort, form: 'a port, 0 to 65535', what: 'port of the admin pages' },
+  ADMIN_HOST: {
+    default: '127.0.0.1',
+    read: readWord,
+    form: 'an address or host name',
+    what: 'address of the admin pages',
+  },
+  PUBLIC_URL: {
+    default: '',
+    read: (text) => (text === '' ? null : readOrigin(text)),
+    form: 'an origin such as https://apps.example.org, without a path',
+    what: 'the address that browsers use',
+  },
+  SOLUTION_ORIGIN: {
+    default: '',
+    read: (text) => (text === '' ? null : readSolutionOrigin(text)),
+    form: 'an origin whose host name starts with "{name}.", such as https://{name}.apps.example.org',
+    what: 'gives each solution a host name, and so an origin, of its own',
+  },
+  PLATFORM_HOME: { default: './data', read: readWord, form: 'a folder', what: 'the platform’s files' },
+  PLATFORM_DATABASE: {
+    default: 'embedded',
+    read: oneOf(['embedded']),
+    form: 'embedded (the database servers come with a later version)',
+    what: 'where the platform keeps its data',
+  },
+  PLATFORM_KEY: {
+    default: '',
+    read: (text) => (text === '' || text.length >= 32 ? text : undefined),
+    form: 'at least 32 characters; empty: made once and kept in PLATFORM_HOME',
+    what: 'signs tokens',
+    secret: true,
+  },
+  DEFAULT_SOLUTION: {
+    default: '',
+    read: (text) =>
+      text === ''
+        ? null
+        : z
+            .string()
+            .regex(/^[a-z0-9][a-z0-9-]{0,62}$/)
+            .safeParse(text).data,
+    form: 'the name of a solution',
+    what: 'the solution that "/" leads to',
+  },
+  TRUSTED_PROXIES: {
+    default: '',
+    read: readAddresses,
+    form: 'addresses or networks such as 10.0.0.0/8, separated by commas',
+    what: 'whose X-Forwarded-* headers count',
+  },
+  ALLOWED_HOSTS: {
+    default: '',
+    read: readHosts,
+    form: 'host names separated by commas',
+    what: 'further host names that the pages answer to',
+  },
+  LOG_LEVEL: { default: 'info', read: oneOf(LOG_LEVELS), form: LOG_LEVELS.join(', '), what: 'the platform’s own log' },
+  SERVLET_USERNAME: {
+    default: 'admin',
+    read: (text) => (/^[^:\p{Cc}]{1,100}$/u.test(text) ? text : undefined),
+    form: '1 to 100 characters, no colon',
+    what: 'name of the admin account',
+  },
+  SERVLET_PASSWORD: {
+    default: '',
+    read: (text) => (text.length <= 1000 ? text : undefined),
+    form: 'at most 1000 characters; empty: one is made at the first start',
+    what: 'password of the admin account',
+    secret: true,
+  },
+  TIMEZONE: {
+    default: 'Etc/UTC',
+    read: (text) => (isTimeZone(text) ? text : undefined),
+    form: 'a time zone such as Europe/Brussels',
+    what: 'time zone of the server and of scripts',
+  },
+  ENVIRONMENT: {
+    default: 'none',
+    read: oneOf(ENVIRONMENTS),
+    form: ENVIRONMENTS.join(', '),
+    what: 'read by scripts through application.getEnvironment()',
+  },
+} as const satisfies Record<string, Property>
+
+/**
+ * Properties of the contract that this version cannot honour yet. To go on as if they were not set would be unsafe
+ * (no TLS, no connection), so a value stops the start.
+ */
+export const NOT_YET = [
+  'CERTIFICATE_NAME',
+  'CERTIFICATE_PASS',
+  'REMOTE_ENVIRONMENT_TOKEN',
+  'PLATFORM_TESTING_MODE',
+] as const
+
+function readPort(text: string): number | undefined {
+  return /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined
+}
+
+function readWord(text: string): string | undefined {
+  return text !== '' && !/[\p{Cc}]/u.test(text) ? text : undefined
+}
+
+function oneOf<const T extends readonly string[]>(values: T): (text: string) => T[number] | undefined {
+  return (text) => values.find((value) => value === text)
+}
+
+function readOrigin(text: string): URL | undefined {
+  const url = URL.parse(text)
+  const plain = url !== null && /^https?:$/.test(url.protocol) && url.pathname === '/' && url.search === ''
+  return plain && url.hash === '' && url.username === '' && url.password === '' ? url : undefined
+}
+
+/** The part of an origin around `{name}`: `http://{name}.localhost:8080` has no port of its own where it is left out. */
+export type SolutionOrigin = { readonly protocol: 'http:' | 'https:'; readonly suffix: string; readonly port: string }
+
+function readSolutionOrigin(text: string): SolutionOrigin | undefined {
+  const match = /^(https?:)\/\/\{name\}(\.[^/{}]+)\/?$/i.exec(text)
+  const url = match ? readOrigin(`${match[1]}//name${match[2]}`) : undefined
+  if (url === undefined) return undefined
+  return { protocol: url.protocol as 'http:' | 'https:', suffix: url.hostname.slice('name'.length), port: url.port }
+}
+
+function readHosts(text: string): readonly string[] | undefined {
+  const hosts = words(text).map((word) => word.toLowerCase())
+  return hosts.every((host) => URL.parse(`http://${host}`)?.hostname === host) ? hosts : undefined
+}
+
+function readAddresses(text: string): readonly string[] | undefined {
+  const addresses = words(text)
+  return addresses.every((one) => /^[0-9a-f.:]+(\/\d{1,3})?$/i.test(one)) ? addresses : undefined
+}
+
+function words(text: string): string[] {
+  return text
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '')
+}
+
+function isTimeZone(text: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: text }) !== null
+  } catch {
+    return false
+  }
+}

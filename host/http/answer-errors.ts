@@ -1,0 +1,98 @@
+import type { Context, Middleware } from 'koa'
+import type { Logger } from 'pino'
+import { type ErrorCode, PlatformError } from '../../runtime/errors.ts'
+import { type ErrorKind, errorPage } from '../web/pages.ts'
+import { PLATFORM_LOCALES } from '../web/texts.ts'
+import { allowPage } from './content-security.ts'
+import { isNavigation } from './fetch-metadata.ts'
+import { chooseLocale } from './languages.ts'
+import { createNonce, stateOf } from './request.ts'
+
+/** How an error looks to a person; codes that are not here are internal ones. */
+const KINDS: Partial<Record<ErrorCode, ErrorKind>> = {
+  ERR_BAD_REQUEST: 'bad-request',
+  ERR_BROWSER_CREDENTIALS: 'forbidden',
+  ERR_NOT_A_NAVIGATION: 'forbidden',
+  ERR_FOREIGN_ORIGIN: 'forbidden',
+  ERR_FORM_TOKEN: 'forbidden',
+  ERR_NOT_FOUND: 'not-found',
+  ERR_SOLUTION_NOT_FOUND: 'not-found',
+  ERR_METHOD_NOT_ALLOWED: 'method',
+  ERR_BODY_TOO_LARGE: 'too-large',
+  ERR_TOO_MANY_FIELDS: 'too-large',
+  ERR_CONTENT_TYPE: 'content-type',
+  ERR_HOST_UNKNOWN: 'unknown-host',
+  ERR_MODE_UNAVAILABLE: 'mode-unavailable',
+  ERR_SOLUTION_BROKEN: 'broken',
+  ERR_SANDBOX_BUSY: 'busy',
+  ERR_STOPPING: 'stopping',
+}
+
+/** The one place that turns errors into HTTP: a page for people, problem+json (RFC 9457) for everything else. */
+export function answerErrors(log: Logger): Middleware {
+  return async (ctx, next) => {
+    try {
+      await next()
+      if (ctx.status === 404 && ctx.body === undefined)
+        throw new PlatformError('ERR_NOT_FOUND', 'There is nothing at this address.')
+    } catch (error) {
+      answer(ctx, error, log)
+    }
+  }
+}
+
+function answer(ctx: Context, error: unknown, log: Logger): void {
+  const { correlationId } = stateOf(ctx)
+  const known =
+    error instanceof PlatformError ? error : new PlatformError('ERR_INTERNAL', 'internal error', {}, { cause: error })
+  if (known.status >= 500 && known.code !== 'ERR_MODE_UNAVAILABLE') {
+    // The stack tells the operator where; messages of foreign errors may quote what was sent, so they stay out.
+    log.error({ code: known.code, correlationId, stack: stackOf(known.cause ?? known) }, 'a request failed')
+  }
+  const { retryAfter, allow } = known.details as { retryAfter?: number; allow?: string }
+  if (retryAfter !== undefined) ctx.set('Retry-After', String(retryAfter))
+  if (allow !== undefined) ctx.set('Allow', allow)
+  if (wantsPage(ctx)) sendErrorPage(ctx, known)
+  else sendProblem(ctx, known)
+}
+
+/** The frames of a stack without its first lines, which hold the message. */
+function stackOf(error: unknown): string {
+  const stack = error instanceof Error ? (error.stack ?? '') : ''
+  return `${error instanceof Error ? error.constructor.name : typeof error}\n${stack
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .join('\n')}`
+}
+
+function wantsPage(ctx: Context): boolean {
+  return isNavigation(ctx) && !ctx.path.startsWith('/admin/api') && /text\/html/.test(ctx.get('Accept'))
+}
+
+function sendErrorPage(ctx: Context, error: PlatformError): void {
+  const nonce = createNonce()
+  const locale = chooseLocale(ctx.get('Accept-Language'), PLATFORM_LOCALES)
+  const { status } = error
+  allowPage(ctx, nonce)
+  ctx.status = status
+  ctx.type = 'text/html; charset=utf-8'
+  ctx.body = errorPage(
+    { locale, nonce },
+    { status, kind: KINDS[error.code] ?? 'internal', reference: stateOf(ctx).correlationId },
+  )
+}
+
+function sendProblem(ctx: Context, error: PlatformError): void {
+  const shown = error.status < 500 || error.code === 'ERR_MODE_UNAVAILABLE'
+  const { retryAfter, allow, ...details } = error.details as Record<string, unknown>
+  ctx.status = error.status
+  ctx.type = 'application/problem+json'
+  ctx.body = JSON.stringify({
+    type: 'about:blank',
+    title: ctx.message,
+    status: error.status,
+    code: error.code,
+    ...(shown ? { detail: error.message, ...details } : {}),
+    correlationId: stateOf(ctx).correlationId,
+  })
+}

@@ -1,0 +1,39 @@
+import type { Context } from 'koa'
+
+/** The policies of design sections 3, 7 and 8. */
+const PAGE = (nonce: string, connect: "'none'" | "'self'") =>
+  `default-src 'none'; script-src 'nonce-${nonce}' 'strict-dynamic'; style-src 'self' 'nonce-${nonce}'; ` +
+  `img-src 'self' data:; font-src 'self'; connect-src ${connect}; worker-src 'none'; form-action 'self'; ` +
+  `base-uri 'none'; frame-ancestors 'none'`
+
+const NOT_HTML = "default-src 'none'; frame-ancestors 'none'"
+
+/** Media that a browser would run scripts of. */
+const ACTIVE_MEDIA = "sandbox; default-src 'none'"
+
+/** The headers that every response carries, errors and probes included; what a page needs more it sets itself. */
+export function setSecurityHeaders(ctx: Context): void {
+  ctx.set({
+    'Content-Security-Policy': NOT_HTML,
+    'Cross-Origin-Opener-Policy': 'noopener-allow-popups',
+    'Cross-Origin-Resource-Policy': 'same-origin',
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'same-origin',
+    'Cache-Control': 'no-store',
+  })
+}
+
+/** For the login page, which runs the solution's own template: nothing may be fetched. */
+export function allowLoginPage(ctx: Context, nonce: string): void {
+  ctx.set('Content-Security-Policy', PAGE(nonce, "'none'"))
+}
+
+/** For the client and the platform's other pages. */
+export function allowPage(ctx: Context, nonce: string): void {
+  ctx.set('Content-Security-Policy', PAGE(nonce, "'self'"))
+}
+
+export function allowMedia(ctx: Context, active: boolean): void {
+  ctx.set('Content-Security-Policy', active ? ACTIVE_MEDIA : NOT_HTML)
+  ctx.set('Cache-Control', 'public, no-cache')
+}

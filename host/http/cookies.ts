@@ -1,0 +1,33 @@
+import type { Context } from 'koa'
+
+/** Where a solution's cookies live: its own host, or a path of the shared one. */
+export type CookieScope = { readonly solution: string; readonly secure: boolean; readonly ownHost: boolean }
+
+export type CookieKind = 'session' | 'login'
+
+/**
+ * `__Host-` on a host of the solution's own; on a shared host `__Secure-` with the solution's path, so that many
+ * solutions do not add up in one request; without TLS no prefix (design section 8).
+ */
+export function cookieName(kind: CookieKind, scope: CookieScope): string {
+  const prefix = scope.secure ? (scope.ownHost ? '__Host-' : '__Secure-') : ''
+  return `${prefix}${kind}-${scope.solution}`
+}
+
+export function readCookie(ctx: Context, kind: CookieKind, scope: CookieScope): string | undefined {
+  const value = ctx.cookies.get(cookieName(kind, scope))
+  return value !== undefined && /^[A-Za-z0-9_-]{1,200}$/.test(value) ? value : undefined
+}
+
+/** A cookie until the browser closes; the server side has the times. null clears it. */
+export function setCookie(ctx: Context, kind: CookieKind, scope: CookieScope, value: string | null): void {
+  // Whether the connection is secure was decided by the site's address; behind a proxy the socket does not show it.
+  ctx.cookies.secure = scope.secure
+  ctx.cookies.set(cookieName(kind, scope), value, {
+    httpOnly: true,
+    sameSite: 'lax',
+    secure: scope.secure,
+    path: scope.ownHost ? '/' : `/solution/${scope.solution}/`,
+    overwrite: true,
+  })
+}

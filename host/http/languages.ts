@@ -1,0 +1,25 @@
+import Negotiator from 'negotiator'
+
+/**
+ * The locale for an answer: the best of `available` for the browser's Accept-Language. A browser that asks for
+ * `nl-BE` gets `nl` where there is no `nl-BE`; one that asks for `nl` gets `nl-BE` where there is no `nl`.
+ * @param available locales such as `nl` and `nl-BE`, the fallback first
+ */
+export function chooseLocale(acceptLanguage: string, available: readonly string[]): string {
+  const asked = new Negotiator({ headers: { 'accept-language': acceptLanguage.slice(0, 1000) } } as never).languages()
+  for (const one of asked) {
+    const found = one === '*' ? available[0] : bestFor(one, available)
+    if (found !== undefined) return found
+  }
+  return available[0] ?? 'en'
+}
+
+function bestFor(asked: string, available: readonly string[]): string | undefined {
+  const wanted = asked.toLowerCase()
+  const language = wanted.split('-', 1)[0] ?? wanted
+  return (
+    available.find((locale) => locale.toLowerCase() === wanted) ??
+    available.find((locale) => locale.toLowerCase() === language) ??
+    available.find((locale) => locale.toLowerCase().startsWith(`${language}-`))
+  )
+}

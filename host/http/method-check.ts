@@ -1,0 +1,14 @@
+import type { Context, Next } from 'koa'
+import { PlatformError } from '../../runtime/errors.ts'
+
+type Matched = { readonly matched?: readonly { readonly methods: readonly string[] }[] }
+
+/** An address that exists, asked with another method than it knows: 405 with the methods that it knows. */
+export async function checkMethod(ctx: Context, next: Next): Promise<void> {
+  await next()
+  if (ctx.status !== 404 || ctx.body !== undefined) return
+  const methods = ((ctx as Matched).matched ?? []).flatMap((layer) => layer.methods)
+  if (methods.length === 0 || methods.includes(ctx.method)) return
+  const allow = [...new Set(methods)].join(', ')
+  throw new PlatformError('ERR_METHOD_NOT_ALLOWED', `${ctx.method} is not possible here; ${allow} are.`, { allow })
+}

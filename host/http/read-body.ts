@@ -1,0 +1,57 @@
+import type { Context } from 'koa'
+import getRawBody from 'raw-body'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Limits } from '../../runtime/limits.ts'
+
+/**
+ * The fields of a posted form, in their order; of a repeated name the last value wins.
+ * @throws ERR_CONTENT_TYPE, ERR_BODY_TOO_LARGE, ERR_TOO_MANY_FIELDS
+ */
+export async function readForm(ctx: Context, limits: Limits): Promise<Map<string, string>> {
+  const body = await readBytes(ctx, ['application/x-www-form-urlencoded'], limits.FORM_BODY)
+  const fields = new URLSearchParams(body.toString('utf8'))
+  if (fields.size > limits.FORM_FIELDS) {
+    throw new PlatformError(
+      'ERR_TOO_MANY_FIELDS',
+      `The form has ${fields.size} fields; ${limits.FORM_FIELDS} are allowed.`,
+    )
+  }
+  return lastOfEach(fields)
+}
+
+/** The parameters of a text such as a query string; of a repeated name the last value wins. */
+export function lastOfEach(parameters: URLSearchParams): Map<string, string> {
+  const fields = new Map<string, string>()
+  for (const [name, value] of parameters) fields.set(name, value)
+  return fields
+}
+
+/** @throws ERR_CONTENT_TYPE, ERR_BODY_TOO_LARGE, ERR_BAD_REQUEST for what is no JSON */
+export async function readJson(ctx: Context, limits: Limits): Promise<unknown> {
+  const body = await readBytes(ctx, ['application/json'], limits.JSON_BODY)
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch {
+    throw new PlatformError('ERR_BAD_REQUEST', 'The body is not valid JSON.')
+  }
+}
+
+/** @throws ERR_CONTENT_TYPE when the type is none of `types`, ERR_BODY_TOO_LARGE above `limit` bytes */
+export async function readBytes(ctx: Context, types: readonly string[], limit: number): Promise<Buffer> {
+  if (ctx.is([...types]) === false || ctx.is([...types]) === null) {
+    const given = ctx.get('Content-Type') || 'none'
+    throw new PlatformError(
+      'ERR_CONTENT_TYPE',
+      `The content type must be ${types.join(' or ')}, but is ${given.slice(0, 100)}.`,
+    )
+  }
+  try {
+    return await getRawBody(ctx.req, { limit, length: ctx.get('Content-Length') || null })
+  } catch (error) {
+    const { type } = error as { type?: string }
+    if (type === 'entity.too.large') {
+      throw new PlatformError('ERR_BODY_TOO_LARGE', `The body is larger than ${limit} bytes.`, { limit })
+    }
+    throw new PlatformError('ERR_BAD_REQUEST', 'The body ended before it was complete.', {}, { cause: error })
+  }
+}

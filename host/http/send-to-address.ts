@@ -1,0 +1,22 @@
+import type { Context } from 'koa'
+import { goesOnPage } from '../web/pages.ts'
+import { allowPage } from './content-security.ts'
+import { createNonce, sendHtml } from './request.ts'
+
+/**
+ * Sends the browser to an address that a script gave (`application.showURL`). A form's POST is answered by a page that
+ * goes on where the address is of another origin: browsers block such a redirect under `form-action`.
+ * @param origin the solution's own
+ */
+export function sendToAddress(ctx: Context, address: string, origin: string, locale: string): void {
+  const url = URL.parse(address, origin)
+  if (url === null) throw new TypeError('the address was checked before')
+  if (ctx.method !== 'POST' || url.origin === origin) {
+    ctx.status = 303
+    ctx.set('Location', url.href)
+    return
+  }
+  const nonce = createNonce()
+  allowPage(ctx, nonce)
+  sendHtml(ctx, 200, goesOnPage({ locale, nonce }, { href: url.href, shown: url.host === '' ? url.href : url.host }))
+}

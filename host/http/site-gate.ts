@@ -1,0 +1,48 @@
+import type { Middleware } from 'koa'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Catalog } from '../solutions/catalog.ts'
+import { stateOf } from './request.ts'
+import { hostnameOf, isLoopback, type Sites } from './sites.ts'
+
+/**
+ * Lets a request through only where its host name serves its path: a solution's own host serves that solution and
+ * nothing else; with `SOLUTION_ORIGIN` the platform's hosts send the browser to the solution's own host.
+ */
+export function siteGate(sites: Sites, catalog: Catalog): Middleware {
+  return async (ctx, next) => {
+    const { client } = stateOf(ctx)
+    const site = sites.find(client)
+    stateOf(ctx).site = site
+    if (site === null) throw unknownHost(client.host)
+    const asked = /^\/solution\/([^/]+)(\/|$)/.exec(ctx.path)?.[1]
+    if (site.kind === 'platform') {
+      if (sites.shared || asked === undefined) return next()
+      const origin = sites.originOf((await catalog.need(asked)).name, client)
+      if (ctx.method !== 'GET' && ctx.method !== 'HEAD') throw unknownHost(client.host)
+      ctx.status = 308
+      ctx.set('Location', `${origin}${ctx.path}${ctx.search}`)
+      return
+    }
+    if ((await catalog.active(site.solution)) === null) throw unknownHost(client.host)
+    if (asked === site.solution) return next()
+    if (ctx.path !== '/')
+      throw new PlatformError('ERR_NOT_FOUND', 'This host name serves one solution and nothing else.')
+    ctx.status = 302
+    ctx.set('Location', `/solution/${site.solution}/index.html`)
+  }
+}
+
+/** The admin port answers only to loopback names, its own address and `ALLOWED_HOSTS`. */
+export function adminGate(adminHost: string, allowedHosts: readonly string[]): Middleware {
+  return (ctx, next) => {
+    const hostname = hostnameOf(stateOf(ctx).client.host)
+    const known =
+      hostname !== null && (isLoopback(hostname) || hostname === adminHost || allowedHosts.includes(hostname))
+    if (!known) throw unknownHost(stateOf(ctx).client.host)
+    return next()
+  }
+}
+
+function unknownHost(host: string): PlatformError {
+  return new PlatformError('ERR_HOST_UNKNOWN', `Nothing is served under the host name "${host.slice(0, 260)}".`)
+}

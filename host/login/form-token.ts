@@ -1,0 +1,37 @@
+import { randomBytes } from 'node:crypto'
+import type { Context } from 'koa'
+import type { PlatformKey } from '../config/platform-key.ts'
+import { type CookieScope, readCookie, setCookie } from '../http/cookies.ts'
+
+/**
+ * The hidden token of a form, bound to the browser by the cookie `login-{name}`. The cookie is kept by later pages, so
+ * that two tabs work, and replaced at sign-in.
+ */
+export interface FormTokens {
+  /** The token for a page; sets the cookie if the browser has none. */
+  issue(ctx: Context, scope: CookieScope): string
+  check(ctx: Context, scope: CookieScope, token: string | undefined): boolean
+  /** Gives the browser a new cookie: tokens of earlier pages are worth nothing after it. */
+  renew(ctx: Context, scope: CookieScope): void
+}
+
+const PURPOSE = 'form-token'
+
+export function createFormTokens(key: PlatformKey): FormTokens {
+  const textOf = (scope: CookieScope, cookie: string) => `${scope.solution} ${cookie}`
+
+  function renew(ctx: Context, scope: CookieScope): string {
+    const cookie = randomBytes(24).toString('base64url')
+    setCookie(ctx, 'login', scope, cookie)
+    return cookie
+  }
+
+  return {
+    issue: (ctx, scope) => key.sign(PURPOSE, textOf(scope, readCookie(ctx, 'login', scope) ?? renew(ctx, scope))),
+    check(ctx, scope, token) {
+      const cookie = readCookie(ctx, 'login', scope)
+      return cookie !== undefined && token !== undefined && key.verify(PURPOSE, textOf(scope, cookie), token)
+    },
+    renew: (ctx, scope) => void renew(ctx, scope),
+  }
+}

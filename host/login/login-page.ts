@@ -1,0 +1,59 @@
+import type { Context } from 'koa'
+import { compileTemplate } from '../../runtime/template/compile-template.ts'
+import type { CompiledTemplate } from '../../runtime/template/compiled-template.ts'
+import { fillTemplate } from '../../runtime/template/fill-template.ts'
+import { allowLoginPage } from '../http/content-security.ts'
+import { cookieScope, createNonce, sendHtml } from '../http/request.ts'
+import type { Sites } from '../http/sites.ts'
+import type { ActiveSolution } from '../solutions/catalog.ts'
+import { createMessages } from '../solutions/messages.ts'
+import { defaultLoginTemplate } from '../web/pages.ts'
+import { platformText } from '../web/texts.ts'
+import type { FormTokens } from './form-token.ts'
+
+/** What a login page shows beside its template. */
+export type LoginPage = {
+  readonly status: 200 | 401 | 403 | 429 | 503
+  readonly locale: string
+  /** Whether the element `errorlabel` is made visible. */
+  readonly failed: boolean
+  /** Values for `%%name%%`, from what `onSolutionOpen` returned. */
+  readonly values: Readonly<Record<string, unknown>>
+  /** Texts that the script set for this answer. */
+  readonly messages: ReadonlyMap<string, string>
+  /** Kept or prefilled: `username` and `custom_*`. */
+  readonly fields: ReadonlyMap<string, string>
+  /** A text of the platform beside the form, such as "this page had expired", with its values. */
+  readonly notice?: { readonly key: string; readonly values?: readonly (string | number)[] }
+}
+
+/** Sends a solution's login page: its own template, or the default one where that is missing or unusable. */
+export type LoginPageSender = (ctx: Context, solution: ActiveSolution, page: LoginPage) => void
+
+export function createLoginPageSender(sites: Sites, formTokens: FormTokens): LoginPageSender {
+  const standard = compileDefaultTemplate()
+  return (ctx, solution, page) => {
+    const nonce = createNonce()
+    const messages = createMessages(solution.texts, page.locale, page.messages)
+    const { notice } = page
+    const html = fillTemplate(solution.template ?? standard, {
+      nonce,
+      formToken: formTokens.issue(ctx, cookieScope(ctx, sites, solution.name)),
+      failed: page.failed,
+      message: messages,
+      value: (name) => (Object.hasOwn(page.values, name) ? page.values[name] : undefined),
+      fields: page.fields,
+      ...(notice ? { notice: { text: platformText(page.locale, notice.key, notice.values) } } : {}),
+    })
+    allowLoginPage(ctx, nonce)
+    ctx.vary('Accept-Language')
+    sendHtml(ctx, page.status, html)
+  }
+}
+
+/** The default page goes through the same rules as a customer's. */
+function compileDefaultTemplate(): CompiledTemplate {
+  const { template, warnings } = compileTemplate(defaultLoginTemplate(), 'login.html')
+  if (template !== null && warnings.length === 0) return template
+  throw new TypeError(`the default login template breaks its own rules: ${JSON.stringify(warnings)}`)
+}

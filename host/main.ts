@@ -1,0 +1,174 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Logger } from 'pino'
+import { createSupervisor, type Supervisor } from '../runtime/supervisor.ts'
+import { type MadePassword, openAdminAccount } from './admin/account.ts'
+import { createAdminApp, createApp, type HostParts } from './app.ts'
+import { openPlatformKey } from './config/platform-key.ts'
+import type { Settings } from './config/settings.ts'
+import { openDatabase } from './database/open.ts'
+import { createSites, isLoopback } from './http/sites.ts'
+import { createFormTokens } from './login/form-token.ts'
+import { builtInPlugins, operatorPlugins } from './plugins.ts'
+import { createSessions } from './sessions/sessions.ts'
+import { createCatalog } from './solutions/catalog.ts'
+import { exampleFolder, exampleNames, packFolder } from './solutions/examples.ts'
+import { createEntryRunner } from './solutions/run-entry.ts'
+import { createSandboxSolutionMaker } from './solutions/sandbox-solution.ts'
+import { createSolutionLog } from './solutions/solution-log.ts'
+import { createSolutionStore } from './solutions/solution-store.ts'
+import { createUploads, type Uploads } from './solutions/upload.ts'
+
+export type HostOptions = {
+  readonly settings: Settings
+  readonly log: Logger
+  readonly version: string
+  /** Whether somebody reads the output: then the made password is given back, else it goes into a file. */
+  readonly terminal: boolean
+}
+
+/** A running host. */
+export type Host = {
+  /** Where it listens, without a path. */
+  readonly url: string
+  /** Where browsers find it: `PUBLIC_URL`, else where it listens. */
+  readonly publicUrl: string
+  readonly adminUrl: string
+  readonly madePassword: MadePassword | null
+  /** Whether the solutions share one origin. */
+  readonly sharedOrigin: boolean
+  /** The supervisor's processes, for health and tests. */
+  readonly processes: Supervisor['processes']
+  readonly addressOf: (solution: string) => string
+  readonly solutionNames: () => Promise<readonly string[]>
+  /** Takes no new work, lets running requests end, kills the sandbox processes. Ends within 4 s. */
+  readonly stop: () => Promise<void>
+}
+
+/** Old rows are looked for this often, in ms. */
+const SWEEP_EVERY = 10 * 60_000
+/** Running requests get this long at a stop, in ms. */
+const STOP_GRACE = 3_000
+
+/** Starts everything, in the order in which the parts need one another. */
+export async function startHost({ settings, log, version, terminal }: HostOptions): Promise<Host> {
+  const { limits, home } = settings
+  const db = await openDatabase(home)
+  const key = await openPlatformKey(db, home, settings.platformKey)
+  const { adminName: name, adminPassword: password } = settings
+  const { account, made } = await openAdminAccount(db, { name, password, home, terminal })
+
+  const builtIn = builtInPlugins(settings.environment)
+  const taken = [...builtIn.map((plugin) => plugin.name), ...OTHER_GLOBALS]
+  const plugins = [...builtIn, ...(await operatorPlugins(home, taken))]
+  const makeSandboxSolution = createSandboxSolutionMaker(plugins, limits)
+  const supervisor = createSupervisor({ limits, timeZone: settings.timeZone })
+
+  const store = createSolutionStore(db, limits)
+  const solutionLog = createSolutionLog(db, limits)
+  const sessions = createSessions(db, limits)
+  const catalog = createCatalog(store, supervisor, makeSandboxSolution)
+  const uploads = createUploads({ store, catalog, supervisor, makeSandboxSolution, limits })
+  const runEntry = createEntryRunner({ supervisor, plugins, log: solutionLog })
+
+  let stopping = false
+  let port = settings.port
+  const sites = createSites(settings, () => port)
+  const parts: HostParts = {
+    settings,
+    log,
+    version,
+    sites,
+    account,
+    catalog,
+    store,
+    uploads,
+    sessions,
+    solutionLog,
+    formTokens: createFormTokens(key),
+    runEntry,
+    isStopping: () => stopping,
+  }
+  if ((await store.list()).length === 0 && getsExamples(settings)) await addExamples(uploads)
+
+  const server = await listen(createServer(createApp(parts).callback()), settings.port, settings.host)
+  port = (server.address() as AddressInfo).port
+  const adminServer = await listen(
+    createServer(createAdminApp(parts).callback()),
+    settings.adminPort,
+    settings.adminHost,
+  )
+
+  const sweep = setInterval(() => {
+    Promise.all([sessions.sweep(), solutionLog.sweep(), eraseDeleted()]).catch((error: Error) =>
+      log.error({ stack: error.stack }, 'old rows could not be removed'),
+    )
+  }, SWEEP_EVERY)
+  sweep.unref()
+
+  async function eraseDeleted(): Promise<void> {
+    for (const deleted of await store.sweep()) await solutionLog.erase(deleted)
+  }
+
+  async function stop(): Promise<void> {
+    stopping = true
+    clearInterval(sweep)
+    await Promise.all([close(server), close(adminServer)])
+    supervisor.stop()
+    await solutionLog.flush()
+    await db.destroy()
+  }
+
+  const client = { address: '127.0.0.1', protocol: 'http' as const, host: `${urlHost(settings.host)}:${port}` }
+  return {
+    url: `http://${client.host}`,
+    publicUrl: settings.publicUrl?.origin ?? `http://${client.host}`,
+    adminUrl: `http://${urlHost(settings.adminHost)}:${(adminServer.address() as AddressInfo).port}`,
+    madePassword: made,
+    sharedOrigin: sites.shared,
+    processes: supervisor.processes,
+    addressOf: (solution) => `${sites.originOf(solution, client)}/solution/${solution}/`,
+    solutionNames: async () => (await store.list()).filter(({ listed }) => listed).map((solution) => solution.name),
+    stop,
+  }
+}
+
+/** Globals that the platform itself defines beside the plugins' names. */
+const OTHER_GLOBALS = ['console', 'EventType', 'EVENTS_AGGREGATION_TYPE']
+
+/** An empty platform gets the examples where somebody tries it out, never on a server (README). */
+function getsExamples({ host, environment }: Settings): boolean {
+  return isLoopback(host) && ['none', 'dev', 'e2e'].includes(environment)
+}
+
+async function addExamples(uploads: Uploads): Promise<void> {
+  for (const name of exampleNames()) await uploads.upload(await packFolder(exampleFolder(name)), name)
+}
+
+function listen(server: Server, port: number, host: string): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      resolve(server)
+    })
+  })
+}
+
+/** No new connections; idle ones end at once, busy ones after their answer or when the grace is over. */
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => server.closeAllConnections(), STOP_GRACE)
+    server.close(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+    server.closeIdleConnections()
+  })
+}
+
+/** The host part of an address for a listening address: any address is reached by loopback. */
+function urlHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
+  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
+}

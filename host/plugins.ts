@@ -1,0 +1,110 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import * as z from 'zod'
+import application from '../plugins/application/host.ts'
+import eventsManager from '../plugins/events-manager/host.ts'
+import i18n from '../plugins/i18n/host.ts'
+import security from '../plugins/security/host.ts'
+import { PlatformError } from '../runtime/errors.ts'
+import { command, type Plugin, request } from '../runtime/plugin.ts'
+import type { Environment } from './config/properties.ts'
+import { hostCall } from './solutions/host-call.ts'
+import { messageTables } from './solutions/messages.ts'
+import { eventTypesOf, permissionsOf } from './solutions/prepared-solution.ts'
+
+/** The platform's own plugins, each given what it needs of the host. */
+export function builtInPlugins(environment: Environment): readonly Plugin[] {
+  return [
+    security({
+      user: (call) => hostCall(call).user,
+      permissions: permissionsOf,
+      logIn: (call, login) => {
+        hostCall(call).effects.login ??= login
+      },
+      logOut: (call, target) => {
+        hostCall(call).effects.logout = target
+      },
+      setTenant: (call, tenant) => {
+        hostCall(call).effects.tenant = tenant
+      },
+    }),
+    i18n({
+      locale: (call) => hostCall(call).locale,
+      tables: (solution) => messageTables(solution.texts),
+      setLocale: (call, locale) => {
+        hostCall(call).effects.locale = locale
+      },
+      setMessage: (call, key, text) => {
+        if (text === null) hostCall(call).effects.messages.delete(key)
+        else hostCall(call).effects.messages.set(key, text)
+      },
+    }),
+    application({
+      serverUrl: (call) => hostCall(call).serverUrl,
+      environment: () => environment,
+      forms: (solution) => solution.forms,
+      showUrl: (call, url) => {
+        hostCall(call).effects.showUrl = url
+      },
+      showForm: (call, form) => {
+        hostCall(call).effects.form = form
+      },
+    }),
+    eventsManager({ eventTypes: eventTypesOf }),
+  ]
+}
+
+const PluginShape = z.object({
+  name: z.string().regex(/^[A-Za-z_$][A-Za-z0-9_$]{0,62}$/),
+  guest: z.instanceof(URL),
+  commands: z.record(z.string(), z.object({ check: z.function(), apply: z.function() })),
+  requests: z.record(z.string(), z.object({ check: z.function(), answer: z.function() })).optional(),
+})
+
+/** What a plugin from outside the tree is given, since it imports nothing. */
+export type PluginApi = { readonly command: typeof command; readonly request: typeof request; readonly z: typeof z }
+
+/**
+ * Plugins that the operator put into `PLATFORM_HOME/plugins`: folders with `host.ts` (or `.js`), whose default export
+ * is `(api) => Plugin`, and `guest.ts`. They run in the host, so only the operator can add them.
+ * @throws ERR_PLUGIN_INVALID
+ */
+export async function operatorPlugins(home: string, taken: readonly string[]): Promise<readonly Plugin[]> {
+  const folder = join(home, 'plugins')
+  if (!existsSync(folder)) return []
+  const plugins: Plugin[] = []
+  const names = new Set(taken)
+  for (const entry of readdirSync(folder, { withFileTypes: true }).sort((a, b) => a.name.localeCompare(b.name))) {
+    if (!entry.isDirectory()) continue
+    const plugin = await loadPlugin(join(folder, entry.name))
+    if (names.has(plugin.name)) {
+      throw new PlatformError(
+        'ERR_PLUGIN_INVALID',
+        `The plugin in ${join(folder, entry.name)} is named "${plugin.name}", which exists.`,
+      )
+    }
+    names.add(plugin.name)
+    plugins.push(plugin)
+  }
+  return plugins
+}
+
+async function loadPlugin(folder: string): Promise<Plugin> {
+  const file = ['host.ts', 'host.js'].map((name) => join(folder, name)).find((path) => existsSync(path))
+  try {
+    if (file === undefined) throw new TypeError('it has no host.ts')
+    const { default: create } = (await import(pathToFileURL(file).href)) as { default: (api: PluginApi) => Plugin }
+    const plugin = create({ command, request, z })
+    PluginShape.parse(plugin)
+    return plugin
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new PlatformError(
+      'ERR_PLUGIN_INVALID',
+      `The plugin in ${folder} cannot be used: ${reason}`,
+      {},
+      { cause: error },
+    )
+  }
+}

@@ -1,0 +1,37 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import yazl from 'yazl'
+
+const FOLDER = fileURLToPath(new URL('../../solutions', import.meta.url))
+
+/** The example solutions that come with the platform, as folder names; each is also the solution's name. */
+export function exampleNames(): readonly string[] {
+  return readdirSync(FOLDER, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name)
+    .sort()
+}
+
+export function exampleFolder(name: string): string {
+  return join(FOLDER, name)
+}
+
+/** Packs a solution's folder as a bundle; the same files give the same bytes, and so the same SHA-256. */
+export async function packFolder(folder: string): Promise<Buffer> {
+  const zip = new yazl.ZipFile()
+  for (const name of filesBelow(folder)) {
+    zip.addBuffer(readFileSync(join(folder, name)), name, { mtime: new Date(2000, 0, 1), mode: 0o100644 })
+  }
+  zip.end()
+  const chunks: Buffer[] = []
+  for await (const chunk of zip.outputStream) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks)
+}
+
+function filesBelow(folder: string): string[] {
+  return (readdirSync(folder, { recursive: true }) as string[])
+    .filter((name) => statSync(join(folder, name)).isFile())
+    .map((name) => name.replaceAll('\\', '/'))
+    .sort()
+}

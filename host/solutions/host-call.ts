@@ -1,0 +1,34 @@
+import type { Login, SignedInUser, Tenant } from '../../plugins/security/host.ts'
+import type { Call } from '../../runtime/plugin.ts'
+
+/** What the commands of a call came to. Nothing of it counts before the call returned well. */
+export type Effects = {
+  login: Login | null
+  tenant: Tenant | null
+  locale: string | null
+  showUrl: string | null
+  form: string | null
+  logout: { readonly solution: string | null; readonly argument: string | null } | null
+  readonly messages: Map<string, string>
+}
+
+/** A call as the host makes it; plugins see the part of it that `Call` names. */
+export type HostCall = Call & {
+  readonly user: SignedInUser | null
+  readonly locale: string
+  readonly serverUrl: string
+  readonly effects: Effects
+}
+
+export function createHostCall(call: Omit<HostCall, 'effects'>): HostCall {
+  return { ...call, effects: noEffects() }
+}
+
+export function noEffects(): Effects {
+  return { login: null, tenant: null, locale: null, showUrl: null, form: null, logout: null, messages: new Map() }
+}
+
+/** Every call that a plugin is given was made by `createHostCall`. */
+export function hostCall(call: Call): HostCall {
+  return call as HostCall
+}

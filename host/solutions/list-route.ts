@@ -1,0 +1,35 @@
+import type { Middleware } from 'koa'
+import { allowPage } from '../http/content-security.ts'
+import { requireNavigation } from '../http/fetch-metadata.ts'
+import { chooseLocale } from '../http/languages.ts'
+import { createNonce, sendHtml, stateOf } from '../http/request.ts'
+import type { Sites } from '../http/sites.ts'
+import { solutionListPage } from '../web/pages.ts'
+import { PLATFORM_LOCALES } from '../web/texts.ts'
+import type { SolutionStore } from './solution-store.ts'
+
+/** GET `/`: the solutions that want to be listed, or straight on to `DEFAULT_SOLUTION`. */
+export function solutionList(store: SolutionStore, sites: Sites, defaultSolution: string | null): Middleware {
+  return async (ctx, next) => {
+    if (ctx.path !== '/' || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next()
+    requireNavigation(ctx)
+    const { client } = stateOf(ctx)
+    const addressOf = (name: string) => `${sites.originOf(name, client)}/solution/${name}/index.html`
+    if (defaultSolution !== null) {
+      ctx.status = 302
+      ctx.set('Location', addressOf(defaultSolution))
+      return
+    }
+    const listed = (await store.list()).filter((solution) => solution.listed && solution.state === 'active')
+    const solutions = listed.map(({ name, title }) => ({ name, title, href: addressOf(name) }))
+    const nonce = createNonce()
+    const locale = chooseLocale(ctx.get('Accept-Language'), PLATFORM_LOCALES)
+    allowPage(ctx, nonce)
+    ctx.vary('Accept-Language')
+    sendHtml(
+      ctx,
+      200,
+      solutionListPage({ locale, nonce }, { solutions, sharedOrigin: sites.shared && solutions.length > 1 }),
+    )
+  }
+}

@@ -1,0 +1,35 @@
+import type { Context } from 'koa'
+import { PlatformError } from '../../runtime/errors.ts'
+import { allowMedia } from '../http/content-security.ts'
+import { requireNavigation } from '../http/fetch-metadata.ts'
+import type { ActiveSolution } from './catalog.ts'
+import type { SolutionStore } from './solution-store.ts'
+
+/** Types that a browser runs scripts of when they are opened as a page. */
+const ACTIVE_TYPES = /^(text\/html|application\/xhtml\+xml|image\/svg\+xml|text\/xml|application\/xml|[^;]+\+xml)(;|$)/
+const PAGE_TYPES = /^(text\/html|application\/xhtml\+xml)(;|$)/
+
+/**
+ * A media file of the active version, public also before sign-in.
+ * @throws ERR_NOT_FOUND
+ */
+export async function sendMedia(
+  ctx: Context,
+  solution: ActiveSolution,
+  path: string,
+  store: SolutionStore,
+): Promise<void> {
+  const file = await store.media(solution.name, solution.facts.sha256, path)
+  if (file === null) throw new PlatformError('ERR_NOT_FOUND', `The solution "${solution.name}" has no such media file.`)
+  ctx.status = 200
+  ctx.type = /\.[A-Za-z0-9]+$/.exec(path)?.[0] ?? 'application/octet-stream'
+  if (ctx.type === '') ctx.type = 'application/octet-stream'
+  if (PAGE_TYPES.test(ctx.type)) requireNavigation(ctx)
+  allowMedia(ctx, ACTIVE_TYPES.test(ctx.type))
+  ctx.etag = file.etag
+  if (ctx.fresh) {
+    ctx.status = 304
+    return
+  }
+  ctx.body = Buffer.from(file.content)
+}

@@ -1,0 +1,49 @@
+import type { Tables } from '../../runtime/plugin.ts'
+import { PLATFORM_LOCALES, TEXTS } from '../web/texts.ts'
+
+type SolutionTexts = Readonly<Record<string, Readonly<Record<string, string>>>>
+
+/** Looks a key up for one locale; null when neither the solution nor the platform has it. */
+export type Messages = (key: string) => string | null
+
+/**
+ * A key's text: from the solution's tables for the locale, its language, then `default`; then from the platform's own
+ * in the same order. So a solution overrides the platform's texts by using their keys.
+ * @param overrides texts that a script set for this answer; null takes one back
+ */
+export function createMessages(
+  texts: SolutionTexts,
+  locale: string,
+  overrides?: ReadonlyMap<string, string>,
+): Messages {
+  const language = locale.split('-', 1)[0] ?? locale
+  return (key) =>
+    overrides?.get(key) ??
+    own(texts[locale], key) ??
+    own(texts[language], key) ??
+    own(texts.default, key) ??
+    TEXTS.get(locale)?.get(key) ??
+    TEXTS.get(language)?.get(key) ??
+    TEXTS.get(PLATFORM_LOCALES[0] as string)?.get(key) ??
+    null
+}
+
+/** The same texts as tables for the binding `i18n`, which looks them up in the same order. */
+export function messageTables(texts: SolutionTexts): Tables {
+  const tables: Record<string, Readonly<Record<string, string>>> = { ...texts }
+  for (const locale of PLATFORM_LOCALES) tables[`platform ${locale}`] = Object.fromEntries(TEXTS.get(locale) ?? [])
+  tables['platform default'] = Object.fromEntries(TEXTS.get(PLATFORM_LOCALES[0] as string) ?? [])
+  return tables
+}
+
+/** The locales that an answer can be given in: the solution's own first, then the platform's. */
+export function availableLocales(texts: SolutionTexts): readonly string[] {
+  const own = Object.keys(texts).filter((locale) => locale !== 'default')
+  // Without a better match the platform's first language is the fallback, as it is for the platform's own texts.
+  const fallback = PLATFORM_LOCALES[0] as string
+  return [...new Set([fallback, ...own, ...PLATFORM_LOCALES])]
+}
+
+function own(table: Readonly<Record<string, string>> | undefined, key: string): string | undefined {
+  return table !== undefined && Object.hasOwn(table, key) ? table[key] : undefined
+}

@@ -1,0 +1,112 @@
+import type { Manifest } from '../../runtime/bundle/manifest.ts'
+import type { Bundle } from '../../runtime/bundle/read-bundle.ts'
+import type { CheckedFiles, Unit } from '../../runtime/protocol.ts'
+import type { CompiledTemplate } from '../../runtime/template/compiled-template.ts'
+
+/**
+ * A solution version as it is kept and run: what its upload's own sandbox process made of the bundle. Scripts have no
+ * types any more, texts are merged, the login page is compiled.
+ */
+export type PreparedSolution = {
+  readonly manifest: Manifest
+  /** The reachable modules in their order: the later one wins. */
+  readonly modules: readonly { readonly name: string; readonly manifest: Manifest }[]
+  readonly scripts: readonly PreparedScript[]
+  readonly formScripts: readonly (PreparedScript & { readonly form: string })[]
+  readonly forms: readonly { readonly module: string | null; readonly form: string; readonly source: string }[]
+  /** Texts by locale (`default`, `nl`, `nl-BE`), those of main and its modules together. */
+  readonly texts: Readonly<Record<string, Readonly<Record<string, string>>>>
+  readonly template: CompiledTemplate | null
+  /** The entry functions that exist, by unit. */
+  readonly entries: Readonly<Partial<Record<Unit, readonly string[]>>>
+}
+
+/** `module` null is the solution itself. */
+export type PreparedScript = { readonly module: string | null; readonly file: string; readonly source: string }
+
+/** @param template the checked form of `checked.template` */
+export function prepareSolution(
+  bundle: Bundle,
+  checked: CheckedFiles,
+  template: CompiledTemplate | null,
+  entries: PreparedSolution['entries'],
+): PreparedSolution {
+  return {
+    manifest: bundle.manifest,
+    modules: bundle.modules,
+    scripts: bundle.scripts.map(({ module, file }, index) => ({ module, file, source: checked.scripts[index] ?? '' })),
+    formScripts: bundle.formScripts.map(({ module, file, form }, index) => ({
+      module,
+      file,
+      form,
+      source: checked.formScripts[index] ?? '',
+    })),
+    forms: bundle.forms.map(({ module, form, source }) => ({ module, form, source })),
+    texts: mergeTexts(bundle, checked),
+    template,
+    entries,
+  }
+}
+
+/** The tables come modules first and main last, so on equal keys the later one wins. */
+function mergeTexts(bundle: Bundle, checked: CheckedFiles): PreparedSolution['texts'] {
+  const merged = new Map<string, Map<string, string>>()
+  bundle.i18n.forEach(({ locale }, index) => {
+    const table = merged.get(locale) ?? new Map<string, string>()
+    for (const [key, text] of Object.entries(checked.i18n[index] ?? {})) table.set(key, text)
+    merged.set(locale, table)
+  })
+  return Object.fromEntries([...merged].map(([locale, table]) => [locale, Object.fromEntries(table)]))
+}
+
+/**
+ * The scripts of each unit, as indexes into `scripts` (design section 4, "Scope"): a login sees the authenticator and
+ * its own modules; a client sees main and its modules, without the authenticator's; a `getOAuthConfig` in main runs
+ * with main's scripts alone.
+ */
+export function unitsOf(
+  solution: Pick<PreparedSolution, 'manifest' | 'modules' | 'scripts'>,
+): Record<Unit, readonly number[]> {
+  const manifests = new Map(solution.modules.map(({ name, manifest }) => [name, manifest]))
+  const isAuthenticator = (name: string) => manifests.get(name)?.type === 'authenticator'
+  const authenticators = solution.modules.map(({ name }) => name).filter(isAuthenticator)
+  const forLogin = reachable(authenticators, manifests, () => true)
+  const forClient = reachable(solution.manifest.modules, manifests, (name) => !isAuthenticator(name))
+  const indexes = (wanted: (module: string | null) => boolean) =>
+    solution.scripts.flatMap(({ module }, index) => (wanted(module) ? [index] : []))
+  return {
+    authenticator: indexes((module) => module !== null && forLogin.has(module)),
+    main: indexes((module) => module === null || forClient.has(module)),
+    configuration: indexes((module) => module === null),
+  }
+}
+
+function reachable(
+  from: readonly string[],
+  manifests: ReadonlyMap<string, Manifest>,
+  isWanted: (name: string) => boolean,
+): Set<string> {
+  const seen = new Set<string>()
+  const open = from.filter(isWanted)
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    if (seen.has(name)) continue
+    seen.add(name)
+    open.push(...(manifests.get(name)?.modules ?? []).filter(isWanted))
+  }
+  return seen
+}
+
+/** Permissions that scripts may grant: those of main and its modules together; null when none lists any. */
+export function permissionsOf(solution: Pick<PreparedSolution, 'manifest' | 'modules'>): readonly string[] | null {
+  const all = manifestsOf(solution).flatMap((manifest) => manifest.permissions)
+  return all.length === 0 ? null : [...new Set(all)]
+}
+
+/** The custom event types of main and its modules together. */
+export function eventTypesOf(solution: Pick<PreparedSolution, 'manifest' | 'modules'>): readonly string[] {
+  return [...new Set(manifestsOf(solution).flatMap((manifest) => Object.keys(manifest.eventTypes)))]
+}
+
+function manifestsOf(solution: Pick<PreparedSolution, 'manifest' | 'modules'>): Manifest[] {
+  return [...solution.modules.map(({ manifest }) => manifest), solution.manifest]
+}

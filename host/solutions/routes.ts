@@ -1,0 +1,112 @@
+import Router from '@koa/router'
+import type { Context } from 'koa'
+import { PlatformError } from '../../runtime/errors.ts'
+import {
+  endSession,
+  type FoundSession,
+  type PlainPageParts,
+  pageAfterLogout,
+  showPlainPage,
+} from '../clients/plain-page.ts'
+import { allowPage } from '../http/content-security.ts'
+import { readCookie } from '../http/cookies.ts'
+import { requireNavigation, sourceOfPost } from '../http/fetch-metadata.ts'
+import { chooseLocale } from '../http/languages.ts'
+import { readForm } from '../http/read-body.ts'
+import { cookieScope, createNonce, sendHtml, stateOf } from '../http/request.ts'
+import type { LoginPageSender } from '../login/login-page.ts'
+import { requireKnownMode, type SignInParts, showLoginPage, signIn } from '../login/sign-in.ts'
+import { signedOutPage } from '../web/pages.ts'
+import type { ActiveSolution, Catalog } from './catalog.ts'
+import { sendMedia } from './media.ts'
+import { availableLocales } from './messages.ts'
+import type { SolutionStore } from './solution-store.ts'
+
+export type SolutionRouteParts = SignInParts &
+  PlainPageParts & {
+    readonly catalog: Catalog
+    readonly store: SolutionStore
+    readonly sendLoginPage: LoginPageSender
+  }
+
+/** Everything under `/solution/{name}/` (design section 7). */
+export function solutionRoutes(parts: SolutionRouteParts): Router {
+  const { catalog, sites, sessions } = parts
+  const router = new Router({ prefix: '/solution/:solution' })
+
+  const needSolution = (ctx: Context) => catalog.need((ctx.params as { solution: string }).solution)
+
+  function localeOf(ctx: Context, solution: ActiveSolution): string {
+    return chooseLocale(ctx.get('Accept-Language'), availableLocales(solution.texts))
+  }
+
+  async function findSession(ctx: Context, solution: ActiveSolution): Promise<FoundSession | null> {
+    if (solution.manifest.authenticator === 'NONE') return null
+    const cookie = readCookie(ctx, 'session', cookieScope(ctx, sites, solution.name))
+    const session = cookie === undefined ? null : await sessions.find(solution.name, cookie)
+    return session === null || cookie === undefined ? null : { session, cookie }
+  }
+
+  router.get('/', (ctx) => {
+    ctx.status = 308
+    ctx.set('Location', `/solution/${(ctx.params as { solution: string }).solution}/index.html${ctx.search}`)
+  })
+
+  router.get('/index.html', async (ctx) => {
+    requireNavigation(ctx)
+    const solution = await needSolution(ctx)
+    const mode = requireKnownMode(solution)
+    const found = await findSession(ctx, solution)
+    if (found !== null) return showPlainPage(ctx, solution, found, found.session.locale, parts)
+    const locale = localeOf(ctx, solution)
+    if (Object.hasOwn(ctx.query, 'signed-out')) return showSignedOut(ctx, solution, locale)
+    if (mode === 'NONE') return showPlainPage(ctx, solution, null, locale, parts)
+    showLoginPage(ctx, solution, locale, parts.sendLoginPage)
+  })
+
+  router.post('/index.html', async (ctx) => {
+    requireNavigation(ctx)
+    const solution = await needSolution(ctx)
+    if (requireKnownMode(solution) === 'NONE') {
+      throw new PlatformError('ERR_METHOD_NOT_ALLOWED', 'Nobody has to sign in here.', { allow: 'HEAD, GET' })
+    }
+    await signIn(ctx, solution, localeOf(ctx, solution), parts)
+  })
+
+  router.get('/session', async (ctx) => {
+    const found = await findSession(ctx, await needSolution(ctx))
+    if (found === null) throw new PlatformError('ERR_UNAUTHENTICATED', 'Nobody is signed in.')
+    const { username, uid, permissions, tenant, locale, loggedInAt } = found.session
+    ctx.body = { username, uid, permissions, tenant, locale, loggedInAt }
+  })
+
+  router.post('/logout', async (ctx) => {
+    const solution = await needSolution(ctx)
+    const scope = cookieScope(ctx, sites, solution.name)
+    const source = sourceOfPost(ctx, sites.originOf(solution.name, stateOf(ctx).client))
+    const isOwn =
+      source === 'unknown' ? parts.formTokens.check(ctx, scope, await readToken(ctx)) : source === 'same-origin'
+    if (!isOwn) throw new PlatformError('ERR_FOREIGN_ORIGIN', 'Signing out works from the page of the solution only.')
+    const cookie = readCookie(ctx, 'session', scope)
+    if (cookie !== undefined) await endSession(ctx, solution.name, cookie, parts)
+    ctx.status = 303
+    ctx.set('Location', pageAfterLogout(solution.name))
+  })
+
+  router.get('/media/*path', async (ctx) => {
+    await sendMedia(ctx, await needSolution(ctx), (ctx.params as { path: string }).path, parts.store)
+  })
+
+  async function readToken(ctx: Context): Promise<string | undefined> {
+    return (await readForm(ctx, parts.limits)).get('csrf_token')
+  }
+
+  return router
+}
+
+function showSignedOut(ctx: Context, solution: ActiveSolution, locale: string): void {
+  const nonce = createNonce()
+  allowPage(ctx, nonce)
+  const signInHref = `/solution/${solution.name}/index.html`
+  sendHtml(ctx, 200, signedOutPage({ locale, nonce }, { solution: { title: solution.title }, signInHref }))
+}

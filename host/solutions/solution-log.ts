@@ -1,0 +1,148 @@
+import { EventEmitter } from 'node:events'
+import { sql } from 'kysely'
+import type { Limits } from '../../runtime/limits.ts'
+import type { LogLevel, Position } from '../../runtime/outcome.ts'
+import type { Database } from '../database/open.ts'
+
+/** One line of a solution's log, as the API gives it. */
+export type LogLine = {
+  readonly time: number
+  readonly level: LogLevel
+  readonly message: string
+  readonly code?: string
+  readonly file?: string
+  readonly line?: number
+  readonly column?: number
+  readonly correlationId?: string
+}
+
+export type NewLogLine = {
+  readonly level: LogLevel
+  readonly message: string
+  readonly code?: string
+  readonly position?: Position
+  readonly correlationId?: string
+}
+
+export interface SolutionLog {
+  /** Keeps a line; it is written with the next batch. */
+  write(solution: string, line: NewLogLine): void
+  /** The newest lines, newest last; `next` is the id to ask for older ones with. */
+  read(solution: string, options: { limit: number; before?: number }): Promise<{ items: LogLine[]; next?: string }>
+  /** Calls `listener` for each new line. @returns the function that ends it */
+  follow(solution: string, listener: (line: LogLine) => void): () => void
+  /** Writes what waits. */
+  flush(): Promise<void>
+  /** Removes lines over `LOG_KEPT` and `LOG_KEPT_SIZE`. */
+  sweep(): Promise<void>
+  erase(solution: string): Promise<void>
+}
+
+/** Lines wait this long for others, in ms, so that a chatty script costs one transaction and not a hundred. */
+const BATCH_TIME = 50
+/** A solution that writes faster than the disk loses lines, not the host its memory. */
+const MAX_WAITING = 20_000
+
+type Row = ReturnType<typeof rowOf>
+
+export function createSolutionLog(db: Database, limits: Limits, now: () => number = Date.now): SolutionLog {
+  const followers = new EventEmitter().setMaxListeners(0)
+  let waiting: Row[] = []
+  let dropped = 0
+  let timer: NodeJS.Timeout | null = null
+  let writing: Promise<void> = Promise.resolve()
+
+  function flush(): Promise<void> {
+    if (timer) clearTimeout(timer)
+    timer = null
+    const rows = waiting
+    waiting = []
+    if (dropped > 0 && rows[0]) {
+      const message = `${dropped} lines were dropped: they came faster than they could be written`
+      rows.push(rowOf(rows[0].solution, { level: 'warn', message }, now()))
+      dropped = 0
+    }
+    if (rows.length > 0) writing = writing.then(() => insert(rows))
+    return writing
+  }
+
+  async function insert(rows: Row[]): Promise<void> {
+    await db.transaction().execute(async (transaction) => {
+      // SQLite binds at most 32,766 values in a statement.
+      for (let from = 0; from < rows.length; from += 1000) {
+        await transaction
+          .insertInto('solution_log')
+          .values(rows.slice(from, from + 1000))
+          .execute()
+      }
+    })
+  }
+
+  return {
+    flush,
+    write(solution, line) {
+      const row = rowOf(solution, line, now())
+      if (waiting.length >= MAX_WAITING) dropped++
+      else waiting.push(row)
+      followers.emit(solution, lineOf(row))
+      timer ??= setTimeout(() => void flush().catch(() => {}), BATCH_TIME)
+    },
+    async read(solution, { limit, before }) {
+      await flush()
+      let query = db.selectFrom('solution_log').selectAll().where('solution', '=', solution)
+      if (before !== undefined) query = query.where('id', '<', before)
+      const rows = await query.orderBy('id', 'desc').limit(limit).execute()
+      const oldest = rows.at(-1)
+      const items = rows.reverse().map(lineOf)
+      return rows.length === limit && oldest ? { items, next: String(oldest.id) } : { items }
+    },
+    follow(solution, listener) {
+      followers.on(solution, listener)
+      return () => followers.off(solution, listener)
+    },
+    async sweep() {
+      await db
+        .deleteFrom('solution_log')
+        .where('time', '<', now() - limits.LOG_KEPT)
+        .execute()
+      await sql`
+        DELETE FROM solution_log WHERE id IN (
+          SELECT id FROM (
+            SELECT id, SUM(LENGTH(message) + 100) OVER (PARTITION BY solution ORDER BY id DESC) AS newer
+            FROM solution_log
+          ) WHERE newer > ${limits.LOG_KEPT_SIZE}
+        )`.execute(db)
+    },
+    async erase(solution) {
+      await flush()
+      await db.deleteFrom('solution_log').where('solution', '=', solution).execute()
+    },
+  }
+}
+
+function rowOf(solution: string, { level, message, code, position, correlationId }: NewLogLine, time: number) {
+  return {
+    solution,
+    time,
+    level,
+    message,
+    code: code ?? null,
+    file: position?.file ?? null,
+    line: position?.line ?? null,
+    column: position?.column ?? null,
+    correlation_id: correlationId ?? null,
+  }
+}
+
+function lineOf(row: Omit<Row, 'level'> & { level: string }): LogLine {
+  return {
+    time: row.time,
+    level: row.level as LogLevel,
+    message: row.message,
+    ...(row.code === null ? {} : { code: row.code }),
+    ...(row.file === null ? {} : { file: row.file }),
+    ...(row.line === null ? {} : { line: row.line }),
+    ...(row.column === null ? {} : { column: row.column }),
+    ...(row.correlation_id === null ? {} : { correlationId: row.correlation_id }),
+  }
+}

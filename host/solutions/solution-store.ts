@@ -1,0 +1,190 @@
+import { createHash } from 'node:crypto'
+import type { Bundle } from '../../runtime/bundle/read-bundle.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import type { Database } from '../database/open.ts'
+import type { PreparedSolution } from './prepared-solution.ts'
+
+export type SolutionSummary = {
+  readonly name: string
+  readonly title: string
+  readonly type: string
+  readonly authenticator: string
+  readonly active: string | null
+  readonly activeVersion: string | null
+  readonly state: 'active' | 'inactive'
+  readonly listed: boolean
+}
+
+export type VersionSummary = {
+  readonly sha256: string
+  readonly version: string
+  readonly uploadedAt: number
+  readonly bytes: number
+}
+
+/** Solutions and their versions in the platform's database. Each change is one transaction. */
+export interface SolutionStore {
+  list(): Promise<readonly SolutionSummary[]>
+  get(name: string): Promise<SolutionSummary | null>
+  versions(name: string): Promise<readonly VersionSummary[]>
+  hasVersion(name: string, sha256: string): Promise<boolean>
+  /** Adds a version with all that belongs to it, and makes it the active one. */
+  add(bundle: Bundle, packed: Uint8Array, prepared: PreparedSolution): Promise<void>
+  activate(name: string, sha256: string): Promise<void>
+  prepared(name: string, sha256: string): Promise<PreparedSolution | null>
+  media(
+    name: string,
+    sha256: string,
+    path: string,
+  ): Promise<{ readonly etag: string; readonly content: Uint8Array } | null>
+  /** Marks the solution deleted. @returns false when there is none */
+  remove(name: string): Promise<boolean>
+  /** Erases solutions that were deleted longer than `DELETED_KEPT` ago. @returns their names */
+  sweep(): Promise<readonly string[]>
+}
+
+export function createSolutionStore(db: Database, limits: Limits, now: () => number = Date.now): SolutionStore {
+  const summaries = () =>
+    db
+      .selectFrom('solutions')
+      .leftJoin('solution_versions', (join) =>
+        join
+          .onRef('solution_versions.solution', '=', 'solutions.name')
+          .onRef('solution_versions.sha256', '=', 'solutions.active_sha256'),
+      )
+      .where('solutions.deleted_at', 'is', null)
+      .select(['name', 'title', 'type', 'authenticator', 'active_sha256', 'version', 'listed'])
+
+  return {
+    async list() {
+      return (await summaries().orderBy('name').execute()).map(summaryOf)
+    },
+    async get(name) {
+      const row = await summaries().where('name', '=', name).executeTakeFirst()
+      return row ? summaryOf(row) : null
+    },
+    async versions(name) {
+      const rows = await db
+        .selectFrom('solution_versions')
+        .select(['sha256', 'version', 'uploaded_at', 'bytes'])
+        .where('solution', '=', name)
+        .orderBy('uploaded_at')
+        .execute()
+      return rows.map(({ sha256, version, uploaded_at, bytes }) => ({
+        sha256,
+        version,
+        uploadedAt: uploaded_at,
+        bytes,
+      }))
+    },
+    async hasVersion(name, sha256) {
+      const row = await db
+        .selectFrom('solution_versions')
+        .select('sha256')
+        .where('solution', '=', name)
+        .where('sha256', '=', sha256)
+        .executeTakeFirst()
+      return row !== undefined
+    },
+    async add(bundle, packed, prepared) {
+      const { name, version, title, type, authenticator, listed } = bundle.manifest
+      const { sha256 } = bundle
+      const media = [...bundle.media].map(([path, content]) => ({
+        solution: name,
+        sha256,
+        path,
+        etag: createHash('sha256').update(content).digest('base64url').slice(0, 22),
+        content,
+      }))
+      await db.transaction().execute(async (transaction) => {
+        const active = { active_sha256: sha256, deleted_at: null }
+        await transaction
+          .insertInto('solutions')
+          .values({ name, created_at: now(), ...active })
+          .onConflict((conflict) => conflict.column('name').doUpdateSet(active))
+          .execute()
+        await transaction
+          .insertInto('solution_versions')
+          .values({
+            solution: name,
+            sha256,
+            version,
+            title,
+            type,
+            authenticator,
+            listed: listed ? 1 : 0,
+            prepared: JSON.stringify(prepared),
+            bundle: packed,
+            bytes: packed.length,
+            uploaded_at: now(),
+          })
+          .execute()
+        for (const file of media) await transaction.insertInto('media').values(file).execute()
+      })
+    },
+    async activate(name, sha256) {
+      await db
+        .updateTable('solutions')
+        .set({ active_sha256: sha256, deleted_at: null })
+        .where('name', '=', name)
+        .execute()
+    },
+    async prepared(name, sha256) {
+      const row = await db
+        .selectFrom('solution_versions')
+        .select('prepared')
+        .where('solution', '=', name)
+        .where('sha256', '=', sha256)
+        .executeTakeFirst()
+      return row ? (JSON.parse(row.prepared) as PreparedSolution) : null
+    },
+    async media(name, sha256, path) {
+      const row = await db
+        .selectFrom('media')
+        .select(['etag', 'content'])
+        .where('solution', '=', name)
+        .where('sha256', '=', sha256)
+        .where('path', '=', path)
+        .executeTakeFirst()
+      return row ?? null
+    },
+    async remove(name) {
+      const result = await db
+        .updateTable('solutions')
+        .set({ deleted_at: now() })
+        .where('name', '=', name)
+        .where('deleted_at', 'is', null)
+        .executeTakeFirst()
+      return result.numUpdatedRows > 0n
+    },
+    async sweep() {
+      const old = await db
+        .deleteFrom('solutions')
+        .where('deleted_at', '<', now() - limits.DELETED_KEPT)
+        .returning('name')
+        .execute()
+      return old.map(({ name }) => name)
+    },
+  }
+}
+
+function summaryOf(row: {
+  name: string
+  title: string | null
+  type: string | null
+  authenticator: string | null
+  active_sha256: string | null
+  version: string | null
+  listed: number | null
+}): SolutionSummary {
+  return {
+    name: row.name,
+    title: row.title ?? row.name,
+    type: row.type ?? 'solution',
+    authenticator: row.authenticator ?? 'DEFAULT',
+    active: row.version === null ? null : row.active_sha256,
+    activeVersion: row.version,
+    state: row.version === null ? 'inactive' : 'active',
+    listed: row.listed === 1,
+  }
+}

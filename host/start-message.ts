@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Settings } from './config/settings.ts'
+import type { Host } from './main.ts'
+import { exampleFolder, exampleNames } from './solutions/examples.ts'
+
+/** What the start prints: addresses, examples with users to try, the made password, and what the operator must know. */
+export async function startMessage(host: Host, settings: Settings): Promise<string> {
+  const lines = [`Solhost runs at ${host.publicUrl}/`, `Admin pages:    ${host.adminUrl}/admin/`, '']
+  lines.push(...solutionLines(host, await host.solutionNames()))
+  lines.push(...passwordLines(host, settings), ...warningLines(host, settings))
+  return `${lines.join('\n')}\n`
+}
+
+function solutionLines(host: Host, names: readonly string[]): string[] {
+  if (names.length === 0) return ['No solution has been uploaded yet; README.md says how.', '']
+  const examples = new Set(exampleNames())
+  const lines = names.flatMap((name) => {
+    const users = examples.has(name) ? usersToTry(name) : []
+    return [`  ${host.addressOf(name)}`, ...users.map((user) => `      ${user}`)]
+  })
+  return ['Solutions:', ...lines, '']
+}
+
+/** An example says in its own README which users can sign in, as list items that start with "Sign in". */
+function usersToTry(example: string): string[] {
+  try {
+    const readme = readFileSync(join(exampleFolder(example), 'README.md'), 'utf8')
+    return [...readme.matchAll(/^- (Sign in .*)$/gm)].map((match) => (match[1] ?? '').replaceAll('`', ''))
+  } catch {
+    return []
+  }
+}
+
+function passwordLines({ madePassword }: Host, { adminName }: Settings): string[] {
+  if (madePassword === null) return []
+  if ('file' in madePassword)
+    return [`The password of the admin account "${adminName}" lies in ${madePassword.file}`, '']
+  return [`The password of the admin account "${adminName}" is shown this once: ${madePassword.password}`, '']
+}
+
+function warningLines(host: Host, { solutionOrigin }: Settings): string[] {
+  const lines: string[] = []
+  if (host.sharedOrigin) {
+    lines.push(
+      'Note: all solutions share one origin, so they must trust one another: a script of one can reach the pages of',
+      '      the others. Set SOLUTION_ORIGIN (such as http://{name}.localhost:8080) to give each an origin of its own.',
+    )
+  }
+  const secure = solutionOrigin?.protocol === 'https:' || host.publicUrl.startsWith('https:')
+  if (!secure) {
+    lines.push(
+      'Note: without TLS cookies have no __Host- prefix, and beyond this machine browsers send no Fetch Metadata.',
+    )
+  }
+  return lines.length === 0 ? [] : [...lines, '']
+}

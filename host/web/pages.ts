@@ -1,0 +1,210 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { Eta } from 'eta/core'
+import { platformLanguage, platformText } from './texts.ts'
+
+/** What every page needs: whom it speaks to and the nonce of its Content-Security-Policy. */
+export type PageFrame = {
+  /** A BCP 47 tag such as 'nl-BE'. Texts fall back to 'nl', then 'en'; dates follow the whole tag. */
+  readonly locale: string
+  readonly nonce: string
+  /** The document's title; by default the page's heading. */
+  readonly title?: string
+}
+
+export type ErrorKind =
+  | 'not-found'
+  | 'method'
+  | 'too-large'
+  | 'content-type'
+  | 'unknown-host'
+  | 'forbidden'
+  | 'stopping'
+  | 'maintenance'
+  | 'mode-unavailable'
+  | 'broken'
+  | 'busy'
+  | 'internal'
+  | 'bad-request'
+
+export type ErrorModel = {
+  readonly status: number
+  readonly kind: ErrorKind
+  /** The correlation id, for support. */
+  readonly reference: string
+  readonly retry?: { readonly href: string }
+}
+
+export type SolutionListModel = {
+  readonly solutions: readonly { readonly name: string; readonly title: string; readonly href: string }[]
+  readonly sharedOrigin: boolean
+}
+
+export type ClientModel = {
+  readonly solution: { readonly name: string; readonly title: string }
+  /** null: a solution without sign-in. */
+  readonly user: null | {
+    readonly username: string
+    readonly uid: string
+    readonly permissions: readonly string[]
+    readonly tenant: readonly (string | number)[] | null
+    readonly locale: string
+    /** Epoch ms. */
+    readonly loggedInAt: number
+  }
+  /** `onSolutionOpen` failed. */
+  readonly outcome?: { readonly reference: string }
+  readonly output?: string
+  readonly logoutAction: string
+  readonly formToken: string
+}
+
+export type SignedOutModel = { readonly solution: { readonly title: string }; readonly signInHref: string }
+
+export type GoesOnModel = {
+  readonly href: string
+  /** The host name that the person is told. */
+  readonly shown: string
+}
+
+export type AdminOverviewModel = {
+  readonly solutions: readonly {
+    readonly name: string
+    readonly title: string
+    readonly type: string
+    readonly authenticator: string
+    /** SHA-256 of the active bundle. */
+    readonly active: string | null
+    readonly version: string | null
+    /** 'active', 'quarantined' or 'inactive'; another one is shown as it is. */
+    readonly state: string
+  }[]
+  readonly sharedOrigin: boolean
+}
+
+/** Every template of `pages/`, compiled once: nothing is read from disk while a request waits. */
+const templates = new Eta({ autoEscape: true })
+for (const file of readdirSync(new URL('pages/', import.meta.url))) {
+  templates.loadTemplate(file.replace(/\.eta$/, ''), readText(`pages/${file}`))
+}
+const tokens = readText('styles/tokens.css')
+const pageStyles = indent(tokens + readText('styles/pages.css'))
+const loginTemplate = templates.render('login', { styles: indent(tokens + readText('styles/login.css')) })
+
+/** States of a solution and how they look. */
+const STATES: Readonly<Record<string, 'good' | 'bad' | 'quiet'>> = {
+  active: 'good',
+  quarantined: 'bad',
+  inactive: 'quiet',
+}
+
+/** What happened, what the person can do next, and the reference for support. Never a stack. */
+export function errorPage(frame: PageFrame, model: ErrorModel): string {
+  return page('error', frame, platformText(frame.locale, `platform.error.${model.kind}.title`), model)
+}
+
+export function solutionListPage(frame: PageFrame, model: SolutionListModel): string {
+  return page('solution-list', frame, platformText(frame.locale, 'platform.solutions.title'), model)
+}
+
+/** What a signed-in user sees until a solution's own forms are shown. */
+export function clientPage(frame: PageFrame, model: ClientModel): string {
+  return page('client', frame, model.solution.title, model)
+}
+
+export function signedOutPage(frame: PageFrame, model: SignedOutModel): string {
+  return page('signed-out', frame, platformText(frame.locale, 'platform.signedout.title'), model)
+}
+
+/**
+ * Leads on to another origin without a redirect, which `form-action` would block after a form's POST.
+ * Needs no script.
+ *
+ * @throws TypeError when `href` is neither http, https nor relative
+ */
+export function goesOnPage(frame: PageFrame, model: GoesOnModel): string {
+  const target = URL.parse(model.href, 'https://relative.invalid')
+  if (target === null || !/^https?:$/.test(target.protocol)) {
+    throw new TypeError(`a page goes on to http, https or a relative address, not to "${model.href}"`)
+  }
+  return page('goes-on', frame, platformText(frame.locale, 'platform.goeson.title'), model, model.href)
+}
+
+export function adminOverviewPage(frame: PageFrame, model: AdminOverviewModel): string {
+  return page('admin-overview', frame, platformText(frame.locale, 'platform.admin.solutions'), model)
+}
+
+/**
+ * The login template of a solution that brings none, and the start of a customer's own: placeholders still in it,
+ * no nonces yet.
+ *
+ * @see product guide 2.4
+ */
+export function defaultLoginTemplate(): string {
+  return loginTemplate
+}
+
+/**
+ * A page in the shared layout. The model stays below a key of its own, so that no value can take the place of the
+ * layout's.
+ */
+function page(template: string, frame: PageFrame, heading: string, model: object, goesOnTo?: string): string {
+  const language = platformLanguage(frame.locale)
+  const text = (key: string, ...values: readonly (string | number)[]) => platformText(language, key, values)
+  return templates.render(template, {
+    page: {
+      language,
+      nonce: frame.nonce,
+      heading,
+      title: frame.title ?? `${heading} · Solhost`,
+      styles: pageStyles,
+      goesOnTo,
+    },
+    model,
+    text,
+    initial: firstLetter,
+    languageName: (locale: string) => languageName(language, locale),
+    date: (time: number) => dateFormat(frame.locale, language).format(time),
+    stateKind: (state: string) => (Object.hasOwn(STATES, state) ? STATES[state] : 'quiet'),
+    stateName: (state: string) => (Object.hasOwn(STATES, state) ? text(`platform.admin.state.${state}`) : state),
+  })
+}
+
+/** Chosen here: with the time zone's name, since the server's need not be the reader's. */
+function dateFormat(locale: string, language: string): Intl.DateTimeFormat {
+  const options: Intl.DateTimeFormatOptions = {
+    year: 'numeric',
+    month: 'long',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: '2-digit',
+    timeZoneName: 'short',
+  }
+  return new Intl.DateTimeFormat(isLocale(locale) ? locale : language, options)
+}
+
+/** 'nl-BE' -> 'Dutch (Belgium)'; what is no locale stays out. */
+function languageName(language: string, locale: string): string {
+  if (!isLocale(locale)) return ''
+  return new Intl.DisplayNames([language], { type: 'language', languageDisplay: 'standard' }).of(locale) ?? ''
+}
+
+function isLocale(locale: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(locale).length > 0
+  } catch {
+    return false
+  }
+}
+
+function firstLetter(title: string): string {
+  const [first] = new Intl.Segmenter().segment(title.trim())
+  return first?.segment.toLocaleUpperCase() ?? '·'
+}
+
+function readText(path: string): string {
+  return readFileSync(new URL(path, import.meta.url), 'utf8')
+}
+
+function indent(styles: string): string {
+  return styles.trimEnd().replace(/^(?=.)/gm, '    ')
+}

@@ -1,0 +1,55 @@
+/**
+ * Who may sign in, by tenant. A real authenticator asks a database; this one has its table at hand, so that the
+ * example runs by itself.
+ */
+const TENANTS = {
+  acme: {
+    locale: ['en', 'US'],
+    users: {
+      anna: { uid: 'a-1', password: 'anna-tries-acme', permissions: ['Users', 'Administrators'] },
+      arjun: { uid: 'a-2', password: 'arjun-tries-acme', permissions: ['Users'] },
+    },
+  },
+  'van-dijk': {
+    locale: ['nl', 'BE'],
+    users: {
+      bram: { uid: 'v-1', password: 'bram-tries-van-dijk', permissions: ['Users', 'Planners'] },
+    },
+  },
+}
+
+const TENANT_PATTERN = /^[A-Za-z0-9_-]{1,50}$/
+const SEVEN_DAYS = 7 * 24 * 60 * 60 * 1000
+
+/**
+ * Called for each login attempt. Whoever is known is logged in with permissions, tenant and locale; everybody else
+ * gets the login page again with a message in their own language.
+ */
+function onSolutionOpen(arg, queryParams) {
+  const name = queryParams.custom_tenant
+  if (!name) return refuse('tenant.error.missing')
+  if (!TENANT_PATTERN.test(name)) return refuse('tenant.error.pattern')
+  const tenant = own(TENANTS, name)
+  const user = tenant && own(tenant.users, queryParams.username)
+  if (!user) return refuse('tenant.error.wrong')
+  const known = queryParams.last_login ? isRecent(queryParams.last_login, user) : queryParams.password === user.password
+  if (!known) return refuse('tenant.error.wrong')
+  security.login(queryParams.username, user.uid, user.permissions)
+  security.setTenantValue([name, -1])
+  i18n.setLocale(tenant.locale[0], tenant.locale[1])
+}
+
+/** A remembered browser brings the data of its last sign-in; they are good for seven days and for the same user. */
+function isRecent(last, user) {
+  return last.uid === user.uid && Date.now() - last.last_login <= SEVEN_DAYS
+}
+
+/** The page shows the text of the key at %%errorMessage%%. */
+function refuse(key) {
+  return JSON.stringify({ errorMessage: `i18n:${key}` })
+}
+
+/** Only what the table itself holds, so that a tenant or a user named "constructor" is nobody. */
+function own(table, key) {
+  return typeof key === 'string' && Object.hasOwn(table, key) ? table[key] : undefined
+}

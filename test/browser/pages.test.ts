@@ -1,0 +1,336 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  adminOverviewPage,
+  clientPage,
+  defaultLoginTemplate,
+  errorPage,
+  goesOnPage,
+  signedOutPage,
+  solutionListPage,
+} from '../../host/web/pages.ts'
+import { PLATFORM_LOCALES, platformText } from '../../host/web/texts.ts'
+import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
+
+const NONCE = 'dGVzdA'
+/** @see design, section 8, "CSP" */
+const POLICY = [
+  "default-src 'none'",
+  `script-src 'nonce-${NONCE}' 'strict-dynamic'`,
+  `style-src 'self' 'nonce-${NONCE}'`,
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'none'",
+  "worker-src 'none'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const frame = { locale: 'en', nonce: NONCE }
+const LONG = 'Verwaltungsgemeinschaftsvorsitzendenstellvertreter-Beschaffungsantrag'
+
+/** Every page by its path, and what the Tab key reaches on it, in order. */
+const PAGES: Readonly<Record<string, { html: string; controls: readonly string[] }>> = {
+  '/error': {
+    html: errorPage(frame, {
+      status: 503,
+      kind: 'busy',
+      reference: '01JVE7C3N8X2Q5W9K4M6T0R1ZB',
+      retry: { href: '/stay' },
+    }),
+    controls: ['Try again'],
+  },
+  '/error-without-retry': {
+    html: errorPage(frame, { status: 404, kind: 'not-found', reference: '01JVE7C3N8X2Q5W9K4M6T0R1ZB' }),
+    controls: [],
+  },
+  '/solutions': {
+    html: solutionListPage(frame, {
+      solutions: [
+        { name: 'orders', title: 'Orders and invoices', href: '/solution/orders/index.html' },
+        { name: 'planning', title: LONG, href: '/solution/planning/index.html' },
+        { name: 'time', title: 'Time sheets', href: '/solution/time/index.html' },
+      ],
+      sharedOrigin: true,
+    }),
+    controls: ['Orders and invoices', LONG, 'Time sheets'],
+  },
+  '/no-solutions': { html: solutionListPage(frame, { solutions: [], sharedOrigin: false }), controls: [] },
+  '/client': {
+    html: clientPage(frame, {
+      solution: { name: 'orders', title: 'Orders and invoices' },
+      user: {
+        username: 'anna.de.vries@example.org',
+        uid: '4f1c2a58-6d0e-4a53-9f7b-0d0f6f0b6f1e',
+        permissions: ['Administrators', 'Accounting', 'Purchasing department'],
+        tenant: ['example-be', 17],
+        locale: 'nl-BE',
+        loggedInAt: Date.UTC(2026, 4, 17, 9, 30),
+      },
+      outcome: { reference: '01JVE7C3N8X2Q5W9K4M6T0R1ZB' },
+      output: `Welcome back, Anna.\nThree orders wait for you: ${'1'.repeat(120)}`,
+      logoutAction: '/solution/orders/logout',
+      formToken: 'token',
+    }),
+    controls: ['Sign out'],
+  },
+  '/open-client': {
+    html: clientPage(frame, {
+      solution: { name: 'map', title: 'City map' },
+      user: null,
+      logoutAction: '/solution/map/logout',
+      formToken: 'token',
+    }),
+    controls: [],
+  },
+  '/signed-out': {
+    html: signedOutPage(frame, { solution: { title: 'Orders and invoices' }, signInHref: '/stay' }),
+    controls: ['Sign in again'],
+  },
+  '/goes-on': {
+    html: goesOnPage(frame, { href: '/stay', shown: 'login.example.org' }),
+    controls: ['Continue to login.example.org'],
+  },
+  '/admin': {
+    html: adminOverviewPage(frame, {
+      solutions: [
+        {
+          name: 'orders',
+          title: 'Orders and invoices',
+          type: 'solution',
+          authenticator: 'OAUTH_AUTHENTICATOR',
+          active: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+          version: '2.4.1',
+          state: 'active',
+        },
+        {
+          name: 'planning',
+          title: LONG,
+          type: 'solution',
+          authenticator: 'DEFAULT',
+          active: '2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae',
+          version: '0.9.0-beta.12',
+          state: 'quarantined',
+        },
+        {
+          name: 'map',
+          title: 'City map',
+          type: 'solution',
+          authenticator: 'NONE',
+          active: null,
+          version: null,
+          state: 'inactive',
+        },
+      ],
+      sharedOrigin: true,
+    }),
+    controls: [],
+  },
+  '/empty-admin': { html: adminOverviewPage(frame, { solutions: [], sharedOrigin: false }), controls: [] },
+  '/login': { html: loginPage(), controls: ['username', 'password', 'Show password', 'remember', 'Sign in'] },
+  '/refused-login': {
+    html: loginPage('#errorlabel{display:block!important}'),
+    controls: ['username', 'password', 'Show password', 'remember', 'Sign in'],
+  },
+}
+
+describe.skipIf(browserPath === undefined)('pages in a browser', () => {
+  const posted: string[] = []
+  const server = createServer(async (request, response) => {
+    const page = PAGES[request.url ?? '']
+    if (request.method === 'POST') posted.push(await text(request))
+    // 204: the browser stays where it is, so the page that goes on can be looked at.
+    if (page === undefined) return response.writeHead(request.url === '/stay' ? 204 : 200).end()
+    response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'Content-Security-Policy': POLICY })
+    response.end(page.html)
+  })
+  let browser: Browser
+  let origin: string
+
+  beforeAll(async () => {
+    browser = await launchBrowser()
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+
+  afterAll(async () => {
+    await browser?.close()
+    server.close()
+  })
+
+  /** Opens a page in a browser profile of its own; `complaints` is what its console says. */
+  async function open(path: string, options: BrowserContextOptions = {}) {
+    const context = await browser.newContext(options)
+    const page = await context.newPage()
+    const complaints: string[] = []
+    page.on('console', (message) => complaints.push(message.text()))
+    page.on('pageerror', (error) => complaints.push(error.message))
+    await page.goto(origin + path)
+    return { page, complaints, [Symbol.asyncDispose]: () => context.close() }
+  }
+
+  describe.each(Object.entries(PAGES))('%s', (path, { controls }) => {
+    test.each(['light', 'dark'] as const)('has no fault that axe finds, %s', async (colorScheme) => {
+      await using opened = await open(path, { colorScheme })
+      expect(await axeViolations(opened.page)).toEqual([])
+    })
+
+    test.each([320, 1280])('fits a window of %i px, with nothing in the console', async (width) => {
+      await using opened = await open(path, { viewport: { width, height: 640 } })
+      const { page, complaints } = opened
+      expect(await page.evaluate('document.scrollingElement.scrollWidth')).toBeLessThanOrEqual(width)
+      expect(complaints).toEqual([])
+    })
+
+    test('the Tab key reaches every control in order', async () => {
+      await using opened = await open(path)
+      expect(await tabOrder(opened.page)).toEqual(controls)
+    })
+  })
+
+  test.each(PLATFORM_LOCALES)('fits a window of 320 px in %s, whatever the length of its words', async (locale) => {
+    const localFrame = { locale, nonce: NONCE }
+    const state = { type: 'solution', authenticator: 'OAUTH_AUTHENTICATOR', active: null, version: null }
+    const pages = [
+      loginPage('', locale),
+      adminOverviewPage(localFrame, {
+        solutions: ['active', 'quarantined', 'inactive', LONG].map((name) => ({
+          ...state,
+          name,
+          title: name,
+          state: name,
+        })),
+        sharedOrigin: true,
+      }),
+      ...(['unknown-host', 'mode-unavailable', 'maintenance'] as const).map((kind) =>
+        errorPage(localFrame, { status: 503, kind, reference: 'r'.repeat(80) }),
+      ),
+    ]
+    await using opened = await open('/empty', { viewport: { width: 320, height: 640 } })
+    for (const html of pages) {
+      await opened.page.setContent(html)
+      expect(await opened.page.evaluate('document.scrollingElement.scrollWidth')).toBe(320)
+    }
+  })
+
+  test('the page that goes on does so without script', async () => {
+    await using opened = await open('/login', { javaScriptEnabled: false })
+    const { page } = opened
+    await page.route('**/from', (route) =>
+      route.fulfill({
+        contentType: 'text/html',
+        headers: { 'Content-Security-Policy': POLICY },
+        body: goesOnPage(frame, { href: '/signed-out?a=1&b=2', shown: 'here' }),
+      }),
+    )
+    await page.goto(`${origin}/from`)
+    await page.waitForURL(`${origin}/signed-out?a=1&b=2`)
+  })
+
+  test('an error: the reference is selected as a whole', async () => {
+    await using opened = await open('/error')
+    const { page } = opened
+    await page.click('.reference code')
+    expect(await page.evaluate('String(getSelection()).trim()')).toBe('01JVE7C3N8X2Q5W9K4M6T0R1ZB')
+  })
+
+  test('login: an empty field asks for its value in the texts of the template', async () => {
+    await using opened = await open('/login')
+    const { page } = opened
+    await page.click('text=Sign in >> nth=-1')
+    expect(await validationMessages(page)).toEqual(['Enter your user name.', 'Enter your password.'])
+    await page.fill('#username', 'anna')
+    expect(await validationMessages(page)).toEqual(['', 'Enter your password.'])
+  })
+
+  test('login: a value that came without an event is sent', async () => {
+    await using opened = await open('/login')
+    const { page } = opened
+    await page.evaluate('for (const input of [username, password]) input.value = "filled"')
+    posted.length = 0
+    await page.click('#submit')
+    await page.waitForLoadState()
+    expect(posted).toEqual(['username=filled&password=filled&id_token='])
+  })
+
+  test('login: the password can be shown and is hidden again before it is sent', async () => {
+    await using opened = await open('/login')
+    const { page } = opened
+    await page.fill('#username', 'anna')
+    await page.fill('#password', 'secret')
+    await page.getByRole('button', { name: 'Show password' }).click()
+    expect(await page.getAttribute('#password', 'type')).toBe('text')
+    await page.getByRole('button', { name: 'Hide password' }).click()
+    expect(await page.getAttribute('#password', 'type')).toBe('password')
+    await page.getByRole('button', { name: 'Show password' }).click()
+    await page.evaluate(`addEventListener('submit', (event) => {
+      event.preventDefault()
+      document.title = password.type
+    })`)
+    await page.click('#submit')
+    expect(await page.title()).toBe('password')
+  })
+
+  test('login: works without script', async () => {
+    await using opened = await open('/login', { javaScriptEnabled: false })
+    const { page } = opened
+    posted.length = 0
+    await page.click('#submit')
+    expect(posted).toEqual([])
+    await page.fill('#username', 'anna')
+    await page.fill('#password', 'secret')
+    await page.check('#remember')
+    await page.press('#password', 'Enter')
+    await page.waitForLoadState()
+    expect(posted).toEqual(['username=anna&password=secret&remember=on&id_token='])
+  })
+
+  test('login: the error label describes the fields only when it is shown', async () => {
+    const description = async (path: string) => {
+      await using opened = await open(path)
+      const snapshot = await opened.page.locator('#messages').ariaSnapshot()
+      return [snapshot, await opened.page.isVisible('#errorlabel')]
+    }
+    expect(await description('/login')).toEqual(['', false])
+    expect(await description('/refused-login')).toEqual([
+      '- alert: Signing in did not succeed. Check your user name and password and try again.',
+      true,
+    ])
+  })
+})
+
+/** The default template as the host would serve it, with one more style where given. */
+function loginPage(style = '', locale = 'en'): string {
+  return defaultLoginTemplate()
+    .replace(/%%i18n:([^%]+)%%/g, (_placeholder, key: string) => platformText(locale, key))
+    .replace(/<(script|style)>/g, `<$1 nonce="${NONCE}">`)
+    .replace('</head>', `<style nonce="${NONCE}">${style}</style></head>`)
+}
+
+const NAME_OF_FOCUS = `(() => {
+  const element = document.activeElement
+  if (element === document.body) return null
+  if (element instanceof HTMLInputElement) return element.id
+  return element.ariaLabel ?? (element.querySelector('.choice-title') ?? element).textContent.trim()
+})()`
+
+/** What the Tab key reaches until it leaves the page: the id of an input, the name of a link or button. */
+async function tabOrder(page: Page): Promise<string[]> {
+  const reached: string[] = []
+  while (reached.length < 20) {
+    await page.keyboard.press('Tab')
+    const name = await page.evaluate<string | null>(NAME_OF_FOCUS)
+    if (name === null) return reached
+    reached.push(name)
+  }
+  return reached
+}
+
+function validationMessages(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>('[username, password].map((input) => input.validationMessage)')
+}

@@ -1,0 +1,220 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
+import { hasCommand } from '../support/commands.ts'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { ask, createVisitor } from '../support/http.ts'
+
+const run = promisify(execFile)
+let host: TestHost
+beforeAll(async () => {
+  host = await startTestHost()
+  const uploaded = await host.upload('tenant-login', await packFolder(exampleFolder('tenant-login')))
+  expect(await uploaded.json()).toMatchObject({ active: true, warnings: [] })
+})
+afterAll(() => host.stop())
+
+const PAGE = '/solution/tenant-login/index.html'
+const ANNA = { username: 'anna', password: 'anna-tries-acme', custom_tenant: 'acme' }
+const BRAM = { username: 'bram', password: 'bram-tries-van-dijk', custom_tenant: 'van-dijk' }
+
+async function signedIn(fields: Record<string, string> = ANNA, page = PAGE) {
+  const visitor = createVisitor(host.url)
+  await visitor.get(page)
+  const answer = await visitor.post(page, fields)
+  return { visitor, answer }
+}
+
+test.skipIf(!hasCommand('zip') || !hasCommand('curl'))(
+  'a bundle zipped by zip -r and uploaded by curl signs a user in through a form POST',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'solhost-zip-'))
+    const zip = join(folder, 'bundle.zip')
+    await run('zip', ['-qr', zip, '.'], { cwd: exampleFolder('tenant-login') })
+    const own = await startTestHost()
+    const url = `${own.url}/admin/api/solutions/tenant-login`
+    const curl = ['-sS', '-u', 'admin:test admin password', '-H', 'Content-Type: application/zip', '-T', zip, url]
+    const uploaded = JSON.parse((await run('curl', curl)).stdout)
+    expect(uploaded).toMatchObject({ name: 'tenant-login', version: '1.0.0', active: true, warnings: [] })
+    const visitor = createVisitor(own.url)
+    await visitor.get(PAGE)
+    expect((await visitor.post(PAGE, ANNA)).status).toBe(303)
+    expect((await visitor.get('/solution/tenant-login/session')).status).toBe(200)
+    await own.stop()
+    rmSync(folder, { recursive: true })
+  },
+)
+
+test('GET index.html shows the solution’s own login page in the browser’s language', async () => {
+  const answer = await createVisitor(host.url).get(PAGE, { 'accept-language': 'de-AT,de;q=0.9' })
+  expect(answer.status).toBe(200)
+  expect(answer.text).toContain('<h1>Am Arbeitsplatz anmelden</h1>')
+  expect(answer.text).toContain('<html lang="de">')
+  expect(answer.text).not.toContain('#errorlabel{display:block')
+})
+
+test('a login that the script accepts becomes a session with permissions, tenant and locale of the script', async () => {
+  const { visitor, answer } = await signedIn(BRAM)
+  expect([answer.status, answer.headers.location]).toEqual([303, PAGE])
+  const session = await visitor.get('/solution/tenant-login/session')
+  expect(session.json()).toEqual({
+    username: 'bram',
+    uid: 'v-1',
+    permissions: ['Users', 'Planners'],
+    tenant: ['van-dijk', -1],
+    locale: 'nl-BE',
+    loggedInAt: expect.any(Number),
+  })
+  const page = await visitor.get(PAGE)
+  expect(page.text).toContain('bram')
+  expect(page.text).toContain('Planners')
+  expect(page.text).toContain('van-dijk')
+  expect(page.text).toContain('<html lang="nl">')
+})
+
+test('a wrong password is refused with 401, the translated message, and what was typed', async () => {
+  const visitor = createVisitor(host.url)
+  await visitor.get(PAGE)
+  const headers = { 'accept-language': 'nl' }
+  const answer = await visitor.post(PAGE, { ...ANNA, password: 'wrong-one' }, { headers })
+  expect(answer.status).toBe(401)
+  expect(answer.headers['www-authenticate']).toBe('FormBased realm="tenant-login"')
+  expect(answer.text).toContain('Organisatie, gebruikersnaam en wachtwoord horen niet bij elkaar.')
+  expect(answer.text).toContain('#errorlabel{display:block!important}')
+  expect(answer.text).toMatch(/name="username"[^>]* value="anna"/)
+  expect(answer.text).toMatch(/<option value="acme" selected/)
+  expect(answer.text).not.toContain('wrong-one')
+  expect((await visitor.get('/solution/tenant-login/session')).status).toBe(401)
+})
+
+test.each([
+  ['constructor', 'Tenant, user name and password do not belong together.'],
+  ['a b', 'may have letters, digits'],
+  ['x'.repeat(51), 'may have letters, digits'],
+  ['', 'Choose the tenant'],
+])('the tenant "%s" is refused by the script', async (tenant, message) => {
+  const { answer } = await signedIn({ ...ANNA, custom_tenant: tenant })
+  expect(answer.status).toBe(401)
+  expect(answer.text).toContain(message)
+})
+
+test('a deep link chooses the tenant, and its query is kept through the login', async () => {
+  const page = `${PAGE}?custom_tenant=van-dijk&argument=order-5&x=%20y`
+  const visitor = createVisitor(host.url)
+  expect((await visitor.get(page)).text).toMatch(/<option value="van-dijk" selected/)
+  const answer = await visitor.post(page, { username: 'bram', password: 'bram-tries-van-dijk' })
+  expect([answer.status, answer.headers.location]).toEqual([303, page])
+})
+
+test('user name and password in the URL never reach the script', async () => {
+  const visitor = createVisitor(host.url)
+  await visitor.get(PAGE)
+  const answer = await visitor.post(`${PAGE}?username=anna&password=anna-tries-acme`, { custom_tenant: 'acme' })
+  expect(answer.status).toBe(401)
+})
+
+test('a new login gets a new session id and ends the one before', async () => {
+  const { visitor } = await signedIn()
+  const before = visitor.cookies.get('session-tenant-login')?.value ?? ''
+  const tokenBefore = visitor.cookies.get('login-tenant-login')?.value
+  await visitor.get(PAGE)
+  expect((await visitor.post(PAGE, BRAM)).status).toBe(303)
+  expect(visitor.cookies.get('session-tenant-login')?.value).not.toBe(before)
+  expect(visitor.cookies.get('login-tenant-login')?.value).not.toBe(tokenBefore)
+  const old = { cookie: `session-tenant-login=${before}` }
+  expect((await ask(`${host.url}/solution/tenant-login/session`, { headers: old })).status).toBe(401)
+})
+
+test('cookies are HttpOnly, SameSite=Lax and belong to the path of the solution on a shared origin', async () => {
+  const { answer } = await signedIn()
+  const line = answer.headers['set-cookie']?.find((cookie) => cookie.startsWith('session-tenant-login='))
+  expect(line).toMatch(/^session-tenant-login=[\w-]{43}; path=\/solution\/tenant-login\/; samesite=lax; httponly$/i)
+})
+
+test('behind a trusted proxy with https the cookies are Secure and have their prefix', async () => {
+  const own = await startTestHost({ TRUSTED_PROXIES: '127.0.0.1', PUBLIC_URL: 'https://apps.example.org' })
+  await own.upload('tenant-login', await packFolder(exampleFolder('tenant-login')))
+  const headers = { host: 'apps.example.org', 'x-forwarded-proto': 'https' }
+  const answer = await createVisitor(own.url, headers).get(PAGE)
+  expect(answer.headers['set-cookie']?.[0]).toMatch(
+    /^__Secure-login-tenant-login=[\w-]+; path=\/solution\/tenant-login\/; samesite=lax; secure; httponly$/i,
+  )
+  await own.stop()
+})
+
+test('two tabs: the token of the first page still works after a second page was opened', async () => {
+  const visitor = createVisitor(host.url)
+  await visitor.get(PAGE)
+  const first = visitor.token()
+  await visitor.get(PAGE)
+  expect((await visitor.post(PAGE, ANNA, { token: first })).status).toBe(303)
+})
+
+test.each([
+  ['missing', { token: null }],
+  ['wrong', { token: 'x'.repeat(43) }],
+  ['from another site (Fetch Metadata)', { headers: { 'sec-fetch-site': 'cross-site' } }],
+  ['from another port of the host (Fetch Metadata)', { headers: { 'sec-fetch-site': 'same-site' } }],
+  ['from another site (Origin)', { headers: { origin: 'https://evil.example' } }],
+  ['from an opaque origin', { headers: { origin: 'null' } }],
+])('a form whose token or origin is %s gets 403 and a page that lets the person try again', async (_case, options) => {
+  const visitor = createVisitor(host.url)
+  await visitor.get(PAGE)
+  const refused = await visitor.post(PAGE, ANNA, options)
+  expect(refused.status).toBe(403)
+  expect(refused.text).toContain('This page had expired. Please sign in again.')
+  expect(refused.text).toMatch(/name="username"[^>]* value="anna"/)
+  expect((await visitor.get('/solution/tenant-login/session')).status).toBe(401)
+  expect((await visitor.post(PAGE, ANNA)).status).toBe(303)
+})
+
+test('the token of one solution is worth nothing in another, and its session is nobody there', async () => {
+  const other = await packFolder(exampleFolder('tenant-login'))
+  const own = await startTestHost()
+  await own.upload('tenant-login', other)
+  await own.upload('other', await renamed('other'))
+  const visitor = createVisitor(own.url)
+  await visitor.get(PAGE)
+  const token = visitor.token()
+  expect((await visitor.post(PAGE, ANNA)).status).toBe(303)
+  const stolen = visitor.cookies.get('session-tenant-login')?.value ?? ''
+  const headers = { cookie: `session-other=${stolen}; session-tenant-login=${stolen}` }
+  expect((await ask(`${own.url}/solution/other/session`, { headers })).status).toBe(401)
+  await visitor.get('/solution/other/index.html')
+  expect((await visitor.post('/solution/other/index.html', ANNA, { token })).status).toBe(403)
+  await own.stop()
+})
+
+test('logout ends the session on the server, clears the cookie and leads to a page that signs nobody in', async () => {
+  const { visitor } = await signedIn()
+  const stolen = visitor.cookies.get('session-tenant-login')?.value ?? ''
+  await visitor.get(PAGE)
+  const answer = await visitor.post('/solution/tenant-login/logout', {})
+  expect([answer.status, answer.headers.location]).toEqual([303, `${PAGE}?signed-out`])
+  expect(visitor.cookies.has('session-tenant-login')).toBe(false)
+  const headers = { cookie: `session-tenant-login=${stolen}` }
+  expect((await ask(`${host.url}/solution/tenant-login/session`, { headers })).status).toBe(401)
+  const after = await visitor.get(`${PAGE}?signed-out`)
+  expect([after.status, after.text.includes('csrf_token')]).toEqual([200, false])
+})
+
+test('logout from another site or without any sign of the page is refused', async () => {
+  const { visitor } = await signedIn()
+  const foreign = { headers: { 'sec-fetch-site': 'cross-site' } }
+  expect((await visitor.post('/solution/tenant-login/logout', {}, foreign)).status).toBe(403)
+  expect((await visitor.post('/solution/tenant-login/logout', {}, { token: null })).status).toBe(403)
+  expect((await visitor.get('/solution/tenant-login/session')).status).toBe(200)
+})
+
+async function renamed(name: string): Promise<Uint8Array> {
+  const { zipOf } = await import('../support/zip.ts')
+  return zipOf({
+    'solution.json': JSON.stringify({ name, version: '1.0.0', authenticator: 'AUTHENTICATOR', modules: ['auth'] }),
+    'modules/auth/solution.json': JSON.stringify({ name: 'auth', version: '1.0.0', type: 'authenticator' }),
+    'modules/auth/globals.js': "function onSolutionOpen(arg, q) { security.login(q.username, 'u', ['x']) }",
+  })
+}

@@ -1,0 +1,332 @@
+import { type DefaultTreeAdapterTypes, parse } from 'parse5'
+import { describe, expect, test } from 'vitest'
+import {
+  adminOverviewPage,
+  clientPage,
+  defaultLoginTemplate,
+  type ErrorKind,
+  errorPage,
+  goesOnPage,
+  type PageFrame,
+  signedOutPage,
+  solutionListPage,
+} from '../../../host/web/pages.ts'
+import { PLATFORM_LOCALES } from '../../../host/web/texts.ts'
+
+const KINDS: readonly ErrorKind[] = [
+  'not-found',
+  'method',
+  'too-large',
+  'content-type',
+  'unknown-host',
+  'forbidden',
+  'stopping',
+  'maintenance',
+  'mode-unavailable',
+  'broken',
+  'busy',
+  'internal',
+  'bad-request',
+]
+
+/** Every page; `value` makes the text of each field of its model. */
+const PAGES: readonly [
+  name: string,
+  fields: readonly string[],
+  render: (frame: PageFrame, value: (field: string) => string) => string,
+][] = [
+  [
+    'error',
+    ['reference', 'retry'],
+    (frame, value) =>
+      errorPage(frame, {
+        status: 503,
+        kind: 'busy',
+        reference: value('reference'),
+        retry: { href: value('retry') },
+      }),
+  ],
+  [
+    'solution list',
+    ['name', 'title', 'href'],
+    (frame, value) =>
+      solutionListPage(frame, {
+        solutions: [{ name: value('name'), title: value('title'), href: value('href') }],
+        sharedOrigin: true,
+      }),
+  ],
+  [
+    'client',
+    ['title', 'username', 'uid', 'permission', 'tenant', 'locale', 'reference', 'output', 'logoutAction', 'formToken'],
+    (frame, value) =>
+      clientPage(frame, {
+        solution: { name: value('name'), title: value('title') },
+        user: {
+          username: value('username'),
+          uid: value('uid'),
+          permissions: [value('permission'), 'clerk'],
+          tenant: [value('tenant'), 7],
+          locale: value('locale'),
+          loggedInAt: Date.UTC(2026, 4, 17, 9, 30),
+        },
+        outcome: { reference: value('reference') },
+        output: value('output'),
+        logoutAction: value('logoutAction'),
+        formToken: value('formToken'),
+      }),
+  ],
+  [
+    'client without a user',
+    ['title'],
+    (frame, value) =>
+      clientPage(frame, {
+        solution: { name: value('name'), title: value('title') },
+        user: null,
+        logoutAction: value('logoutAction'),
+        formToken: value('formToken'),
+      }),
+  ],
+  [
+    'signed out',
+    ['title', 'signInHref'],
+    (frame, value) => signedOutPage(frame, { solution: { title: value('title') }, signInHref: value('signInHref') }),
+  ],
+  ['goes on', ['href', 'shown'], (frame, value) => goesOnPage(frame, { href: value('href'), shown: value('shown') })],
+  [
+    'admin overview',
+    ['name', 'title', 'type', 'authenticator', 'active', 'version', 'state'],
+    (frame, value) =>
+      adminOverviewPage(frame, {
+        solutions: [
+          {
+            name: value('name'),
+            title: value('title'),
+            type: value('type'),
+            authenticator: value('authenticator'),
+            active: value('active'),
+            version: value('version'),
+            state: value('state'),
+          },
+        ],
+        sharedOrigin: true,
+      }),
+  ],
+]
+
+const FRAME: PageFrame = { locale: 'nl-BE', nonce: 'n0nce' }
+const plain = (field: string) => field
+const hostile = (field: string) => `${field}"'><script>alert(1)</script><p onclick=x style=y>&amp;`
+
+describe.each(PAGES)('pages: %s', (_name, fields, render) => {
+  test('carries the language, the nonce and what every page has', () => {
+    const page = read(render(FRAME, plain))
+    expect(page.html.startsWith('<!DOCTYPE html>\n')).toBe(true)
+    expect(page.attributes('html', 'lang')).toEqual(['nl'])
+    expect(page.attributes('style', 'nonce')).toEqual(['n0nce'])
+    expect(page.attributes('link', 'href')).toEqual(['data:,'])
+    expect(page.attributes('meta', 'name')).toEqual(['viewport', 'color-scheme'])
+    expect([page.named('h1').length, page.named('header').length, page.named('main').length]).toEqual([1, 1, 1])
+  })
+
+  test('has a title of its own, or the one that is given', () => {
+    expect(read(render(FRAME, plain)).title).toMatch(/^.+ · Solhost$/)
+    expect(read(render({ ...FRAME, title: 'Given' }, plain)).title).toBe('Given')
+  })
+
+  test('escapes every value', () => {
+    const page = read(render({ locale: hostile('locale'), nonce: hostile('nonce'), title: hostile('title') }, hostile))
+    expect(page.named('script')).toEqual([])
+    expect(page.attributes('style', 'nonce')).toEqual([hostile('nonce')])
+    expect(page.title).toBe(hostile('title'))
+    expect(fields.filter((field) => !page.values.some((value) => value.includes(hostile(field).slice(0, 12))))).toEqual(
+      [],
+    )
+  })
+
+  test('has neither style= nor inline handlers, nor any script', () => {
+    const page = read(render(FRAME, plain))
+    expect(page.attributeNames.filter((name) => name === 'style' || name.startsWith('on'))).toEqual([])
+    expect(page.named('script')).toEqual([])
+  })
+
+  test.each(PLATFORM_LOCALES)('has all its texts in %s', (locale) => {
+    const page = render({ ...FRAME, locale }, plain)
+    expect(page).not.toMatch(/!platform\.|\{\d\}|undefined|\[object/)
+  })
+})
+
+describe.each(KINDS)('pages: error %s', (kind) => {
+  test.each(PLATFORM_LOCALES)('says in %s what happened, what to do next and the reference', (locale) => {
+    const page = errorPage({ ...FRAME, locale }, { status: 503, kind, reference: 'r-1' })
+    expect(page).not.toContain('!platform.')
+    expect(page).toContain('<code class="copy">r-1</code>')
+  })
+})
+
+test('pages: an error without a retry offers no link', () => {
+  expect(read(errorPage(FRAME, { status: 404, kind: 'not-found', reference: 'r-1' })).named('a')).toEqual([])
+})
+
+test('pages: a signed-in client shows the time of sign-in in the language of the reader', () => {
+  const page = read(PAGES[2]?.[2]({ ...FRAME, locale: 'nl-BE' }, plain) ?? '')
+  expect(page.attributes('time', 'datetime')).toEqual(['2026-05-17T09:30:00.000Z'])
+  expect(page.text).toContain('17 mei 2026')
+})
+
+test('pages: a client names the language of the user', () => {
+  const page = clientPage(
+    { ...FRAME, locale: 'en' },
+    {
+      solution: { name: 'a', title: 'A' },
+      user: { username: 'anna', uid: '1', permissions: [], tenant: null, locale: 'nl-BE', loggedInAt: 0 },
+      logoutAction: 'logout',
+      formToken: 't',
+    },
+  )
+  expect(page).toContain('<dd>Dutch (Belgium) <code>nl-BE</code></dd>')
+  expect(page).toContain('No permissions')
+  expect(page).toContain('No tenant')
+})
+
+test('pages: the sign-out form posts the hidden token', () => {
+  const page = read(PAGES[2]?.[2](FRAME, plain) ?? '')
+  expect(page.named('form').map(attributesOf)).toEqual([{ class: 'actions', method: 'post', action: 'logoutAction' }])
+  expect(page.named('input').map(attributesOf)).toEqual([
+    { type: 'hidden', name: 'csrf_token', value: 'formToken', autocomplete: 'off' },
+  ])
+})
+
+test('pages: a client without a user has no sign-out form', () => {
+  expect(read(PAGES[3]?.[2](FRAME, plain) ?? '').named('form')).toEqual([])
+})
+
+test('pages: the page that goes on leads to its address at once and by a link', () => {
+  const page = read(goesOnPage(FRAME, { href: 'https://id.example/?a=1&b=2', shown: 'id.example' }))
+  expect(page.attributes('meta', 'content')).toContain('0; url=https://id.example/?a=1&b=2')
+  expect(page.attributes('a', 'href')).toEqual(['https://id.example/?a=1&b=2'])
+})
+
+test.each(['javascript:alert(1)', ' javascript:alert(1)', 'java\nscript:alert(1)', 'data:text/html,x', 'http://'])(
+  'pages: a page never goes on to %j',
+  (href) => {
+    expect(() => goesOnPage(FRAME, { href, shown: 'x' })).toThrow(TypeError)
+  },
+)
+
+test('pages: the admin overview names known states and shows others as they are', () => {
+  const solution = { name: 'a', title: 'A', type: 'solution', authenticator: 'NONE', active: null, version: null }
+  const states = ['active', 'quarantined', 'inactive', 'constructor']
+  const page = adminOverviewPage(
+    { ...FRAME, locale: 'en' },
+    { solutions: states.map((state) => ({ ...solution, state })), sharedOrigin: false },
+  )
+  expect(page.match(/<span class="state [^/]*/g)).toEqual([
+    '<span class="state state-good">Active<',
+    '<span class="state state-bad">Quarantined<',
+    '<span class="state state-quiet">Inactive<',
+    '<span class="state state-quiet">constructor<',
+  ])
+})
+
+test('pages: the list and the overview say when there is nothing', () => {
+  const frame = { ...FRAME, locale: 'en' }
+  const model = { solutions: [], sharedOrigin: false }
+  expect(solutionListPage(frame, model)).toContain('There is nothing to open here yet.')
+  expect(adminOverviewPage(frame, model)).toContain('No solution has been uploaded yet.')
+})
+
+describe('pages: the default login template', () => {
+  const template = defaultLoginTemplate()
+  const page = read(template)
+  const input = (name: string) =>
+    page
+      .named('input')
+      .map(attributesOf)
+      .find((attributes) => attributes.name === name)
+
+  test('has the form of the product guide, without an action', () => {
+    expect(page.named('form').map(attributesOf)).toEqual([
+      {
+        method: 'post',
+        'accept-charset': 'UTF-8',
+        name: 'login_form',
+        role: 'form',
+        'aria-labelledby': 'title',
+      },
+    ])
+    expect(input('username')).toMatchObject({ type: 'text', autocomplete: 'username', autocapitalize: 'none' })
+    expect(input('password')).toMatchObject({ type: 'password', autocomplete: 'current-password' })
+    expect(input('remember')).toMatchObject({ type: 'checkbox' })
+    expect(input('id_token')).toEqual({ type: 'hidden', name: 'id_token' })
+  })
+
+  test('has the error label, hidden by its style', () => {
+    const label = page.named('p').map(attributesOf)
+    expect(label).toEqual([{ id: 'errorlabel', class: 'errorlabel', role: 'alert' }])
+    expect(template).toMatch(/\.errorlabel \{\s+display: none;/)
+  })
+
+  test('uses these placeholders', () => {
+    expect([...new Set(template.match(/%%[^%]*%%/g))].sort()).toEqual(
+      [
+        '%%i18n:platform.language%%',
+        '%%i18n:platform.logindialog.failed%%',
+        '%%i18n:platform.logindialog.hide%%',
+        '%%i18n:platform.logindialog.label.name%%',
+        '%%i18n:platform.logindialog.password%%',
+        '%%i18n:platform.logindialog.remember%%',
+        '%%i18n:platform.logindialog.show%%',
+        '%%i18n:platform.logindialog.specify.password%%',
+        '%%i18n:platform.logindialog.specify.username%%',
+        '%%i18n:platform.logindialog.submit%%',
+        '%%i18n:platform.logindialog.title%%',
+      ].sort(),
+    )
+  })
+
+  test('has no nonce, no inline handler, no style= and no address', () => {
+    const names = page.attributeNames
+    expect(names.filter((name) => name === 'style' || name === 'nonce' || name.startsWith('on'))).toEqual([])
+    expect(page.attributes('script', 'src')).toEqual([])
+    expect(template).not.toMatch(/url\(|@import|https?:\/\/(?!www\.w3\.org\/2000\/svg)/)
+  })
+
+  test('ties every label to its input', () => {
+    expect(page.attributes('label', 'for')).toEqual(['username', 'password', 'remember'])
+  })
+
+  test('is the same each time and well below the limit of a login template', () => {
+    expect(defaultLoginTemplate()).toBe(template)
+    expect(Buffer.byteLength(template)).toBeLessThan(16 * 1024)
+  })
+})
+
+type Element = DefaultTreeAdapterTypes.Element
+
+/** A page as a browser reads it. */
+function read(html: string) {
+  const elements = [...elementsOf(parse(html))]
+  const named = (tag: string) => elements.filter(({ tagName }) => tagName === tag)
+  const texts = elements
+    .filter(({ tagName }) => tagName !== 'style')
+    .flatMap(({ childNodes }) => childNodes.flatMap((node) => ('value' in node ? [node.value] : [])))
+  return {
+    html,
+    named,
+    attributes: (tag: string, name: string) => named(tag).flatMap((element) => attributesOf(element)[name] ?? []),
+    attributeNames: elements.flatMap(({ attrs }) => attrs.map(({ name }) => name)),
+    /** Every attribute's value and every text. */
+    values: [...elements.flatMap(({ attrs }) => attrs.map(({ value }) => value)), ...texts],
+    text: texts.join(' '),
+    title: named('title').flatMap(({ childNodes }) => childNodes.map((node) => ('value' in node ? node.value : '')))[0],
+  }
+}
+
+function attributesOf(element: Element): Record<string, string> {
+  return Object.fromEntries(element.attrs.map(({ name, value }) => [name, value]))
+}
+
+function* elementsOf(node: DefaultTreeAdapterTypes.Node): Generator<Element> {
+  if ('tagName' in node) yield node
+  if ('childNodes' in node) for (const child of node.childNodes) yield* elementsOf(child)
+}

@@ -1,0 +1,53 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { readSettings } from '../../host/config/settings.ts'
+import { type Host, startHost } from '../../host/main.ts'
+
+export type TestHost = Host & {
+  readonly home: string
+  /** `Authorization` of the admin account. */
+  readonly admin: string
+  /** Everything that the platform logged. */
+  readonly logged: () => string
+  readonly upload: (name: string, bundle: Uint8Array) => Promise<Response>
+}
+
+const PASSWORD = 'test admin password'
+
+/** A real host on free ports of loopback with a folder of its own; without example solutions unless asked for. */
+export async function startTestHost(
+  properties: Record<string, string> = {},
+  options: { readonly home?: string } = {},
+): Promise<TestHost> {
+  const home = options.home ?? mkdtempSync(join(tmpdir(), 'solhost-test-'))
+  const settings = readSettings({
+    PORT: '0',
+    ADMIN_PORT: '0',
+    PLATFORM_HOME: home,
+    ENVIRONMENT: 'prod',
+    SERVLET_PASSWORD: PASSWORD,
+    ...properties,
+  })
+  const lines: string[] = []
+  const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) })
+  const host = await startHost({ settings, log, version: 'test', terminal: false })
+  const admin = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`
+  return {
+    ...host,
+    home,
+    admin,
+    logged: () => lines.join(''),
+    upload: (name, bundle) =>
+      fetch(`${host.url}/admin/api/solutions/${name}`, {
+        method: 'PUT',
+        headers: { authorization: admin, 'content-type': 'application/zip' },
+        body: new Uint8Array(bundle),
+      }),
+    async stop() {
+      await host.stop()
+      if (options.home === undefined) rmSync(home, { recursive: true, force: true })
+    },
+  }
+}
