@@ -1,0 +1,74 @@
+import { html, type DefaultTreeAdapterTypes as Tree } from 'parse5'
+import { hasPlaceholder } from './placeholders.ts'
+
+/** What may be put into an attribute: any text, one checked address, or nothing, with the reason for the author. */
+export type AttributePlace =
+  | { readonly kind: 'text' }
+  | { readonly kind: 'address'; readonly ownOrigin: boolean }
+  | { readonly kind: 'none'; readonly reason: string }
+
+const ADDRESSES: ReadonlySet<string> = new Set(
+  'href src action formaction poster cite data manifest background xlink:href longdesc codebase classid profile icon lowsrc dynsrc usemap'.split(
+    ' ',
+  ),
+)
+
+/** Attributes that hold several addresses, or that change what others or the content mean. */
+const UNCHECKED: ReadonlySet<string> = new Set(
+  'srcset imagesrcset ping archive attributionsrc xml:base nonce srcdoc shadowrootmode'.split(' '),
+)
+
+const ANIMATIONS: ReadonlySet<string> = new Set(['animate', 'animatemotion', 'animatetransform', 'set'])
+const ANIMATED: ReadonlySet<string> = new Set(['to', 'from', 'by', 'values', 'attributename'])
+
+/** Headers of a meta element that load a page or forbid what the page does. */
+const HEADERS: ReadonlySet<string> = new Set(['refresh', 'content-security-policy'])
+
+export function attributeValue(element: Tree.Element, name: string): string | null {
+  return element.attrs.find((attribute) => attribute.name === name && !attribute.namespace)?.value ?? null
+}
+
+export function isScript(element: Tree.Element): boolean {
+  return element.tagName === 'script' && element.namespaceURI !== html.NS.MATHML
+}
+
+export function isStyle(element: Tree.Element): boolean {
+  return element.tagName === 'style' && element.namespaceURI !== html.NS.MATHML
+}
+
+export function isHandler(name: string): boolean {
+  return /^on/i.test(name)
+}
+
+/** @param name with its prefix, as in `xlink:href` */
+export function attributePlace(element: Tree.Element, name: string): AttributePlace {
+  const lower = name.toLowerCase()
+  const tag = element.tagName.toLowerCase()
+  if (isHandler(lower)) return none('an event handler is code; put it into a script, in a string literal')
+  if (lower === 'style') return none('a style attribute is code; use class names and a <style> element')
+  if (UNCHECKED.has(lower)) return none(`a value in ${lower} cannot be checked; write the whole attribute out`)
+  if (tag === 'base') return none('the address of <base> decides about all others; write it out')
+  if (isScript(element) && lower === 'type') return none('the type of a script decides whether it runs; write it out')
+  if (tag === 'meta' && lower === 'http-equiv') return none('it decides what content means; write it out')
+  if (
+    tag === 'meta' &&
+    lower === 'content' &&
+    HEADERS.has((attributeValue(element, 'http-equiv') ?? '').trim().toLowerCase())
+  )
+    return none('it leads to another page or sets a policy; write it out, or use a link')
+  if (tag === 'annotation-xml' && lower === 'encoding') return none('it decides how its content is read; write it out')
+  if (ANIMATIONS.has(tag) && ANIMATED.has(lower)) return none('it may become an address; write it out')
+  if (ADDRESSES.has(lower)) return { kind: 'address', ownOrigin: isScript(element) }
+  return { kind: 'text' }
+}
+
+function none(reason: string): AttributePlace {
+  return { kind: 'none', reason }
+}
+
+/** The type of an input in small letters, `text` where it has none; null where a value decides. */
+export function inputType(element: Tree.Element): string | null {
+  const type = attributeValue(element, 'type')
+  if (type === null) return 'text'
+  return hasPlaceholder(type) ? null : type.toLowerCase()
+}

@@ -1,0 +1,103 @@
+import type { DefaultTreeAdapterTypes as Tree } from 'parse5'
+import { addressScheme, startsWithHost } from './address.ts'
+import { attributeValue } from './attribute-places.ts'
+import { quoteText } from './template-warnings.ts'
+
+type Rule = { readonly blocks: (address: string) => boolean; readonly advice: string }
+
+const MEDIA = 'put the file into media/ and give its relative address'
+
+/** Absolute addresses: the template cannot know the server's own name, so a relative one is the right form anyway. */
+const OTHER_ORIGIN: Rule = { blocks: isElsewhere, advice: MEDIA }
+const IMAGE: Rule = { blocks: (address) => isElsewhere(address) && addressScheme(address) !== 'data', advice: MEDIA }
+const ALWAYS: Rule = {
+  blocks: (address) => address.trim() !== '',
+  advice: 'leave the element out, or link to it with <a>',
+}
+const MANIFEST: Rule = { blocks: () => true, advice: 'leave it out' }
+const PING: Rule = { blocks: () => true, advice: 'leave the attribute out' }
+const BASE: Rule = { blocks: () => true, advice: 'leave it out and give each address in full' }
+const FORM: Rule = { blocks: isElsewhere, advice: 'post to this server only, or use a link' }
+
+const RULES: Readonly<Record<string, Rule>> = {
+  'base href': BASE,
+  'img src': IMAGE,
+  'img srcset': IMAGE,
+  'source srcset': IMAGE,
+  'input src': IMAGE,
+  'video poster': IMAGE,
+  'image href': IMAGE,
+  'image xlink:href': IMAGE,
+  'feimage href': IMAGE,
+  'use href': OTHER_ORIGIN,
+  'use xlink:href': OTHER_ORIGIN,
+  'body background': IMAGE,
+  'table background': IMAGE,
+  'td background': IMAGE,
+  'th background': IMAGE,
+  'video src': ALWAYS,
+  'audio src': ALWAYS,
+  'source src': ALWAYS,
+  'track src': ALWAYS,
+  'iframe src': ALWAYS,
+  'frame src': ALWAYS,
+  'object data': ALWAYS,
+  'embed src': ALWAYS,
+  'applet code': ALWAYS,
+  'form action': FORM,
+  'button formaction': FORM,
+  'input formaction': FORM,
+  'a ping': PING,
+  'area ping': PING,
+}
+
+const LINKS: Readonly<Record<string, Rule>> = {
+  stylesheet: OTHER_ORIGIN,
+  icon: IMAGE,
+  preload: OTHER_ORIGIN,
+  prefetch: OTHER_ORIGIN,
+  manifest: MANIFEST,
+}
+
+const MAY_RUN: ReadonlySet<string> = new Set(['href', 'xlink:href', 'src', 'action', 'formaction', 'data'])
+
+/**
+ * Why the page's Content-Security-Policy blocks an attribute's address, and what to do instead; null if it does not.
+ *
+ * @see design section 8, "CSP"
+ */
+export function blockedAddress(element: Tree.Element, name: string, value: string): string | null {
+  const lower = name.toLowerCase()
+  if (MAY_RUN.has(lower) && addressScheme(value) === 'javascript') {
+    return `${quoteText(value)} does not run, since the Content-Security-Policy blocks javascript: addresses; use addEventListener in a <script>`
+  }
+  const rule =
+    element.tagName === 'link' && lower === 'href'
+      ? linkRule(element)
+      : RULES[`${element.tagName.toLowerCase()} ${lower}`]
+  const addresses = lower.endsWith('srcset') ? value.split(/,\s/) : [value]
+  const blocked = rule && addresses.find((address) => rule.blocks(address))
+  if (!rule || blocked === undefined) return null
+  return `the Content-Security-Policy blocks ${quoteText(blocked)} in ${lower} of <${element.tagName}>; ${rule.advice}`
+}
+
+function linkRule(element: Tree.Element): Rule | undefined {
+  const kinds = (attributeValue(element, 'rel') ?? '').toLowerCase().split(/\s+/)
+  const kind = kinds.find((name) => Object.hasOwn(LINKS, name))
+  return kind === undefined ? undefined : LINKS[kind]
+}
+
+/** The addresses in a style sheet that are blocked, with their place in it. */
+export function blockedInStyle(css: string): { readonly offset: number; readonly message: string }[] {
+  return Array.from(
+    css.matchAll(/(?:@import\s{0,9}|url\(\s{0,9})["']?((?:https?:)?\/\/[^\s"')]{0,200})/gi),
+    (match) => ({
+      offset: match.index,
+      message: `the Content-Security-Policy blocks ${quoteText(match[1] ?? '')} in a <style>; ${MEDIA}`,
+    }),
+  )
+}
+
+function isElsewhere(address: string): boolean {
+  return addressScheme(address) !== null || startsWithHost(address)
+}

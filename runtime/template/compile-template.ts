@@ -1,0 +1,48 @@
+import type { Warning } from '../bundle/faults.ts'
+import { type CompiledTemplate, isWithinBounds, MAX_PARTS } from './compiled-template.ts'
+import { findLoginForm, missingElements, missingEssentials } from './login-form.ts'
+import { parseTemplate } from './parse-template.ts'
+import { TemplateWarnings } from './template-warnings.ts'
+import { writeParts } from './write-parts.ts'
+
+/**
+ * Turns a customer's `login.html` into parts that the host only has to fill in.
+ *
+ * Warnings speak of the file as the author wrote it; the parts are written from what a browser will read.
+ * @param file the name that the warnings carry
+ * @returns a null template, with the warning `template_replaced`, where the default page has to take its place: the
+ *   source cannot be parsed within bounds, or the form `login_form`, the input `username` or `password` is missing
+ * @see product guide 2.4; design section 8, "Template"
+ */
+export function compileTemplate(
+  source: string,
+  file: string,
+): { template: CompiledTemplate | null; warnings: Warning[] } {
+  const text = source.replace(/^\ufeff/, '').toWellFormed()
+  const parsed = parseTemplate(text)
+  if ('refused' in parsed) return { template: null, warnings: refused(text, file, parsed.refused) }
+  const { authored, stable, shift } = parsed
+  const warnings = new TemplateWarnings(file, text, shift)
+  const padded = ' '.repeat(shift) + text
+  writeParts(authored, padded, warnings)
+  for (const { element, message } of missingElements(findLoginForm(authored))) {
+    warnings.add('template_element_missing', message, element?.sourceCodeLocation?.startOffset ?? null)
+  }
+  const missing = missingEssentials(findLoginForm(stable))
+  for (const what of missing) warnings.add('template_replaced', replacedMessage(`it has not ${what}`), null)
+  if (missing.length > 0) return { template: null, warnings: warnings.listed() }
+  const template = writeParts(stable, '', new TemplateWarnings(file, '', 0))
+  if (isWithinBounds(template)) return { template, warnings: warnings.listed() }
+  warnings.add('template_replaced', replacedMessage(`it has more than ${MAX_PARTS} places to fill in`), null)
+  return { template: null, warnings: warnings.listed() }
+}
+
+function refused(source: string, file: string, why: string): Warning[] {
+  const warnings = new TemplateWarnings(file, source, 0)
+  warnings.add('template_replaced', replacedMessage(why), null)
+  return warnings.listed()
+}
+
+function replacedMessage(why: string): string {
+  return `the default login page is shown instead of this one: ${why}`
+}

@@ -1,0 +1,102 @@
+import { z } from 'zod'
+
+/** Chosen here: a real login page has a few hundred parts; each may cost a look-up at every request. */
+export const MAX_PARTS = 10_000
+
+/** Chosen here: 256 kB of source grow to this at most (`&` is written `&amp;`, formatting elements are repeated). */
+export const MAX_TEXT = 8_000_000
+
+/** A placeholder: `%%i18n:<name>%%` asks the i18n table, `%%<name>%%` the JSON that `onSolutionOpen` returned. */
+export type Lookup = { readonly from: 'i18n' | 'json'; readonly name: string }
+
+/** Text as a reader sees it, before any escaping. */
+export type Piece = string | Lookup
+
+/** The value of one option. `collapse`: it is the option's text, in which white space counts once. */
+export type OptionValue = { readonly pieces: readonly Piece[]; readonly collapse: boolean }
+
+/** A select whose choice is kept; `selected` parts name its options by their place. */
+export type KeptSelect = { readonly field: string; readonly options: readonly OptionValue[] }
+
+/**
+ * One step of filling in. A string is sent as it is.
+ *
+ * - `text`: the value, as character references: in text, in a quoted attribute, in title and textarea.
+ * - `script`: the value as `\uXXXX`, inside a string literal of a script.
+ * - `address`: a whole attribute value, checked as one address. `ownOrigin`: no value may lead to another origin.
+ * - `nonce`, `token`, `failed`, `notice`: what the host inserts.
+ * - `keptValue`: the whole ` value="…"`; `otherwise` null: the author wrote none.
+ * - `keptText`: the content of a textarea.
+ * - `checked`: ` checked=""` when the kept value equals `value`; `otherwise` is what the author wrote.
+ * - `selected`: ` selected=""`, likewise, for one option of one of the template's `selects`.
+ */
+export type Part =
+  | string
+  | { readonly at: 'text' | 'script'; readonly lookup: Lookup }
+  | { readonly at: 'address'; readonly pieces: readonly Piece[]; readonly ownOrigin: boolean }
+  | { readonly at: 'nonce' | 'token' | 'failed' | 'notice' }
+  | { readonly at: 'keptValue'; readonly field: string; readonly otherwise: readonly Piece[] | null }
+  | { readonly at: 'keptText'; readonly field: string; readonly otherwise: readonly Piece[] }
+  | { readonly at: 'checked'; readonly field: string; readonly value: readonly Piece[]; readonly otherwise: boolean }
+  | { readonly at: 'selected'; readonly select: number; readonly option: number; readonly otherwise: boolean }
+
+/** A login template ready to be filled in: plain JSON, without anything left to parse. */
+export type CompiledTemplate = { readonly parts: readonly Part[]; readonly selects: readonly KeptSelect[] }
+
+const Text = z.string().max(MAX_TEXT)
+const Name = z.string().min(1).max(262_144)
+const Index = z.int().min(0).max(MAX_PARTS)
+const LookupSchema = z.strictObject({ from: z.enum(['i18n', 'json']), name: Name.regex(/^[A-Za-z0-9_.-]+$/) })
+const Pieces = z.array(z.union([Text, LookupSchema])).max(2 * MAX_PARTS)
+const Field = z.string().regex(/^(?:username|custom_[A-Za-z0-9_.-]{1,64})$/)
+
+const PartSchema = z.union([
+  Text,
+  z.discriminatedUnion('at', [
+    z.strictObject({ at: z.enum(['text', 'script']), lookup: LookupSchema }),
+    z.strictObject({ at: z.literal('address'), pieces: Pieces, ownOrigin: z.boolean() }),
+    z.strictObject({ at: z.enum(['nonce', 'token', 'failed', 'notice']) }),
+    z.strictObject({ at: z.literal('keptValue'), field: Field, otherwise: Pieces.nullable() }),
+    z.strictObject({ at: z.literal('keptText'), field: Field, otherwise: Pieces }),
+    z.strictObject({ at: z.literal('checked'), field: Field, value: Pieces, otherwise: z.boolean() }),
+    z.strictObject({ at: z.literal('selected'), select: Index, option: Index, otherwise: z.boolean() }),
+  ]),
+])
+
+const KeptSelectSchema = z.strictObject({
+  field: Field,
+  options: z.array(z.strictObject({ pieces: Pieces, collapse: z.boolean() })).max(MAX_PARTS),
+})
+
+/** What a sandbox process may return as a template: of the right shape, and small enough to keep and to fill in. */
+export const CompiledTemplateSchema: z.ZodType<CompiledTemplate> = z
+  .strictObject({
+    parts: z.array(PartSchema).max(2 * MAX_PARTS + 1),
+    selects: z.array(KeptSelectSchema).max(MAX_PARTS),
+  })
+  .refine(isWithinBounds, { error: `a template has at most ${MAX_PARTS} values and ${MAX_TEXT} characters` })
+
+/** Counts values and characters over the whole template, which bounds per list cannot do. */
+export function isWithinBounds(template: CompiledTemplate): boolean {
+  let lookups = 0
+  let characters = 0
+  const count = (pieces: readonly Piece[]) => {
+    for (const piece of pieces) {
+      if (typeof piece === 'string') characters += piece.length
+      else lookups++
+    }
+  }
+  for (const part of template.parts) {
+    if (typeof part === 'string') characters += part.length
+    else lookups++
+    if (typeof part === 'object') count(partPieces(part))
+  }
+  for (const select of template.selects) for (const option of select.options) count(option.pieces)
+  return lookups <= MAX_PARTS && characters <= MAX_TEXT
+}
+
+function partPieces(part: Exclude<Part, string>): readonly Piece[] {
+  if (part.at === 'address') return part.pieces
+  if (part.at === 'keptValue' || part.at === 'keptText') return part.otherwise ?? []
+  return part.at === 'checked' ? part.value : []
+}

@@ -1,0 +1,142 @@
+import { isAllowedAddress } from './address.ts'
+import type { CompiledTemplate, KeptSelect, Lookup, Part, Piece } from './compiled-template.ts'
+import { escapeScript, escapeValue } from './escape.ts'
+
+/** Chosen here: many placeholders of one long value would else make a page that fills the host's memory. */
+export const MAX_VALUES = 2_000_000
+
+const REMEMBER = 'input[name=remember],label[for=remember],label:has(>input[name=remember])'
+
+/** What one request fills in. */
+export type TemplateValues = {
+  /** Of the page's Content-Security-Policy, for the template's own scripts and styles. */
+  readonly nonce: string
+  /** Becomes the hidden input `csrf_token` of the login form. */
+  readonly formToken: string
+  /** Shows the error label. */
+  readonly failed: boolean
+  /** False hides the checkbox `remember` and its label: nothing may be offered that the host does not do. */
+  readonly offersRemember: boolean
+  /** Looks a key up in the i18n table; null where it has none, and `!key!` is shown. */
+  readonly message: (key: string) => string | null
+  /** The value of a key in the JSON that `onSolutionOpen` returned. Anything but text, numbers and booleans is empty. */
+  readonly value: (name: string) => unknown
+  /** Values of `username` and `custom_*` that the form keeps. */
+  readonly fields: ReadonlyMap<string, string>
+  /** A short text of the host, shown at the error label. */
+  readonly notice?: { readonly text: string; readonly reference?: string }
+}
+
+/**
+ * The page of one request. Linear in the size of the page and its values; values beyond two million characters in
+ * all are left empty.
+ *
+ * @see product guide 2.4
+ */
+export function fillTemplate(template: CompiledTemplate, values: TemplateValues): string {
+  const look = createLook(values)
+  const chosen = template.selects.map((select) => chosenOption(select, values.fields, look))
+  const page: string[] = []
+  for (const part of template.parts) page.push(typeof part === 'string' ? part : fillPart(part, values, look, chosen))
+  return page.join('')
+}
+
+type Look = (lookup: Lookup) => string
+
+/** A value is looked up, never filled in itself: placeholders in it stay text. */
+function createLook(values: TemplateValues): Look {
+  const message = (key: string) => values.message(key) ?? `!${key}!`
+  let left = MAX_VALUES
+  return ({ from, name }) => {
+    const text = from === 'i18n' ? message(name) : valueText(values.value(name), message)
+    if (text.length > left) return ''
+    left -= text.length
+    return text
+  }
+}
+
+function valueText(value: unknown, message: (key: string) => string): string {
+  if (typeof value === 'string') return value.startsWith('i18n:') ? message(value.slice('i18n:'.length)) : value
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : ''
+}
+
+function fillPart(
+  part: Exclude<Part, string>,
+  values: TemplateValues,
+  look: Look,
+  chosen: readonly (number | null)[],
+): string {
+  switch (part.at) {
+    case 'text':
+      return escapeValue(look(part.lookup))
+    case 'script':
+      return escapeScript(look(part.lookup))
+    case 'address':
+      return fillAddress(part.pieces, part.ownOrigin, look)
+    case 'nonce':
+      return escapeValue(values.nonce)
+    case 'token':
+      return `<input type="hidden" name="csrf_token" value="${escapeValue(values.formToken)}">`
+    case 'failed':
+      return fillHostStyle(values)
+    case 'notice':
+      return values.notice ? fillNotice(values.notice) : ''
+    case 'keptValue': {
+      const text = values.fields.get(part.field) ?? (part.otherwise && joinPieces(part.otherwise, look))
+      return text === null ? '' : ` value="${escapeValue(text)}"`
+    }
+    case 'keptText':
+      return escapeValue(values.fields.get(part.field) ?? joinPieces(part.otherwise, look))
+    case 'checked': {
+      const kept = values.fields.get(part.field)
+      const checked = kept === undefined ? part.otherwise : joinPieces(part.value, look) === kept
+      return checked ? ' checked=""' : ''
+    }
+    case 'selected': {
+      const option = chosen[part.select] ?? null
+      return (option === null ? part.otherwise : option === part.option) ? ' selected=""' : ''
+    }
+  }
+}
+
+function fillHostStyle({ failed, offersRemember, nonce }: TemplateValues): string {
+  const rules = [
+    failed ? '#errorlabel{display:block!important}' : '',
+    offersRemember ? '' : `${REMEMBER}{display:none!important}`,
+  ].join('')
+  return rules === '' ? '' : `<style nonce="${escapeValue(nonce)}">${rules}</style>`
+}
+
+function fillAddress(pieces: readonly Piece[], ownOrigin: boolean, look: Look): string {
+  const first = pieces[0]
+  const address = joinPieces(pieces, look)
+  return isAllowedAddress(address, typeof first === 'string' ? first : '', ownOrigin) ? escapeValue(address) : ''
+}
+
+function fillNotice({ text, reference }: { text: string; reference?: string }): string {
+  const small = reference === undefined ? '' : ` <small>${escapeValue(reference)}</small>`
+  return `<p id="platform-notice" class="platform-notice" role="status">${escapeValue(text)}${small}</p>`
+}
+
+/** @returns null where the author's own choice stands: no value is kept, or no option has it */
+function chosenOption(select: KeptSelect, fields: ReadonlyMap<string, string>, look: Look): number | null {
+  const kept = fields.get(select.field)
+  if (kept === undefined) return null
+  const index = select.options.findIndex(({ pieces, collapse }) => {
+    const value = joinPieces(pieces, look)
+    return (collapse ? collapseSpaces(value) : value) === kept
+  })
+  return index < 0 ? null : index
+}
+
+/** The value of an option that has no value attribute. @see HTML, "The option element" */
+function collapseSpaces(text: string): string {
+  return text.replace(/[\t\n\f\r ]+/g, ' ').replace(/^ | $/g, '')
+}
+
+/** NUL and lone surrogates are replaced here already, so that an address is checked as the browser will see it. */
+function joinPieces(pieces: readonly Piece[], look: Look): string {
+  let text = ''
+  for (const piece of pieces) text += typeof piece === 'string' ? piece : look(piece)
+  return text.toWellFormed().replaceAll('\0', '\ufffd')
+}

@@ -1,0 +1,142 @@
+import type { DefaultTreeAdapterTypes as Tree } from 'parse5'
+import { attributeValue, inputType } from './attribute-places.ts'
+import { childrenOf, isElement, isEmptyTableForm, isHtml, isTablePart } from './serialise.ts'
+
+/** The elements that the guide asks for and what else the host has to know about the form. */
+export type LoginForm = {
+  readonly form: Tree.Element | null
+  /** By name: the first input of the form; the key is missing where there is none. */
+  readonly inputs: ReadonlyMap<string, Tree.Element>
+  readonly errorLabel: Tree.Element | null
+  /** Where the notice goes: after the end of this element; null: at the start of the form. */
+  readonly noticeAfter: Tree.Element | null
+  /** Buttons and inputs that send the form, or may. */
+  readonly owned: ReadonlySet<Tree.Element>
+}
+
+const NEEDED = new Set(['username', 'password', 'remember', 'id_token'])
+
+/** Finds them in one walk. The content of `<template>` is not part of the page. @see product guide 2.4 */
+export function findLoginForm(document: Tree.Document): LoginForm {
+  const elements = listElements(document)
+  const form =
+    elements.find(({ node }) => isHtml(node, 'form') && attributeValue(node, 'name') === 'login_form')?.node ?? null
+  const id = form && attributeValue(form, 'id')
+  const errorLabel = elements.find(({ node }) => attributeValue(node, 'id') === 'errorlabel')?.node ?? null
+  const owned = new Set(form ? elements.filter((entry) => isOwned(entry, form, id)).map(({ node }) => node) : [])
+  const inputs = new Map<string, Tree.Element>()
+  for (const node of owned) {
+    const name = isHtml(node, 'input') ? attributeValue(node, 'name') : null
+    if (name !== null && NEEDED.has(name) && !inputs.has(name)) inputs.set(name, node)
+  }
+  return { form, inputs, errorLabel, noticeAfter: findNoticePlace(form, errorLabel), owned }
+}
+
+type Listed = {
+  readonly node: Tree.Element
+  /** The form that the parser gives the element, as its nearest ancestor or from inside the same table. */
+  readonly owner: Tree.Element | null
+}
+
+function listElements(document: Tree.Document): Listed[] {
+  const listed: Listed[] = []
+  let tableForm: { readonly form: Tree.Element; readonly depth: number } | null = null
+  const open: { readonly nodes: readonly Tree.ChildNode[]; index: number; readonly owner: Tree.Element | null }[] = [
+    { nodes: document.childNodes, index: 0, owner: null },
+  ]
+  for (let top = open.at(-1); top; top = open.at(-1)) {
+    const node = top.nodes[top.index++]
+    if (node === undefined) {
+      open.pop()
+      if (tableForm && open.length < tableForm.depth) tableForm = null
+    } else if (isElement(node)) {
+      const isForm = isHtml(node, 'form')
+      if (isForm && isEmptyTableForm(node)) tableForm ??= { form: node, depth: tableDepth(open.length, node) }
+      listed.push({ node, owner: top.owner ?? tableForm?.form ?? null })
+      if (!isHtml(node, 'template')) open.push({ nodes: childrenOf(node), index: 0, owner: isForm ? node : top.owner })
+    }
+  }
+  return listed
+}
+
+/** How deep the outermost table around a form lies, counted as the walk counts. */
+function tableDepth(depth: number, form: Tree.Element): number {
+  let found = depth
+  let at = depth
+  for (let parent = form.parentNode; parent && isElement(parent); parent = parent.parentNode) {
+    if (isHtml(parent, 'table')) found = at
+    at--
+  }
+  return found
+}
+
+function isOwned({ node, owner }: Listed, form: Tree.Element, id: string | null): boolean {
+  const named = attributeValue(node, 'form')
+  return named === null ? owner === form : named !== '' && named === id
+}
+
+/** Elements in which the parser does not let a paragraph be. */
+const NO_PARAGRAPH: ReadonlySet<string> = new Set(
+  'p select option optgroup head html title textarea frameset ruby rt rp dl dir menu ul ol button'.split(' '),
+)
+
+/** The error label, or the nearest element around it after which a paragraph may stand. */
+function findNoticePlace(form: Tree.Element | null, errorLabel: Tree.Element | null): Tree.Element | null {
+  const start = errorLabel ?? (form && isInTable(form) ? form : null)
+  let place = start
+  for (let parent = start?.parentNode; parent && isElement(parent); parent = parent.parentNode) {
+    if (isHtml(parent, 'body')) return place
+    const allowed = isHtml(parent, parent.tagName) && !NO_PARAGRAPH.has(parent.tagName) && !isTablePart(parent)
+    if (!allowed) place = parent
+  }
+  return form && !isInTable(form) ? null : start
+}
+
+function isInTable(form: Tree.Element): boolean {
+  return form.parentNode !== null && isElement(form.parentNode) && isTablePart(form.parentNode)
+}
+
+/** What the page cannot work without; empty if it has all of it. */
+export function missingEssentials({ form, inputs }: LoginForm): string[] {
+  if (!form) return ['a form with name="login_form"']
+  return ['username', 'password']
+    .filter((name) => !inputs.has(name))
+    .map((name) => `an input with name="${name}" in the login form`)
+}
+
+export type MissingElement = { readonly element: Tree.Element | null; readonly message: string }
+
+/** What the guide asks for and the page works without. */
+export function missingElements({ form, inputs, errorLabel }: LoginForm): MissingElement[] {
+  const missing: MissingElement[] = []
+  const need = (holds: boolean, element: Tree.Element | null, message: string) => {
+    if (!holds) missing.push({ element, message })
+  }
+  const has = (name: string, value: string) => form !== null && attributeValue(form, name)?.toLowerCase() === value
+  const ofType = (name: string, type: string) =>
+    inputs.has(name) && inputType(inputs.get(name) as Tree.Element) === type
+  if (form) {
+    need(has('method', 'post'), form, 'the login form is posted in any case; write method="post"')
+    need(has('accept-charset', 'utf-8'), form, 'the login form has no accept-charset="UTF-8"; add it')
+    need(has('role', 'form'), form, 'the login form has no role="form"; add it')
+  }
+  const input = (name: string, type: string, why: string) =>
+    need(
+      ofType(name, type),
+      inputs.get(name) ?? form,
+      `${why}; add <input type="${type}" name="${name}"> to the login form`,
+    )
+  if (inputs.has('username')) input('username', 'text', 'the input "username" is not of type text')
+  if (inputs.has('password')) input('password', 'password', 'the input "password" shows what is typed')
+  input('remember', 'checkbox', 'nobody can ask to be remembered')
+  input('id_token', 'hidden', 'automatic sign-in does not work')
+  const example = '<p id="errorlabel" class="errorlabel">'
+  need(errorLabel !== null, form, `nothing tells that a sign-in was refused; add ${example}`)
+  const classes = (errorLabel && attributeValue(errorLabel, 'class'))?.split(/\s+/) ?? []
+  need(
+    !errorLabel || classes.includes('errorlabel'),
+    errorLabel,
+    `the error label has no class "errorlabel"; write ${example}`,
+  )
+  return missing
+}

@@ -1,0 +1,108 @@
+import type { Lookup } from './compiled-template.ts'
+import { type FoundPlaceholder, findPlaceholders } from './placeholders.ts'
+import { findJsonStrings, findStrings, type StringText } from './script-strings.ts'
+
+/** How a browser treats a script element: it runs it, keeps it as JSON, or keeps it as data of a kind not known here. */
+export type ScriptKind = 'classic' | 'module' | 'json' | 'data'
+
+/** A script's text, with the look-ups that stand inside string literals; all others are left out and `emptied`. */
+export type ScriptText = {
+  readonly pieces: readonly (string | Lookup)[]
+  readonly emptied: readonly FoundPlaceholder[]
+}
+
+const JAVASCRIPT =
+  /^(?:(?:application|text)\/(?:x-)?(?:java|ecma)script|text\/(?:javascript1\.[0-5]|jscript|livescript))$/
+
+/** @see HTML, "prepare the script element"; `type` and `language` are the attributes, null where missing */
+export function scriptKind(type: string | null, language: string | null): ScriptKind {
+  const written = type ?? (language ? `text/${language}` : '')
+  const name = written.trim().toLowerCase()
+  if (name === 'module') return 'module'
+  if (name === 'application/json') return 'json'
+  return written === '' || JAVASCRIPT.test(name) ? 'classic' : 'data'
+}
+
+/** Splits a script into its text and the look-ups that may be filled in as `\uXXXX`. */
+export function readScript(text: string, kind: ScriptKind): ScriptText {
+  const placeholders = findPlaceholders(text)
+  if (placeholders.length === 0) return { pieces: [text], emptied: [] }
+  const output = new ScriptOutput(text, kind)
+  const strings = kind === 'data' ? [] : kind === 'json' ? findJsonStrings(text) : findStrings(text, kind === 'module')
+  let next = 0
+  for (const string of strings) {
+    while ((placeholders[next]?.start ?? Infinity) < string.start)
+      output.empty(placeholders[next++] as FoundPlaceholder)
+    const inside: FoundPlaceholder[] = []
+    while ((placeholders[next]?.start ?? Infinity) < string.end) inside.push(placeholders[next++] as FoundPlaceholder)
+    if (inside.length > 0) output.string(string, inside)
+  }
+  while (next < placeholders.length) output.empty(placeholders[next++] as FoundPlaceholder)
+  return output.finish()
+}
+
+class ScriptOutput {
+  private readonly text: string
+  private readonly kind: ScriptKind
+  private readonly pieces: (string | Lookup)[] = []
+  private readonly emptied: FoundPlaceholder[] = []
+  private done = 0
+
+  constructor(text: string, kind: ScriptKind) {
+    this.text = text
+    this.kind = kind
+  }
+
+  /** Leaves a placeholder out of code. A space takes its place where its neighbours would become one token. */
+  empty(placeholder: FoundPlaceholder): void {
+    this.pieces.push(this.text.slice(this.done, placeholder.start))
+    const joins =
+      /[/*<!\-$\\]/.test(this.text[placeholder.start - 1] ?? '') &&
+      /[/*!\->{'"`]/.test(this.text[placeholder.end] ?? '')
+    if (joins && this.kind !== 'data') this.pieces.push(' ')
+    this.emptied.push(placeholder)
+    this.done = placeholder.end
+  }
+
+  /** Writes a whole literal, in which nothing but the values may be read otherwise than the author wrote it. */
+  string(string: StringText, placeholders: readonly FoundPlaceholder[]): void {
+    this.pieces.push(this.text.slice(this.done, string.start))
+    this.done = string.start
+    for (const placeholder of placeholders) {
+      const literal = protect(this.text.slice(this.done, placeholder.start), string.kind)
+      this.pieces.push(literal.text)
+      if (literal.splitsEscape) this.emptied.push(placeholder)
+      else this.pieces.push(placeholder.lookup)
+      this.done = placeholder.end
+    }
+    this.pieces.push(protect(this.text.slice(this.done, string.end), string.kind).text)
+    this.done = string.end
+  }
+
+  finish(): ScriptText {
+    this.pieces.push(this.text.slice(this.done))
+    return { pieces: this.pieces.filter((piece) => piece !== ''), emptied: this.emptied }
+  }
+}
+
+/** An escape sequence, whole or cut off by a placeholder, or a character that matters to more than the string. */
+const TOKEN = /\\(?:u\{[0-9a-f]*\}?|u[0-9a-f]{0,4}|x[0-9a-f]{0,2}|[0-7]{1,3}|[\s\S]|$)|[<>$]/gi
+
+/**
+ * `<` and `>` become escapes, so that no value can complete `</script>` or `<!--` with the text around it, and so does
+ * a `$` at the end, which an empty value would join with `{`. A lone backslash in front of a value is dropped: it would
+ * be the value's. `splitsEscape`: the text ends within an escape sequence such as `\u00`, which a value would go on.
+ */
+function protect(literal: string, kind: StringText['kind']): { text: string; splitsEscape: boolean } {
+  let splitsEscape = false
+  const text = literal.replace(TOKEN, (token: string, offset: number) => {
+    const last = offset + token.length === literal.length
+    if (token === '<' || token === '\\<') return '\\u003c'
+    if (token === '>' || token === '\\>') return '\\u003e'
+    if (token === '$') return last && kind === 'template' ? '\\u0024' : '$'
+    if (token === '\\') return ''
+    if (last && /^\\(?:u\{[0-9a-f]*|u[0-9a-f]{0,3}|x[0-9a-f]?|[0-7]{1,2})$/i.test(token)) splitsEscape = true
+    return token
+  })
+  return { text, splitsEscape }
+}
