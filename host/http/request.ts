@@ -19,7 +19,7 @@ export function stateOf(ctx: Context): RequestState {
 
 /** A fresh nonce for one page. */
 export function createNonce(): string {
-  return randomBytes(16).toString('base64')
+  return randomBytes(18).toString('base64url')
 }
 
 /** Where the cookies of a solution live, for this request. */

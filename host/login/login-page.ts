@@ -40,6 +40,8 @@ export function createLoginPageSender(sites: Sites, formTokens: FormTokens): Log
       nonce,
       formToken: formTokens.issue(ctx, cookieScope(ctx, sites, solution.name)),
       failed: page.failed,
+      // Remembered logins are not part of this version.
+      offersRemember: false,
       message: messages,
       value: (name) => (Object.hasOwn(page.values, name) ? page.values[name] : undefined),
       fields: page.fields,

@@ -123,8 +123,8 @@ export function signedOutPage(frame: PageFrame, model: SignedOutModel): string {
  */
 export function goesOnPage(frame: PageFrame, model: GoesOnModel): string {
   const target = URL.parse(model.href, 'https://relative.invalid')
-  if (target === null || !/^https?:$/.test(target.protocol)) {
-    throw new TypeError(`a page goes on to http, https or a relative address, not to "${model.href}"`)
+  if (target === null || !/^(https?|mailto):$/.test(target.protocol)) {
+    throw new TypeError(`a page goes on to an http, https, mailto or relative address, not to "${model.href}"`)
   }
   return page('goes-on', frame, platformText(frame.locale, 'platform.goeson.title'), model, model.href)
 }

@@ -1,0 +1,282 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { ask } from '../support/http.ts'
+import { bundleOf, moduleFile, zipOf } from '../support/zip.ts'
+
+let host: TestHost
+beforeAll(async () => {
+  host = await startTestHost({ ADMIN_FAILURES: '3' })
+})
+afterAll(() => host.stop())
+
+const manifest = (extra: object = {}) => ({ name: 'crm', authenticator: 'NONE', ...extra })
+const api = (path: string, options: Parameters<typeof ask>[1] = {}) =>
+  ask(`${host.url}/admin/api${path}`, { ...options, headers: { authorization: host.admin, ...options.headers } })
+const put = (name: string, body: Uint8Array, type = 'application/zip') =>
+  api(`/solutions/${name}`, { method: 'PUT', headers: { 'content-type': type }, body })
+
+test('upload: a new bundle is 201, the same bundle again 200, and the version is its SHA-256', async () => {
+  const bundle = await bundleOf(manifest(), { 'globals.js': 'function onSolutionOpen() {}' })
+  const first = await put('crm', bundle)
+  expect([first.status, first.headers.location]).toEqual([201, '/admin/api/solutions/crm'])
+  const uploaded = first.json() as { sha256: string }
+  expect(uploaded).toEqual({ name: 'crm', version: '1.0.0', sha256: expect.any(String), active: true, warnings: [] })
+  expect((await put('crm', bundle)).status).toBe(200)
+  const one = (await api('/solutions/crm')).json()
+  expect(one).toEqual({
+    name: 'crm',
+    title: 'crm',
+    type: 'solution',
+    authenticator: 'NONE',
+    active: uploaded.sha256,
+    state: 'active',
+    versions: [{ sha256: uploaded.sha256, version: '1.0.0', uploadedAt: expect.any(Number), bytes: bundle.length }],
+  })
+})
+
+test('activate: rolls back to an older version and on again; both versions stay', async () => {
+  const old = (await (await put('roll', await bundleOf({ name: 'roll', authenticator: 'NONE' }))).json()) as {
+    sha256: string
+  }
+  const next = await put('roll', await bundleOf({ name: 'roll', authenticator: 'NONE', version: '2.0.0' }))
+  expect((next.json() as { version: string }).version).toBe('2.0.0')
+  const body = JSON.stringify({ sha256: old.sha256 })
+  const json = { 'content-type': 'application/json' }
+  const back = await api('/solutions/roll/activate', { method: 'POST', headers: json, body })
+  expect(back.json()).toMatchObject({ active: old.sha256, state: 'active' })
+  expect((await api('/solutions/roll')).json()).toMatchObject({ active: old.sha256, versions: [{}, {}] })
+})
+
+test('activate: an unknown version is 404, a wrong body 422 with the reason, a wrong type 415', async () => {
+  await put('crm', await bundleOf(manifest()))
+  const post = (body: string, type = 'application/json') =>
+    api('/solutions/crm/activate', { method: 'POST', headers: { 'content-type': type }, body })
+  expect((await post(JSON.stringify({ sha256: 'a'.repeat(64) }))).json()).toMatchObject({
+    status: 404,
+    code: 'ERR_VERSION_NOT_FOUND',
+  })
+  const wrong = (await post('{"sha256":"x"}')).json() as { code: string; detail: string }
+  expect(wrong.code).toBe('ERR_REQUEST_INVALID')
+  expect(wrong.detail).toContain('64 lower-case hexadecimal digits')
+  expect((await post('{}', 'text/plain')).status).toBe(415)
+  expect((await post('no json')).json()).toMatchObject({ status: 400, code: 'ERR_BAD_REQUEST' })
+})
+
+test('delete: the solution is gone for everybody, and an upload brings it back', async () => {
+  await put('gone', await bundleOf({ name: 'gone', authenticator: 'NONE' }))
+  expect((await api('/solutions/gone', { method: 'DELETE' })).status).toBe(204)
+  expect((await api('/solutions/gone')).status).toBe(404)
+  expect((await ask(`${host.url}/solution/gone/index.html`)).status).toBe(404)
+  expect((await api('/solutions/gone', { method: 'DELETE' })).status).toBe(404)
+  expect((await put('gone', await bundleOf({ name: 'gone', authenticator: 'NONE' }))).status).toBe(200)
+  expect((await ask(`${host.url}/solution/gone/index.html`)).status).toBe(200)
+})
+
+test('list: every solution, without its versions', async () => {
+  await put('crm', await bundleOf(manifest()))
+  const { items } = (await api('/solutions')).json() as { items: { name: string }[] }
+  expect(items.find(({ name }) => name === 'crm')).toEqual({
+    name: 'crm',
+    title: 'crm',
+    type: 'solution',
+    authenticator: 'NONE',
+    active: expect.stringMatching(/^[0-9a-f]{64}$/),
+    state: 'active',
+  })
+})
+
+test('log: lines of scripts with level, position and correlation id, newest last, in pages', async () => {
+  const script =
+    "function onSolutionOpen(arg) {\n  application.output('opened with ' + arg, 'warning')\n  if (arg === 'bad') missing()\n}"
+  await put('logs', await bundleOf({ name: 'logs', authenticator: 'NONE' }, { 'globals.js': script }))
+  await ask(`${host.url}/solution/logs/index.html?argument=one`)
+  const failed = await ask(`${host.url}/solution/logs/index.html?argument=bad`)
+  const { items } = (await api('/solutions/logs/log')).json() as { items: object[] }
+  expect(items).toEqual([
+    expect.objectContaining({ level: 'warn', message: 'opened with one', file: 'globals.js', line: 2, column: 15 }),
+    expect.objectContaining({ message: 'opened with bad' }),
+    {
+      time: expect.any(Number),
+      level: 'error',
+      code: 'script_error',
+      message: 'ReferenceError: missing is not defined',
+      file: 'globals.js',
+      line: 3,
+      column: 22,
+      correlationId: failed.headers['x-correlation-id'],
+    },
+  ])
+  expect(failed.text).toContain(failed.headers['x-correlation-id'])
+  const page = (await api('/solutions/logs/log?limit=1')).json() as { items: object[]; next: string }
+  expect(page.items).toEqual([items[2]])
+  expect((await api(`/solutions/logs/log?limit=2&before=${page.next}`)).json()).toMatchObject({
+    items: [items[0], items[1]],
+  })
+  expect((await api('/solutions/logs/log?limit=0')).status).toBe(422)
+})
+
+test('log: as text/event-stream it follows', async () => {
+  await put(
+    'follow',
+    await bundleOf(
+      { name: 'follow', authenticator: 'NONE' },
+      { 'globals.js': "function onSolutionOpen() { console.log('seen') }" },
+    ),
+  )
+  const stop = new AbortController()
+  const headers = { authorization: host.admin, accept: 'text/event-stream' }
+  const stream = await fetch(`${host.url}/admin/api/solutions/follow/log`, { headers, signal: stop.signal })
+  const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader()
+  await ask(`${host.url}/solution/follow/index.html`)
+  let text = ''
+  while (!text.includes('"seen"')) text += (await reader?.read())?.value ?? ''
+  expect(text).toMatch(/data: \{"time":\d+,"level":"info","message":"seen"/)
+  stop.abort()
+})
+
+test('without the admin account, with a wrong one, and from a browser’s page the API is closed', async () => {
+  const none = await ask(`${host.url}/admin/api/solutions`)
+  expect([none.status, none.headers['www-authenticate']]).toEqual([401, 'Bearer realm="solhost"'])
+  expect(none.json()).toMatchObject({ code: 'ERR_UNAUTHENTICATED' })
+  const cookie = await ask(`${host.url}/admin/api/solutions`, { headers: { cookie: `session=${host.admin}` } })
+  expect(cookie.status).toBe(401)
+  const page = await api('/solutions', { headers: { 'sec-fetch-site': 'same-origin' } })
+  expect(page.json()).toMatchObject({ status: 403, code: 'ERR_BROWSER_CREDENTIALS' })
+})
+
+test('failed admin sign-ins are throttled before the password is checked, and a remembered pair goes on', async () => {
+  await api('/solutions')
+  const wrong = { headers: { authorization: `Basic ${Buffer.from('admin:wrong').toString('base64')}` } }
+  const answers = await Promise.all(Array.from({ length: 6 }, () => ask(`${host.url}/admin/api/solutions`, wrong)))
+  expect(answers.map(({ status }) => status).sort()).toEqual([401, 401, 401, 429, 429, 429])
+  expect(Number(answers.find(({ status }) => status === 429)?.headers['retry-after'])).toBeGreaterThan(0)
+  expect((await api('/solutions')).status).toBe(200)
+})
+
+test('the API answers on the admin port too, and is not on the pages’ list of solutions', async () => {
+  const answer = await ask(`${host.adminUrl}/admin/api/solutions`, { headers: { authorization: host.admin } })
+  expect(answer.status).toBe(200)
+})
+
+test('OpenAPI describes every path of the API', async () => {
+  const document = (await api('/openapi.json')).json() as { openapi: string; paths: object }
+  expect(document.openapi).toBe('3.1.0')
+  expect(Object.keys(document.paths)).toEqual([
+    '/admin/api/solutions',
+    '/admin/api/solutions/{name}',
+    '/admin/api/solutions/{name}/activate',
+    '/admin/api/solutions/{name}/log',
+  ])
+})
+
+test('bad bundles: one answer with every fault, and the active version stays', async () => {
+  const good = await bundleOf({ name: 'bad', authenticator: 'NONE' })
+  const { sha256 } = (await put('bad', good)).json() as { sha256: string }
+  const bad = await bundleOf(
+    { name: 'bad', authenticator: 'AUTHENTICATOR', modules: ['auth'], version: '2.0.0' },
+    {
+      'globals.js': 'function one( {',
+      'scopes/a.js': 'function twice() {}',
+      'scopes/b.ts': 'function twice(): number { return 1 }',
+      'scopes/c.ts': 'enum Kind { A }',
+      'i18n/nl.json': '{"a": 5}',
+      'i18n/de.json': '{"a": "x", "a": "y"}',
+      ...moduleFile('auth', { type: 'authenticator' }),
+    },
+  )
+  const refused = await put('bad', bad)
+  expect([refused.status, refused.headers['content-type']]).toEqual([422, 'application/problem+json'])
+  const problem = refused.json() as { code: string; faults: { file: string; code: string; line?: number }[] }
+  expect(problem.code).toBe('ERR_BUNDLE_REFUSED')
+  expect(problem.faults.map(({ file, code }) => `${file} ${code}`).sort()).toEqual([
+    'globals.js script_syntax',
+    'i18n/de.json json_invalid',
+    'i18n/nl.json i18n_invalid',
+    'scopes/b.ts name_twice',
+    'scopes/c.ts script_syntax',
+  ])
+  expect(problem.faults.find(({ file }) => file === 'globals.js')?.line).toBe(1)
+  expect((await api('/solutions/bad')).json()).toMatchObject({ active: sha256, versions: [{ sha256 }] })
+})
+
+const auth = (script: string) => ({
+  ...moduleFile('auth', { type: 'authenticator' }),
+  'modules/auth/globals.js': script,
+})
+test.each([
+  ['throws while it loads', 'boom()', 'script_load'],
+  ['loops while it loads', 'for (;;);', 'script_timeout'],
+  [
+    'eats the heap while it loads',
+    'const a = []; for (;;) a.push(new Array(1e5).fill({}))',
+    /script_memory|script_crashed|script_timeout/,
+  ],
+  [
+    'ends the process while it loads',
+    "String('ab'.repeat(1.5e8).split('').length)",
+    /script_crashed|script_memory|script_timeout/,
+  ],
+  ['has no entry function', 'function other() {}', 'entry_missing'],
+])('a solution whose script %s is never active', async (_case, script, code) => {
+  const refused = await put(
+    'never',
+    await bundleOf({ name: 'never', authenticator: 'AUTHENTICATOR', modules: ['auth'] }, auth(script)),
+  )
+  expect(refused.status).toBe(422)
+  expect((refused.json() as { faults: { code: string }[] }).faults[0]?.code).toEqual(
+    typeof code === 'string' ? code : expect.stringMatching(code),
+  )
+  expect((await api('/solutions/never')).status).toBe(404)
+  expect((await ask(`${host.url}/solution/never/index.html`)).status).toBe(404)
+})
+
+test('200 kB of nested source that ends a type stripper is a fault of the upload, and the host goes on', async () => {
+  const nested = `const x = ${'('.repeat(100_000)}1${')'.repeat(100_000)}`
+  const refused = await put('deep', await bundleOf({ name: 'deep', authenticator: 'NONE' }, { 'globals.ts': nested }))
+  expect(refused.status).toBe(422)
+  expect((await api('/solutions')).status).toBe(200)
+})
+
+test('TypeScript: types are stripped and positions stay true', async () => {
+  const script = 'type Arg = string | null\nfunction onSolutionOpen(arg: Arg): void {\n  missing()\n}'
+  expect(
+    (await put('typed', await bundleOf({ name: 'typed', authenticator: 'NONE' }, { 'globals.ts': script }))).status,
+  ).toBe(201)
+  await ask(`${host.url}/solution/typed/index.html`)
+  const { items } = (await api('/solutions/typed/log')).json() as { items: object[] }
+  expect(items).toEqual([expect.objectContaining({ file: 'globals.ts', line: 3, column: 3 })])
+})
+
+test.each([
+  ['another name than the address', 'other', () => bundleOf(manifest()), 409, 'ERR_NAME_DIFFERS'],
+  ['no zip', 'crm', async () => Buffer.from('hello'), 422, 'ERR_BUNDLE_REFUSED'],
+  ['too large', 'crm', async () => Buffer.alloc(10 * 1024 ** 2 + 1), 413, 'ERR_BODY_TOO_LARGE'],
+  [
+    'a bomb',
+    'crm',
+    () => zipOf({ 'solution.json': '{}', 'media/a': Buffer.alloc(51 * 1024 ** 2) }),
+    413,
+    'ERR_BUNDLE_TOO_LARGE',
+  ],
+])('upload: %s is refused', async (_case, name, make, status, code) => {
+  const refused = await put(name, await make())
+  expect([refused.status, (refused.json() as { code: string }).code]).toEqual([status, code])
+})
+
+test('upload: another content type is 415, an unknown method 405 with the methods that are known', async () => {
+  expect((await put('crm', await bundleOf(manifest()), 'application/json')).status).toBe(415)
+  const answer = await api('/solutions/crm', { method: 'PATCH' })
+  expect([answer.status, answer.headers.allow]).toEqual([405, 'HEAD, GET, PUT, DELETE'])
+  expect((await api('/nothing')).json()).toMatchObject({ status: 404, code: 'ERR_NOT_FOUND' })
+})
+
+test('two uploads of one solution at once end with one of them active and both there', async () => {
+  const versions = await Promise.all(
+    ['1.0.0', '2.0.0', '3.0.0'].map((version) => bundleOf({ name: 'race', authenticator: 'NONE', version })),
+  )
+  const answers = await Promise.all(versions.map((bundle) => put('race', bundle)))
+  expect(answers.map(({ status }) => status)).toEqual([201, 201, 201])
+  const one = (await api('/solutions/race')).json() as { active: string; versions: { sha256: string }[] }
+  expect(one.versions.map(({ sha256 }) => sha256)).toContain(one.active)
+  expect(one.versions).toHaveLength(3)
+})

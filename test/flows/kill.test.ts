@@ -1,0 +1,143 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { startTestHost } from '../support/host.ts'
+import { ask, createVisitor } from '../support/http.ts'
+import { bundleOf, moduleFile } from '../support/zip.ts'
+
+const CLI = fileURLToPath(new URL('../../host/cli.ts', import.meta.url))
+
+const slowLogin = () =>
+  bundleOf(
+    { name: 'slow', authenticator: 'AUTHENTICATOR', modules: ['auth'] },
+    {
+      ...moduleFile('auth', { type: 'authenticator' }),
+      'modules/auth/globals.js': `function onSolutionOpen(arg, q) {
+        if (q.custom_wait === 'yes') { console.log('waiting'); const end = Date.now() + 1000; while (Date.now() < end); }
+        security.login(q.username, 'u', ['Users'])
+      }`,
+    },
+  )
+
+test('kill -9 of the sandbox process during a login: that login fails with the error label, the next one works', async () => {
+  const host = await startTestHost()
+  await host.upload('slow', await slowLogin())
+  const page = '/solution/slow/index.html'
+  const visitor = createVisitor(host.url)
+  await visitor.get(page)
+  const login = visitor.post(page, { username: 'anna', password: 'p', custom_wait: 'yes' })
+  const log = `${host.url}/admin/api/solutions/slow/log`
+  const headers = { authorization: host.admin }
+  const isWaiting = async () => (await ask(log, { headers })).text.includes('"waiting"')
+  while (!(await isWaiting())) await new Promise(setImmediate)
+  const running = host.processes().find(({ calls }) => calls > 0)
+  process.kill(running?.pid ?? 0, 'SIGKILL')
+  const health: number[] = []
+  let answered = false
+  const probing = (async () => {
+    while (!answered) health.push((await ask(`${host.url}/health/live`)).status)
+  })()
+  const answer = await login
+  answered = true
+  await probing
+  expect(answer.status).toBe(401)
+  expect(answer.text).toContain('#errorlabel{display:block!important}')
+  expect(answer.text).toContain(answer.headers['x-correlation-id'])
+  expect(health.every((status) => status === 200)).toBe(true)
+  const { items } = (await ask(log, { headers })).json() as { items: { code?: string; correlationId?: string }[] }
+  expect(items.at(-1)).toMatchObject({ code: 'script_crashed', correlationId: answer.headers['x-correlation-id'] })
+  expect((await visitor.post(page, { username: 'anna', password: 'p' })).status).toBe(303)
+  await host.stop()
+})
+
+test('a killed spare process is replaced, and the next solution gets a process', async () => {
+  const host = await startTestHost()
+  await host.upload('slow', await slowLogin())
+  const spare = host.processes().find(({ key }) => key === null)
+  process.kill(spare?.pid ?? 0, 'SIGKILL')
+  const visitor = createVisitor(host.url)
+  await visitor.get('/solution/slow/index.html')
+  expect((await visitor.post('/solution/slow/index.html', { username: 'a', password: 'b' })).status).toBe(303)
+  await host.stop()
+})
+
+/** The host as a process of its own, on a free port. */
+async function startProcess(home: string): Promise<{ child: ChildProcess; url: string }> {
+  const env = {
+    ...process.env,
+    PORT: '0',
+    ADMIN_PORT: '0',
+    PLATFORM_HOME: home,
+    ENVIRONMENT: 'prod',
+    SERVLET_PASSWORD: 'secret-of-admin',
+  }
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', CLI, 'start'], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let output = ''
+  for await (const chunk of child.stdout ?? []) {
+    output += String(chunk)
+    const url = /Solhost runs at (http:\/\/[^/\s]+)/.exec(output)?.[1]
+    if (url !== undefined) return { child, url }
+  }
+  throw new Error(`the host did not start: ${output}`)
+}
+
+const ROUNDS = 50
+
+test('kill -9 of the host during an upload, 50 times: the database opens, the old or the new version is active', {
+  timeout: 240_000,
+}, async () => {
+  const home = mkdtempSync(join(tmpdir(), 'solhost-kill-'))
+  const headers = { authorization: `Basic ${Buffer.from('admin:secret-of-admin').toString('base64')}` }
+  let active = ''
+  let sent = ''
+  let interrupted = 0
+  for (let round = 0; round < ROUNDS; round++) {
+    const { child, url } = await startProcess(home)
+    const api = `${url}/admin/api/solutions/crm`
+    const before = await ask(api, { headers })
+    // What the round before sent is either active or not there at all, and then the version before it still is.
+    if (round > 0) {
+      const one = before.json() as { active: string; state: string; versions: { sha256: string; version: string }[] }
+      const now = one.versions.find(({ sha256 }) => sha256 === one.active)?.version ?? 'none'
+      expect([active, sent]).toContain(now)
+      expect(one.versions.some(({ version }) => version === sent)).toBe(now === sent)
+      active = now
+      expect((await ask(`${url}/solution/crm/index.html`)).status).toBe(200)
+      expect((await ask(`${url}/solution/crm/media/which.txt`)).text).toBe(now)
+    }
+    const version = `1.0.${round}`
+    const bundle = await bundleOf(
+      { name: 'crm', authenticator: 'NONE', version },
+      { 'media/which.txt': version, 'media/big.bin': randomBytes(200_000) },
+    )
+    sent = version
+    const upload = ask(api, {
+      method: 'PUT',
+      headers: { ...headers, 'content-type': 'application/zip' },
+      body: bundle,
+    }).then(
+      () => 'answered',
+      () => 'interrupted',
+    )
+    // The first one is let through, so that there is an old version; the others are killed somewhere on their way.
+    if (round === 0) await upload
+    else await new Promise((resolve) => setTimeout(resolve, (round * 7) % 260))
+    const gone = new Promise((resolve) => child.once('exit', resolve))
+    child.kill('SIGKILL')
+    await gone
+    if ((await upload) === 'interrupted') interrupted++
+    const database = new DatabaseSync(join(home, 'platform.sqlite'))
+    expect(database.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
+    database.close()
+  }
+  expect(interrupted).toBeGreaterThan(ROUNDS / 4)
+  rmSync(home, { recursive: true, force: true })
+})

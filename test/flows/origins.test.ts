@@ -1,0 +1,213 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { ask, createVisitor } from '../support/http.ts'
+
+let shared: TestHost
+let own: TestHost
+beforeAll(async () => {
+  shared = await startTestHost({ ALLOWED_HOSTS: 'apps.example.org' })
+  own = await startTestHost({
+    SOLUTION_ORIGIN: 'https://{name}.apps.example.org',
+    PUBLIC_URL: 'https://platform.example.org',
+  })
+  for (const host of [shared, own]) {
+    for (const name of ['hello', 'tenant-login']) await host.upload(name, await packFolder(exampleFolder(name)))
+  }
+})
+afterAll(() => Promise.all([shared.stop(), own.stop()]))
+
+const HTML = { accept: 'text/html' }
+const from = (host: TestHost, name: string, path: string, options: Parameters<typeof ask>[1] = {}) =>
+  ask(`${host.url}${path}`, { ...options, headers: { host: name, ...HTML, ...options.headers } })
+
+test('SOLUTION_ORIGIN: a solution’s own host serves that solution and nothing else', async () => {
+  const hello = 'hello.apps.example.org'
+  expect((await from(own, hello, '/solution/hello/index.html')).status).toBe(200)
+  for (const path of [
+    '/solution/tenant-login/index.html',
+    '/admin/api/solutions',
+    '/admin/',
+    '/metrics',
+    '/anything',
+  ]) {
+    expect([path, (await from(own, hello, path)).status]).toEqual([path, 404])
+  }
+  const start = await from(own, hello, '/')
+  expect([start.status, start.headers.location]).toEqual([302, '/solution/hello/index.html'])
+})
+
+test('SOLUTION_ORIGIN: a host name of nobody is 421, and so is one that is no solution', async () => {
+  for (const name of [
+    'evil.example',
+    'nobody.apps.example.org',
+    'a.hello.apps.example.org',
+    'x@hello.apps.example.org',
+  ]) {
+    expect([name, (await from(own, name, '/')).status]).toEqual([name, 421])
+  }
+})
+
+test('SOLUTION_ORIGIN: the platform’s hosts list solutions and send GET to their own host, query kept', async () => {
+  const list = await from(own, 'platform.example.org', '/')
+  expect(list.text).toContain('href="https://hello.apps.example.org/solution/hello/index.html"')
+  const sent = await from(own, '127.0.0.1', '/solution/hello/index.html?a=%20b')
+  expect([sent.status, sent.headers.location]).toEqual([
+    308,
+    'https://hello.apps.example.org/solution/hello/index.html?a=%20b',
+  ])
+  expect((await from(own, '127.0.0.1', '/solution/hello/index.html', { method: 'POST' })).status).toBe(421)
+  expect((await from(own, '127.0.0.1', '/solution/nobody/index.html')).status).toBe(404)
+  const admin = await from(own, '127.0.0.1', '/admin/api/solutions', { headers: { authorization: own.admin } })
+  expect(admin.status).toBe(200)
+})
+
+test('SOLUTION_ORIGIN with https: cookies are of the host alone', async () => {
+  const answer = await from(own, 'tenant-login.apps.example.org', '/solution/tenant-login/index.html')
+  expect(answer.headers['set-cookie']?.[0]).toMatch(
+    /^__Host-login-tenant-login=[\w-]+; path=\/; samesite=lax; secure; httponly$/i,
+  )
+})
+
+test('SOLUTION_ORIGIN: a form from another solution’s origin is refused', async () => {
+  const base = { host: 'tenant-login.apps.example.org' }
+  const visitor = createVisitor(own.url, base)
+  await visitor.get('/solution/tenant-login/index.html')
+  const fields = { username: 'anna', password: 'anna-tries-acme', custom_tenant: 'acme' }
+  const headers = { origin: 'https://hello.apps.example.org' }
+  expect((await visitor.post('/solution/tenant-login/index.html', fields, { headers })).status).toBe(403)
+  const right = { headers: { origin: 'https://tenant-login.apps.example.org' } }
+  expect((await visitor.post('/solution/tenant-login/index.html', fields, right)).status).toBe(303)
+})
+
+test('without SOLUTION_ORIGIN: loopback, ALLOWED_HOSTS and addresses of this machine answer, others are 421', async () => {
+  for (const name of ['localhost', '127.0.0.1:9999', '[::1]', 'apps.example.org']) {
+    expect([name, (await from(shared, name, '/')).status]).toEqual([name, 200])
+  }
+  expect((await from(shared, 'evil.example', '/')).status).toBe(421)
+})
+
+test('probes answer under any host name', async () => {
+  expect((await from(shared, 'evil.example', '/health/live')).json()).toEqual({ status: 'ok' })
+  expect((await from(own, 'hello.apps.example.org', '/health/ready')).status).toBe(200)
+})
+
+test('the admin page answers only on its own port and only to loopback, ADMIN_HOST and ALLOWED_HOSTS', async () => {
+  const page = await ask(`${shared.adminUrl}/admin/`, { headers: HTML })
+  expect(page.status).toBe(200)
+  expect(page.text).toContain('tenant-login')
+  expect((await ask(`${shared.adminUrl}/admin/`, { headers: { ...HTML, host: 'apps.example.org' } })).status).toBe(200)
+  expect((await ask(`${shared.adminUrl}/admin/`, { headers: { ...HTML, host: 'evil.example' } })).status).toBe(421)
+  expect((await from(shared, 'localhost', '/admin/')).status).toBe(404)
+  expect((await ask(`${shared.adminUrl}/solution/hello/index.html`, { headers: HTML })).status).toBe(404)
+})
+
+const SET = {
+  'cross-origin-opener-policy': 'noopener-allow-popups',
+  'cross-origin-resource-policy': 'same-origin',
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'same-origin',
+}
+test.each([
+  ['/', {}],
+  ['/nothing', {}],
+  ['/health/live', {}],
+  ['/solution/hello', {}],
+  ['/solution/hello/index.html', {}],
+  ['/solution/tenant-login/index.html', {}],
+  ['/solution/tenant-login/session', {}],
+  ['/solution/tenant-login/media/mark.svg', {}],
+  ['/solution/tenant-login/media/nothing.png', {}],
+  ['/admin/api/solutions', {}],
+  ['/solution/hello/index.html', { method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'x' }],
+])('%s carries the header set', async (path, options) => {
+  const { headers } = await ask(`${shared.url}${path}`, options)
+  expect(headers).toMatchObject(SET)
+  expect(headers['content-security-policy']).toMatch(/default-src 'none'/)
+  if (!path.includes('mark.svg')) expect(headers['cache-control']).toBe('no-store')
+})
+
+test('the login page’s policy is the one of the contract', async () => {
+  const { headers, text } = await ask(`${shared.url}/solution/tenant-login/index.html`)
+  const nonce = /'nonce-([^']+)'/.exec(headers['content-security-policy'] ?? '')?.[1] ?? 'missing'
+  expect(headers['content-security-policy']).toBe(
+    `default-src 'none'; script-src 'nonce-${nonce}' 'strict-dynamic'; style-src 'self' 'nonce-${nonce}'; img-src 'self' data:; font-src 'self'; connect-src 'none'; worker-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
+  )
+  expect(text).toContain(`<script nonce="${nonce}">`)
+  const again = await ask(`${shared.url}/solution/tenant-login/index.html`)
+  expect(again.headers['content-security-policy']).not.toContain(nonce)
+})
+
+test('HTML answers only navigations: what is fetched or framed gets 403 as problem+json', async () => {
+  for (const path of ['/', '/solution/hello/index.html', '/solution/tenant-login/index.html']) {
+    for (const destination of ['iframe', 'empty', 'object', 'script']) {
+      const answer = await ask(`${shared.url}${path}`, { headers: { ...HTML, 'sec-fetch-dest': destination } })
+      expect([path, answer.status, answer.headers['content-type']]).toEqual([path, 403, 'application/problem+json'])
+    }
+    expect((await ask(`${shared.url}${path}`, { headers: { ...HTML, 'sec-fetch-dest': 'document' } })).status).toBe(200)
+  }
+  const missing = await ask(`${shared.url}/solution/nobody/index.html`, {
+    headers: { ...HTML, 'sec-fetch-dest': 'iframe' },
+  })
+  expect(missing.headers['content-type']).toBe('application/problem+json')
+})
+
+test('media: ETag, type, and a sandbox for what a browser would run', async () => {
+  const url = `${shared.url}/solution/tenant-login/media/mark.svg`
+  const first = await ask(url)
+  expect([first.status, first.headers['content-type'], first.headers['content-security-policy']]).toEqual([
+    200,
+    'image/svg+xml',
+    "sandbox; default-src 'none'",
+  ])
+  const again = await ask(url, { headers: { 'if-none-match': first.headers.etag ?? '' } })
+  expect([again.status, again.text]).toEqual([304, ''])
+  for (const path of ['login.html', '../solution.json', '%2e%2e/solution.json', 'nothing.png', '']) {
+    expect([path, (await ask(`${shared.url}/solution/tenant-login/media/${path}`)).status]).toEqual([path, 404])
+  }
+})
+
+test('addresses: 308 to index.html with the query, 404 for an unknown solution in the user’s language, 405, 413, 415', async () => {
+  const short = await ask(`${shared.url}/solution/hello?a=1&b`)
+  expect([short.status, short.headers.location]).toEqual([308, '/solution/hello/index.html?a=1&b'])
+  expect((await ask(`${shared.url}/solution/hello/`)).headers.location).toBe('/solution/hello/index.html')
+  const missing = await ask(`${shared.url}/solution/nobody/index.html`, {
+    headers: { ...HTML, 'accept-language': 'nl' },
+  })
+  expect([missing.status, missing.text.includes('<html lang="nl">')]).toEqual([404, true])
+  expect((await ask(`${shared.url}/solution/nobody/index.html`)).json()).toMatchObject({
+    code: 'ERR_SOLUTION_NOT_FOUND',
+  })
+  const put = await ask(`${shared.url}/solution/tenant-login/index.html`, { method: 'PUT' })
+  expect([put.status, put.headers.allow]).toEqual([405, 'HEAD, GET, POST'])
+  const page = `${shared.url}/solution/tenant-login/index.html`
+  const form = { 'content-type': 'application/x-www-form-urlencoded' }
+  const large = await ask(page, { method: 'POST', headers: form, body: `a=${'x'.repeat(65_536)}` })
+  expect(large.json()).toMatchObject({ status: 413, code: 'ERR_BODY_TOO_LARGE' })
+  const many = await ask(page, {
+    method: 'POST',
+    headers: form,
+    body: Array.from({ length: 201 }, (_, n) => `f${n}=1`).join('&'),
+  })
+  expect(many.json()).toMatchObject({ status: 413, code: 'ERR_TOO_MANY_FIELDS' })
+  const typed = await ask(page, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' })
+  expect(typed.json()).toMatchObject({ status: 415, code: 'ERR_CONTENT_TYPE' })
+  expect(
+    (await ask(`${shared.url}/solution/hello/index.html`, { method: 'POST', headers: form, body: 'a=1' })).status,
+  ).toBe(405)
+})
+
+test('a mode that this version lacks is a 503 page that says so', async () => {
+  const { bundleOf } = await import('../support/zip.ts')
+  await shared.upload('later', await bundleOf({ name: 'later' }))
+  const answer = await ask(`${shared.url}/solution/later/index.html`, { headers: HTML })
+  expect(answer.status).toBe(503)
+  expect(answer.text).toContain('You cannot sign in here yet')
+})
+
+test('DEFAULT_SOLUTION: / leads straight to it', async () => {
+  const host = await startTestHost({ DEFAULT_SOLUTION: 'hello' })
+  const answer = await ask(`${host.url}/`, { headers: HTML })
+  expect([answer.status, answer.headers.location]).toEqual([302, `${host.url}/solution/hello/index.html`])
+  await host.stop()
+})
