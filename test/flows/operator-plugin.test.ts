@@ -1,0 +1,91 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { startTestHost } from '../support/host.ts'
+import { createVisitor } from '../support/http.ts'
+import { bundleOf, moduleFile } from '../support/zip.ts'
+
+let home: string
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'solhost-plugin-'))
+})
+afterEach(() => rmSync(home, { recursive: true, force: true }))
+
+function addPlugin(folder: string, host: string, guest = 'export default function guest() { return {} }'): void {
+  mkdirSync(join(home, 'plugins', folder), { recursive: true })
+  writeFileSync(join(home, 'plugins', folder, 'host.ts'), host)
+  writeFileSync(join(home, 'plugins', folder, 'guest.ts'), guest)
+}
+
+/** The steps of docs/plugins.md. */
+const HOST = `
+const written: string[] = []
+export default (api: any) => ({
+  name: 'directory',
+  guest: new URL('./guest.ts', import.meta.url),
+  commands: { note: api.command(api.z.tuple([api.z.string().max(100)]), (call: any, [text]: [string]) => { written.push(call.solution.name + ':' + text); (globalThis as any).directoryNotes = written }) },
+  requests: { find: api.request(api.z.tuple([api.z.string().max(100)]), async (_call: any, [name]: [string]) => {
+    if (name === 'fails') throw new Error('host secret')
+    return name === 'anna' ? { uid: 'a-1', groups: ['Users'] } : null
+  }, { changes: false }) },
+})`
+const GUEST = `
+export default function directory(api: any) {
+  return {
+    note: (text: unknown) => api.command('note', [text]),
+    find: (name: unknown) => api.request('find', [name]),
+  }
+}`
+
+const SCRIPT = `async function onSolutionOpen(arg, q) {
+  try {
+    const user = await directory.find(q.username)
+    if (!user) return JSON.stringify({ error: 'nobody' })
+    directory.note('signed in ' + q.username)
+    security.login(q.username, user.uid, user.groups)
+  } catch (error) {
+    return JSON.stringify({ error: String(error) })
+  }
+}`
+
+test('a plugin from a folder outside the tree gives scripts a global with commands and requests', async () => {
+  addPlugin('directory', HOST, GUEST)
+  const host = await startTestHost({}, { home })
+  const bundle = await bundleOf(
+    { name: 'uses', authenticator: 'AUTHENTICATOR', modules: ['auth'] },
+    {
+      ...moduleFile('auth', { type: 'authenticator' }),
+      'modules/auth/globals.js': SCRIPT,
+      'media/login.html':
+        '<form name="login_form"><input name="username"><input type="password" name="password"><p id="errorlabel">%%error%%</p></form>',
+    },
+  )
+  expect((await host.upload('uses', bundle)).status).toBe(201)
+  const page = '/solution/uses/index.html'
+  const visitor = createVisitor(host.url)
+  await visitor.get(page)
+  expect((await visitor.post(page, { username: 'eve', password: 'x' })).text).toContain('>nobody<')
+  const failed = await visitor.post(page, { username: 'fails', password: 'x' })
+  expect(failed.text).toContain('Error: directory.find failed')
+  expect(failed.text).not.toContain('host secret')
+  expect((await visitor.post(page, { username: 'anna', password: 'x' })).status).toBe(303)
+  expect((globalThis as { directoryNotes?: string[] }).directoryNotes).toEqual(['uses:signed in anna'])
+  await host.stop()
+})
+
+test.each([
+  [
+    'a name that exists',
+    "export default () => ({ name: 'security', guest: new URL('./guest.ts', import.meta.url), commands: {} })",
+    'which exists',
+  ],
+  ['no plugin', 'export default () => ({ name: 5 })', 'cannot be used'],
+  ['code that throws', "throw new Error('broken')", 'broken'],
+])('a plugin with %s stops the start with a sentence that names its folder', async (_case, source, reason) => {
+  addPlugin('wrong', source)
+  const started = startTestHost({}, { home })
+  await expect(started).rejects.toMatchObject({ code: 'ERR_PLUGIN_INVALID' })
+  await expect(started).rejects.toThrow(join(home, 'plugins', 'wrong'))
+  await expect(started).rejects.toThrow(reason)
+})

@@ -1,0 +1,102 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { redact, secretFields } from '../../host/solutions/redact.ts'
+import { ask, createVisitor } from '../support/http.ts'
+import { bundleOf, moduleFile } from '../support/zip.ts'
+
+const CLI = fileURLToPath(new URL('../../host/cli.ts', import.meta.url))
+const PASSWORD = 'p4ss"w\\ord <é> %26'
+const CUSTOM = 'branch-4711-secret'
+const ADMIN = 'admin-secret-0815'
+
+/** Does with its secrets what a careless author does. */
+const CARELESS = `function onSolutionOpen(arg, q) {
+  console.log('login', q)
+  application.output(q.password)
+  console.warn(encodeURIComponent(q.password), q.custom_branch, JSON.stringify({ p: q.password }))
+  if (q.username === 'throws') throw new Error('wrong password ' + q.password + ' at ' + q.custom_branch)
+  if (q.username === 'rejects') return Promise.reject({ message: q.password })
+  if (q.username === 'long') security.login(q.password.repeat(2000), 'u', ['x'])
+  if (q.username === 'permission') security.login('a', 'b', [q.password])
+  if (q.username === 'odd') return q.password
+  if (q.username === 'in') security.login('in', 'u', ['Users'])
+}`
+
+test('no password, token or custom value reaches a log, an error or the process’s output', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'solhost-secrets-'))
+  const env = {
+    ...process.env,
+    PORT: '0',
+    ADMIN_PORT: '0',
+    PLATFORM_HOME: home,
+    ENVIRONMENT: 'prod',
+    SERVLET_PASSWORD: ADMIN,
+    LOG_LEVEL: 'debug',
+  }
+  const child = spawn(process.execPath, [CLI, 'start'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)))
+  const gone = new Promise((resolve) => child.once('exit', resolve))
+  while (!/runs at (http\S+)\//.test(output)) await new Promise(setImmediate)
+  const url = /runs at (http:\/\/[^/\s]+)/.exec(output)?.[1] ?? ''
+  const authorization = `Basic ${Buffer.from(`admin:${ADMIN}`).toString('base64')}`
+  const bundle = await bundleOf(
+    { name: 'careless', authenticator: 'AUTHENTICATOR', modules: ['auth'], permissions: ['Users', 'x'] },
+    { ...moduleFile('auth', { type: 'authenticator' }), 'modules/auth/globals.js': CARELESS },
+  )
+  const put = { method: 'PUT', headers: { authorization, 'content-type': 'application/zip' }, body: bundle }
+  expect((await ask(`${url}/admin/api/solutions/careless`, put)).status).toBe(201)
+
+  const page = `/solution/careless/index.html?custom_branch=${CUSTOM}&password=${encodeURIComponent(PASSWORD)}`
+  const answers: string[] = []
+  const secrets = [PASSWORD, CUSTOM, ADMIN, authorization.slice(6)]
+  for (const username of ['nobody', 'throws', 'rejects', 'long', 'permission', 'odd', 'in']) {
+    const visitor = createVisitor(url)
+    await visitor.get(page)
+    const answer = await visitor.post(page, { username, password: PASSWORD, custom_branch: CUSTOM })
+    // The page itself may show custom values again to the one who typed them, and its own token; never the password.
+    answers.push(answer.text.replaceAll(CUSTOM, ''))
+    for (const { value } of visitor.cookies.values()) secrets.push(value)
+    secrets.push(visitor.token() ?? '')
+    answers.push(
+      (await visitor.post(page, { username, password: PASSWORD }, { token: 'x' })).text.replaceAll(CUSTOM, ''),
+    )
+  }
+  const wrong = { headers: { authorization: `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}` } }
+  answers.push((await ask(`${url}/admin/api/solutions`, wrong)).text)
+  const log = (await ask(`${url}/admin/api/solutions/careless/log?limit=1000`, { headers: { authorization } })).text
+  child.kill('SIGTERM')
+  await gone
+
+  const spellings = (secret: string) => [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)]
+  const found = (text: string) =>
+    secrets.filter((secret) => spellings(secret).some((spelling) => text.includes(spelling)))
+  expect(log).toContain('[password]')
+  expect(found(log)).toEqual([])
+  expect(found(output)).toEqual([])
+  expect(
+    answers.flatMap((text) =>
+      [PASSWORD, ADMIN].filter((secret) => spellings(secret).some((one) => text.includes(one))),
+    ),
+  ).toEqual([])
+  // On disk: no secret of a browser, in whatever file; session cookies are kept as hashes.
+  for (const file of readdirSync(home))
+    expect([file, found(readFileSync(join(home, file), 'latin1'))]).toEqual([file, []])
+  rmSync(home, { recursive: true, force: true })
+})
+
+test('redact: the longest value goes first, in every spelling, and an empty one changes nothing', () => {
+  const secrets = secretFields(
+    new Map([
+      ['password', 'a b'],
+      ['custom_x', 'a b c'],
+      ['custom_empty', ''],
+      ['username', 'anna'],
+    ]),
+  )
+  expect(redact('a b c|a b|a%20b|a+b|anna', secrets)).toBe('[custom_x]|[password]|[password]|[password]|anna')
+})

@@ -1,0 +1,152 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { fits } from '../../bin/find-node.js'
+import { ask, createVisitor } from '../support/http.ts'
+
+const LAUNCHER = fileURLToPath(new URL('../../bin/solhost.js', import.meta.url))
+
+let home: string
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'solhost-start-'))
+})
+afterEach(() => rmSync(home, { recursive: true, force: true }))
+
+type Started = { child: ChildProcess; output: () => string; code: Promise<number | null>; url: string }
+
+/** Through the launcher, as `npm start` does it. */
+async function start(properties: Record<string, string> = {}): Promise<Started> {
+  const env = { PATH: process.env.PATH ?? '', PORT: '0', ADMIN_PORT: '0', PLATFORM_HOME: home, ...properties }
+  const child = spawn(process.execPath, [LAUNCHER, 'start'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)))
+  let ended = false
+  const code = new Promise<number | null>((resolve) =>
+    child.once('close', (value) => {
+      ended = true
+      resolve(value)
+    }),
+  )
+  while (!/Note: without TLS/.test(output) && !ended) await new Promise(setImmediate)
+  return { child, output: () => output, code, url: /runs at (http:\/\/[^/\s]+)/.exec(output)?.[1] ?? '' }
+}
+
+test('an empty PLATFORM_HOME gets the examples; the start prints addresses, users to try, and where the password is', async () => {
+  const { child, output, code, url } = await start()
+  expect(output()).toContain(`${url}/solution/hello/`)
+  expect(output()).toContain('Sign in at tenant acme as anna, password anna-tries-acme')
+  expect(output()).toContain('all solutions share one origin')
+  const file = join(home, 'admin-password')
+  expect(output()).toContain(file)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  const password = readFileSync(file, 'utf8').trim()
+  expect(output()).not.toContain(password)
+  const authorization = `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`
+  expect((await ask(`${url}/admin/api/solutions`, { headers: { authorization } })).status).toBe(200)
+  const visitor = createVisitor(url)
+  await visitor.get('/solution/tenant-login/index.html')
+  const fields = { username: 'anna', password: 'anna-tries-acme', custom_tenant: 'acme' }
+  expect((await visitor.post('/solution/tenant-login/index.html', fields)).status).toBe(303)
+
+  const before = Date.now()
+  child.kill('SIGTERM')
+  expect(await code).toBe(0)
+  expect(Date.now() - before).toBeLessThan(5000)
+
+  // A second start keeps everything: password, sessions, solutions.
+  const second = await start()
+  expect(second.output()).not.toContain('password of the admin account')
+  expect((await ask(`${second.url}/admin/api/solutions`, { headers: { authorization } })).status).toBe(200)
+  const cookie = `session-tenant-login=${visitor.cookies.get('session-tenant-login')?.value}`
+  expect((await ask(`${second.url}/solution/tenant-login/session`, { headers: { cookie } })).status).toBe(200)
+  second.child.kill('SIGINT')
+  expect(await second.code).toBe(0)
+})
+
+test.each([{ HOST: '0.0.0.0' }, { ENVIRONMENT: 'prod' }])(
+  'with %j an empty PLATFORM_HOME gets no examples',
+  async (properties) => {
+    const { child, output, code } = await start(properties)
+    expect(output()).toContain('No solution has been uploaded yet')
+    child.kill('SIGTERM')
+    expect(await code).toBe(0)
+  },
+)
+
+test('SIGTERM while a request runs: it is answered, and the end comes within 5 s', async () => {
+  const { child, code, url } = await start()
+  const visitor = createVisitor(url)
+  await visitor.get('/solution/tenant-login/index.html')
+  const login = visitor.post('/solution/tenant-login/index.html', {
+    username: 'anna',
+    password: 'x',
+    custom_tenant: 'acme',
+  })
+  child.kill('SIGTERM')
+  const before = Date.now()
+  const answer = await login.then(
+    ({ status }) => status,
+    () => 'refused',
+  )
+  expect([401, 503, 'refused']).toContain(answer)
+  expect(await code).toBe(0)
+  expect(Date.now() - before).toBeLessThan(5000)
+})
+
+test('the host ends when the launcher dies', async () => {
+  const { child, url } = await start()
+  child.kill('SIGKILL')
+  const isUp = () =>
+    ask(`${url}/health/live`).then(
+      () => true,
+      () => false,
+    )
+  while (await isUp()) await new Promise(setImmediate)
+  expect(existsSync(home)).toBe(true)
+})
+
+test('wrong settings stop the start with one line per fault', async () => {
+  const { output, code } = await start({
+    PORT: 'http',
+    SOLUTION_ORIGIN: 'https://example.org',
+    CALL_TIME: 'soon',
+    CERTIFICATE_NAME: 'x.p12',
+    PLATFORM_KEY: 'short',
+  })
+  expect(await code).toBe(1)
+  expect(
+    output()
+      .split('\n')
+      .filter((line) => line !== ''),
+  ).toEqual([
+    'The settings are not right:',
+    '  PORT must be a port, 0 to 65535 (0: any free one), but is "http"',
+    '  SOLUTION_ORIGIN must be an origin whose host name starts with "{name}.", such as https://{name}.apps.example.org, but is "https://example.org"',
+    '  PLATFORM_KEY must be at least 32 characters; empty: made once and kept in PLATFORM_HOME, but has 5 characters',
+    '  CALL_TIME must be a whole number with one of the units ms, s, m, h, d, but is "soon"',
+    '  CERTIFICATE_NAME is set, but this version does not support it yet: unset it',
+  ])
+})
+
+test('a port in use and a foreign key stop the start with a sentence that says what to do', async () => {
+  const first = await start()
+  const port = new URL(first.url).port
+  const second = mkdtempSync(join(tmpdir(), 'solhost-start-'))
+  const taken = await start({ PORT: port, PLATFORM_HOME: second })
+  expect(await taken.code).toBe(1)
+  expect(taken.output()).toContain(`Port ${port} of 127.0.0.1 is in use. Stop what uses it, or set PORT`)
+  first.child.kill('SIGTERM')
+  await first.code
+  const foreign = await start({ PLATFORM_KEY: 'k'.repeat(40) })
+  expect(await foreign.code).toBe(1)
+  expect(foreign.output()).toContain("The platform's key is not the one that the database")
+  rmSync(second, { recursive: true, force: true })
+})
+
+test('the launcher takes Node 24.11 and later and 26, and nothing older', () => {
+  expect(['20.20.2', '22.1.0', '24.10.0', '25.0.0'].map(fits)).toEqual([false, false, false, false])
+  expect(['24.11.0', '26.0.0', '26.10.0', '28.0.0'].map(fits)).toEqual([true, true, true, true])
+})

@@ -1,0 +1,67 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const FOLDERS = ['runtime', 'plugins', 'host']
+
+/** What each folder may import from (design section 3): host → plugins → runtime, plugins never from each other. */
+const MAY_IMPORT: Record<string, (file: string, target: string) => boolean> = {
+  runtime: (_file, target) => target.startsWith('runtime/'),
+  plugins: (file, target) => target.startsWith('runtime/') || dirname(target) === dirname(file),
+  host: () => true,
+}
+
+type Import = { readonly file: string; readonly line: string; readonly target: string; readonly isType: boolean }
+
+const sources = FOLDERS.flatMap((folder) =>
+  (readdirSync(join(ROOT, folder), { recursive: true }) as string[])
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => `${folder}/${name}`),
+)
+
+const imports: Import[] = sources.flatMap((file) =>
+  [
+    ...readFileSync(join(ROOT, file), 'utf8').matchAll(/^(?:import|export)[^'"]*?from '([^']+)'|import\('([^']+)'\)/gm),
+  ].map((match) => {
+    const specifier = match[1] ?? match[2] ?? ''
+    const target = specifier.startsWith('.') ? relative(ROOT, resolve(ROOT, dirname(file), specifier)) : specifier
+    return { file, line: match[0], target, isType: /^(import|export) type/.test(match[0]) }
+  }),
+)
+
+test('the sources are found', () => {
+  expect(sources.length).toBeGreaterThan(50)
+  expect(imports.length).toBeGreaterThan(100)
+})
+
+test('imports go one way: host → plugins → runtime, and plugins do not import each other', () => {
+  const wrong = imports.filter(
+    ({ file, target }) =>
+      FOLDERS.some((folder) => target.startsWith(`${folder}/`)) &&
+      !MAY_IMPORT[file.split('/')[0] ?? '']?.(file, target),
+  )
+  expect(wrong).toEqual([])
+})
+
+test('only runtime/sandbox/isolate.ts imports isolated-vm', () => {
+  const importers = imports.filter(({ target }) => target === 'isolated-vm').map(({ file }) => file)
+  expect(importers).toEqual(['runtime/sandbox/isolate.ts'])
+})
+
+test('guest.ts files import types only', () => {
+  const guests = imports.filter(({ file, isType }) => file.endsWith('guest.ts') && !isType)
+  expect(guests).toEqual([])
+  expect(sources.filter((file) => file.endsWith('guest.ts')).length).toBeGreaterThan(4)
+})
+
+test('the runtime knows no HTTP', () => {
+  const http = /^(koa|@koa\/|node:https?$|node:http2$|raw-body|ws$)/
+  expect(imports.filter(({ file, target }) => file.startsWith('runtime/') && http.test(target))).toEqual([])
+})
+
+test('what a sandbox process runs stays below runtime/sandbox and what it imports', () => {
+  const host = imports.filter(({ file, target }) => file.startsWith('host/') && target.startsWith('runtime/sandbox/'))
+  expect(host).toEqual([])
+})
