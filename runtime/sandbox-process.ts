@@ -8,6 +8,20 @@ import { checkFromSandbox } from './protocol-check.ts'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const MAIN = fileURLToPath(new URL('./sandbox/main.ts', import.meta.url))
 
+/**
+ * isolated-vm needs the first flag. The permission model takes away files, network (Node 26), children and threads;
+ * only the code may be read, and not the platform's data, which may lie in a folder beside it.
+ */
+export const SANDBOX_FLAGS = [
+  '--no-node-snapshot',
+  '--permission',
+  '--allow-addons',
+  `--allow-fs-read=${ROOT}runtime`,
+  `--allow-fs-read=${ROOT}node_modules`,
+  `--allow-fs-read=${ROOT}package.json`,
+  '--no-warnings',
+] as const
+
 /** A frame of a call: result, commands and log lines have far smaller limits of their own. */
 const MAX_CALL_FRAME = 4 * 1024 ** 2
 
@@ -32,20 +46,11 @@ export type SandboxProcess = {
  * no children, its error output dropped since it may quote a script.
  */
 export function startSandboxProcess(options: { readonly timeZone: string; readonly node?: string }): SandboxProcess {
-  const child = spawn(
-    options.node ?? process.execPath,
-    [
-      '--no-node-snapshot',
-      '--permission',
-      '--allow-addons',
-      `--allow-fs-read=${ROOT}runtime`,
-      `--allow-fs-read=${ROOT}node_modules`,
-      `--allow-fs-read=${ROOT}package.json`,
-      '--no-warnings',
-      MAIN,
-    ],
-    { cwd: ROOT, env: { LIBC: 'glibc', TZ: options.timeZone }, stdio: ['ignore', 'ignore', 'ignore', 'pipe'] },
-  )
+  const child = spawn(options.node ?? process.execPath, [...SANDBOX_FLAGS, MAIN], {
+    cwd: ROOT,
+    env: { LIBC: 'glibc', TZ: options.timeZone },
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
+  })
   return wrap(child)
 }
 

@@ -1,0 +1,96 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { afterEach, expect, test } from 'vitest'
+import { createFrameReader, encodeFrame } from '../../../runtime/frames.ts'
+import { SANDBOX_FLAGS, type SandboxProcess, startSandboxProcess } from '../../../runtime/sandbox-process.ts'
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+
+let started: SandboxProcess | null = null
+afterEach(() => started?.kill())
+
+/** Runs code of the trusted side with exactly the flags of a sandbox process: what an escape from V8 would find. */
+function outcomeOf(code: string): string {
+  const env = { LIBC: 'glibc', TZ: 'Etc/UTC' }
+  const { stdout } = spawnSync(process.execPath, [...SANDBOX_FLAGS, '--input-type=module', '-e', code], {
+    env,
+    encoding: 'utf8',
+    cwd: ROOT,
+  })
+  return stdout.trim()
+}
+
+test.each([
+  ['read a file of the machine', "fs.readFileSync('/etc/passwd')"],
+  ['read the platform’s data', `fs.readdirSync(${JSON.stringify(`${ROOT}data`)})`],
+  ['read its own environment from /proc', "fs.readFileSync('/proc/self/environ')"],
+  ['write a file', "fs.writeFileSync('/tmp/solhost-probe', 'x')"],
+  ['start a program', "cp.spawnSync('id')"],
+  ['start a thread', "new wt.Worker('1', { eval: true })"],
+])('a sandbox process cannot %s', (_what, code) => {
+  const imports = "import fs from 'node:fs'; import cp from 'node:child_process'; import wt from 'node:worker_threads';"
+  expect(outcomeOf(`${imports} try { ${code}; console.log('done') } catch (e) { console.log(e.code) }`)).toBe(
+    'ERR_ACCESS_DENIED',
+  )
+})
+
+test('a sandbox process cannot open a connection', () => {
+  const code =
+    "import net from 'node:net'; const s = net.connect(80, '127.0.0.1'); s.on('error', (e) => console.log(e.code)); s.on('connect', () => console.log('connected'))"
+  expect(outcomeOf(code)).toBe('ERR_ACCESS_DENIED')
+})
+
+test('a sandbox process has an environment of LIBC and TZ only', async () => {
+  process.env.SOLHOST_PROBE_SECRET = 'secret'
+  started = startSandboxProcess({ timeZone: 'Europe/Brussels' })
+  await started.ready
+  const environment = readFileSync(`/proc/${started.pid}/environ`, 'utf8')
+    .split('\0')
+    .filter((entry) => entry !== '')
+  expect(environment.sort()).toEqual(['LIBC=glibc', 'TZ=Europe/Brussels'])
+})
+
+test('a sandbox process ends when what it gets cannot be read, and the host hears of it', async () => {
+  started = startSandboxProcess({ timeZone: 'Etc/UTC' })
+  await started.ready
+  const ended = new Promise<void>((resolve) => {
+    if (started) started.onExit = resolve
+  })
+  started.send({ kind: 'load', solution: null } as never)
+  await ended
+  expect(started.ended()).toBe(true)
+})
+
+test.each([
+  'no JSON',
+  '{}',
+  '{"kind":"ended","id":1}',
+  '{"kind":"ready","extra":1}',
+  '{"kind":"log","id":1,"level":"fatal","message":"x"}',
+  '{"kind":"ended","id":1,"outcome":{"ok":true,"result":5,"commands":[],"milliseconds":1}}',
+])('the host believes no message such as %s', (text) => {
+  expect(checkFromSandbox(text)).toBeNull()
+})
+
+test('frames: they arrive whole, however they are cut', () => {
+  const texts = ['', 'a', 'é'.repeat(1000), JSON.stringify({ x: '\u2028' })]
+  const bytes = Buffer.concat(texts.map((text) => encodeFrame(text)))
+  for (const size of [1, 2, 3, 7, 1000, bytes.length]) {
+    const got: string[] = []
+    const reader = createFrameReader(
+      () => 10_000,
+      (text) => got.push(text),
+    )
+    for (let at = 0; at < bytes.length; at += size) expect(reader.push(bytes.subarray(at, at + size))).toBe(true)
+    expect(got).toEqual(texts)
+  }
+})
+
+test('frames: one over the bound is refused before any of it is kept', () => {
+  const reader = createFrameReader(
+    () => 10,
+    () => {},
+  )
+  expect(reader.push(Buffer.from([0xff, 0xff, 0xff, 0xff]))).toBe(false)
+})
