@@ -160,7 +160,7 @@ test('media: ETag, type, and a sandbox for what a browser would run', async () =
     'image/svg+xml',
     "sandbox; default-src 'none'",
   ])
-  const again = await ask(url, { headers: { 'if-none-match': first.headers.etag ?? '' } })
+  const again = await ask(url, { headers: { 'if-none-match': String(first.headers.etag) } })
   expect([again.status, again.text]).toEqual([304, ''])
   for (const path of ['login.html', '../solution.json', '%2e%2e/solution.json', 'nothing.png', '']) {
     expect([path, (await ask(`${shared.url}/solution/tenant-login/media/${path}`)).status]).toEqual([path, 404])

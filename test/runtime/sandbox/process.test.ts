@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
 import { createFrameReader, encodeFrame } from '../../../runtime/frames.ts'
+import { checkFromSandbox } from '../../../runtime/protocol-check.ts'
 import { SANDBOX_FLAGS, type SandboxProcess, startSandboxProcess } from '../../../runtime/sandbox-process.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
