@@ -21,6 +21,7 @@ export default function bootstrap(host: Host, setupText: string, plugins: Plugin
   const SafeRangeError = RangeError
   const SafePromise = Promise
   const promiseThen = Promise.prototype.then
+  // biome-ignore lint/security/noGlobalEval: inside the isolate, to find a function that no property of the global names
   const evaluate = eval
   const { upperCase, lowerCase, slice, indexOf, isWellFormed, regExpExec } = {
     upperCase: String.prototype.toUpperCase,
@@ -30,7 +31,7 @@ export default function bootstrap(host: Host, setupText: string, plugins: Plugin
     isWellFormed: String.prototype.isWellFormed,
     regExpExec: RegExp.prototype.exec,
   }
-  const { isFinite } = Number
+  const isFiniteNumber = Number.isFinite
 
   const setup = parse(setupText) as Setup
   setPrototypeOf(setup.limits, null)
@@ -83,7 +84,7 @@ export default function bootstrap(host: Host, setupText: string, plugins: Plugin
   /** JSON of plain data. Only primitive texts are given to JSON.stringify, so that no toJSON is ever called. */
   function encode(value: unknown, depth: number, budget: { left: number }): string {
     if (typeof value === 'string') return spend(stringify(cutText(value, budget)), budget)
-    if (typeof value === 'number') return spend(isFinite(value) ? `${value}` : 'null', budget)
+    if (typeof value === 'number') return spend(isFiniteNumber(value) ? `${value}` : 'null', budget)
     if (value === null || value === undefined || typeof value === 'boolean') return spend(`${value ?? null}`, budget)
     if (typeof value !== 'object') throw new SafeTypeError(`a ${typeof value} is not plain data`)
     if (depth === 0) throw new SafeRangeError('the data is nested more than 16 deep')
@@ -356,7 +357,7 @@ export default function bootstrap(host: Host, setupText: string, plugins: Plugin
     keys,
     freeze,
     describe,
-    isFinite,
+    isFinite: isFiniteNumber,
     isPromise: (value) => value instanceof SafePromise,
     upperCase: (text) => apply(upperCase, text, []),
     lowerCase: (text) => apply(lowerCase, text, []),

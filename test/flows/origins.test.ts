@@ -129,7 +129,7 @@ test.each([
 
 test('the login page’s policy is the one of the contract', async () => {
   const { headers, text } = await ask(`${shared.url}/solution/tenant-login/index.html`)
-  const nonce = /'nonce-([^']+)'/.exec(headers['content-security-policy'] ?? '')?.[1] ?? 'missing'
+  const nonce = /'nonce-([^']+)'/.exec(String(headers['content-security-policy']))?.[1] ?? 'missing'
   expect(headers['content-security-policy']).toBe(
     `default-src 'none'; script-src 'nonce-${nonce}' 'strict-dynamic'; style-src 'self' 'nonce-${nonce}'; img-src 'self' data:; font-src 'self'; connect-src 'none'; worker-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
   )
