@@ -53,7 +53,6 @@ export type ClientModel = {
   }
   /** `onSolutionOpen` failed. */
   readonly outcome?: { readonly reference: string }
-  readonly output?: string
   readonly logoutAction: string
   readonly formToken: string
 }

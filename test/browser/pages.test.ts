@@ -73,7 +73,6 @@ const PAGES: Readonly<Record<string, { html: string; controls: readonly string[]
         loggedInAt: Date.UTC(2026, 4, 17, 9, 30),
       },
       outcome: { reference: '01JVE7C3N8X2Q5W9K4M6T0R1ZB' },
-      output: `Welcome back, Anna.\nThree orders wait for you: ${'1'.repeat(120)}`,
       logoutAction: '/solution/orders/logout',
       formToken: 'token',
     }),

@@ -57,7 +57,7 @@ const PAGES: readonly [
   ],
   [
     'client',
-    ['title', 'username', 'uid', 'permission', 'tenant', 'locale', 'reference', 'output', 'logoutAction', 'formToken'],
+    ['title', 'username', 'uid', 'permission', 'tenant', 'locale', 'reference', 'logoutAction', 'formToken'],
     (frame, value) =>
       clientPage(frame, {
         solution: { name: value('name'), title: value('title') },
@@ -70,7 +70,6 @@ const PAGES: readonly [
           loggedInAt: Date.UTC(2026, 4, 17, 9, 30),
         },
         outcome: { reference: value('reference') },
-        output: value('output'),
         logoutAction: value('logoutAction'),
         formToken: value('formToken'),
       }),
