@@ -35,6 +35,8 @@ export type Failed = {
   readonly position?: Position
   /** The limit's name in `LIMITS`, with the amount allowed and used, for timeouts, memory and quotas. */
   readonly limit?: { readonly name: string; readonly allowed: number; readonly used?: number }
+  /** For `sandbox_busy`: when it is worth trying again, in epoch ms, where that is known. */
+  readonly retryAt?: number
   readonly milliseconds: number
 }
 

@@ -50,6 +50,7 @@ const Outcome = z.discriminatedUnion('ok', [
 
 const Messages = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('ready') }),
+  z.strictObject({ kind: z.literal('pong') }),
   z.strictObject({ kind: z.literal('loaded'), faults: z.array(Fault).max(10_000) }),
   z.strictObject({ kind: z.literal('started'), id: Id }),
   z.strictObject({ kind: z.literal('ended'), id: Id, outcome: Outcome }),

@@ -47,6 +47,8 @@ export type ToSandbox =
       readonly value: Json
     }
   | { readonly kind: 'check'; readonly files: UploadFiles }
+  /** A sign of life is asked for; a process that hangs cannot give it. */
+  | { readonly kind: 'ping' }
 
 export type SandboxCall = {
   readonly unit: Unit
@@ -78,6 +80,7 @@ export type SandboxOutcome =
 /** From a sandbox process to the host. The host checks each with a schema: the process runs hostile code. */
 export type FromSandbox =
   | { readonly kind: 'ready' }
+  | { readonly kind: 'pong' }
   | { readonly kind: 'loaded'; readonly faults: readonly Fault[] }
   | { readonly kind: 'started'; readonly id: number }
   | { readonly kind: 'ended'; readonly id: number; readonly outcome: SandboxOutcome }

@@ -1,40 +1,15 @@
-import type { Fault } from './bundle/faults.ts'
+import { availableParallelism, setPriority } from 'node:os'
+import { checkUpload, type Probe, refusedCheck, type UploadCheck } from './check-upload.ts'
 import type { Limits } from './limits.ts'
-import type { Failed, GuestLogLine, Outcome } from './outcome.ts'
-import type { Json } from './plugin.ts'
-import type {
-  CheckedFiles,
-  FromSandbox,
-  SandboxCall,
-  SandboxOutcome,
-  SandboxSolution,
-  Unit,
-  UploadFiles,
-} from './protocol.ts'
-import { type SandboxProcess, startSandboxProcess } from './sandbox-process.ts'
+import type { Failed, Outcome } from './outcome.ts'
+import { createProcessPool } from './process-pool.ts'
+import type { CheckedFiles, SandboxCall, SandboxSolution, UploadFiles } from './protocol.ts'
+import { createQuarantine } from './quarantine.ts'
+import type { SandboxProcess } from './sandbox-process.ts'
+import { type CallHandlers, CRASHED, createWorker, type Loadable, type PendingCall, type Worker } from './worker.ts'
 
-/** A solution version as the supervisor needs it: `solution` is asked for only when a process has to load it. */
-export type Loadable = { readonly key: string; readonly solution: () => SandboxSolution }
-
-export type CallHandlers = {
-  readonly log: (line: GuestLogLine) => void
-  /** Answers a request of the guest. What it throws reaches the script as "plugin.method failed". */
-  readonly request: (
-    plugin: string,
-    method: string,
-    args: readonly Json[],
-  ) => Promise<{ value: Json; changes: boolean }>
-}
-
-/** What an upload's own sandbox process found. */
-export type UploadCheck = {
-  readonly checked: CheckedFiles | null
-  readonly faults: readonly Fault[]
-  /** The entry functions that exist, by unit; empty where loading failed. */
-  readonly found: ReadonlyMap<Unit, readonly string[]>
-}
-
-export type Probe = { readonly unit: Unit; readonly entries: readonly string[] }
+export type { Probe, UploadCheck } from './check-upload.ts'
+export type { CallHandlers, Loadable } from './worker.ts'
 
 export interface Supervisor {
   /** Runs one entry function. Never rejects for what a script does: every end is an outcome. */
@@ -45,93 +20,51 @@ export interface Supervisor {
     prepare: (checked: CheckedFiles) => SandboxSolution,
     probes: readonly Probe[],
   ): Promise<UploadCheck>
-  /** Ends the processes of a solution version that has no running calls; the others end with their last call. */
+  /** Ends the processes of a solution version, those with running calls after their last one. */
   retire(key: string): void
+  /** When a version that was paused for killing its processes may run again, in epoch ms; null when it may now. */
+  retryAt(key: string): number | null
   /** The processes that live, for health and tests. */
   processes(): readonly { readonly pid: number; readonly key: string | null; readonly calls: number }[]
   /** Kills every process at once. Running calls end as `script_crashed`. */
   stop(): void
 }
 
-type PendingCall = {
-  readonly id: number
-  readonly version: Loadable
-  readonly call: SandboxCall
-  readonly handlers: CallHandlers
-  readonly settle: (outcome: Outcome) => void
-  timer: NodeJS.Timeout | null
-  changedSomething: boolean
-  replayed: boolean
-  startedAt: number | null
+export type SupervisorOptions = {
+  readonly limits: Limits
+  readonly timeZone: string
+  /** Bytes, see `ProcessPoolOptions`. */
+  readonly memory?: { readonly minimum: number; readonly maximum: number }
 }
 
-type Worker = {
-  readonly key: string
-  readonly process: SandboxProcess
-  readonly calls: Map<number, PendingCall>
-  lastUsed: number
-  retiring: boolean
-  /** The call whose deadline passed: the one that the process was killed for. */
-  culprit: PendingCall | null
-}
+/** How often idle processes are looked for and asked for a sign of life, in ms. */
+const SWEEP = 5_000
+/** Niceness of a process whose solution had to be killed lately, so that it takes from others only what they leave. */
+const SUSPECT_NICENESS = 10
+/** A version with so many waiting calls per process gets a further process, up to the cores. */
+const HOT = 2
 
-/** Beyond a limit that the sandbox process watches itself, the host waits this long before it kills, in ms. */
-const DEADLINE_GRACE = 250
-/** How long a call may wait behind others for its start, in ms. */
-const QUEUE_TIME = 10_000
-/** How often idle processes are looked for, in ms. */
-const IDLE_SWEEP = 5_000
-const CRASHED = 'the sandbox process ended while the script ran'
-/** Starting a process again and again, when none becomes ready, helps nobody. */
-const START_TRIES = 3
-
-export function createSupervisor(options: { readonly limits: Limits; readonly timeZone: string }): Supervisor {
-  const { limits } = options
+export function createSupervisor({ limits, timeZone, memory = NO_BOUND }: SupervisorOptions): Supervisor {
   /** Those that take new calls, by key. */
-  const workers = new Map<string, Worker>()
+  const workers = new Map<string, Worker[]>()
   /** All that live, those too that only end their last calls. */
   const living = new Set<Worker>()
+  const starting = new Map<string, Promise<Worker | null>>()
   const checking = new Set<SandboxProcess>()
-  let spare: SandboxProcess | null = null
+  const quarantine = createQuarantine()
+  const suspects = new Set<string>()
+  const pool = createProcessPool({
+    timeZone,
+    memory,
+    inUse: () => [...living, ...checking].map(({ pid }) => pid),
+    makeRoom: retireLongestIdle,
+  })
   let lastId = 0
   let stopped = false
-
-  const sweep = setInterval(retireIdle, IDLE_SWEEP)
+  const sweep = setInterval(sweepIdle, SWEEP)
   sweep.unref()
 
-  function keepSpare(): void {
-    if (stopped || spare !== null) return
-    const started = startSandboxProcess({ timeZone: options.timeZone })
-    spare = started
-    started.onExit = () => {
-      if (spare === started) spare = null
-    }
-  }
-
-  /** The waiting spare, ready; a new spare starts at once in its place. */
-  async function takeProcess(): Promise<SandboxProcess | null> {
-    for (let tries = 0; tries < START_TRIES && !stopped; tries++) {
-      keepSpare()
-      const taken = spare as SandboxProcess
-      spare = null
-      taken.onExit = null
-      try {
-        await taken.ready
-      } catch {
-        continue
-      }
-      if (taken.ended()) continue
-      keepSpare()
-      return taken
-    }
-    return null
-  }
-
-  const starting = new Map<string, Promise<Worker | null>>()
-
-  function workerFor(version: Loadable): Worker | Promise<Worker | null> {
-    const worker = workers.get(version.key)
-    if (worker !== undefined) return worker
+  function start(version: Loadable): Promise<Worker | null> {
     const running = starting.get(version.key)
     if (running !== undefined) return running
     const started = startWorker(version).finally(() => starting.delete(version.key))
@@ -140,275 +73,154 @@ export function createSupervisor(options: { readonly limits: Limits; readonly ti
   }
 
   async function startWorker(version: Loadable): Promise<Worker | null> {
-    const process = await takeProcess()
-    if (process === null || stopped) {
-      process?.kill()
-      return null
-    }
-    const worker: Worker = {
-      key: version.key,
-      process,
-      calls: new Map(),
-      lastUsed: Date.now(),
-      retiring: false,
-      culprit: null,
-    }
-    process.onMessage = (message) => receive(worker, message)
-    process.onExit = () => lose(worker)
-    process.send({ kind: 'load', solution: version.solution() })
-    workers.set(version.key, worker)
+    const process = await pool.take()
+    if (process === null) return null
+    const worker = createWorker(process, version, limits, { gone })
+    if (suspects.has(version.key)) makeNice(process.pid)
     living.add(worker)
+    workers.set(version.key, [...(workers.get(version.key) ?? []), worker])
+    pool.fill()
     return worker
   }
 
   async function dispatch(pending: PendingCall): Promise<void> {
-    const worker = await workerFor(pending.version)
-    if (stopped) return pending.settle(failed('script_crashed', 'the host is stopping'))
-    if (worker === null) return pending.settle(failed('sandbox_busy', 'no sandbox process could be started'))
-    if (worker.process.ended()) return replayOrFail(pending)
-    worker.calls.set(pending.id, pending)
-    worker.lastUsed = Date.now()
-    pending.timer = setTimeout(() => giveUpWaiting(worker, pending), QUEUE_TIME)
-    worker.process.send({ kind: 'call', id: pending.id, call: pending.call })
+    const { version } = pending
+    const retryAt = quarantine.retryAt(version.key)
+    if (retryAt !== null) return pending.settle(quarantined(retryAt))
+    const serving = workers.get(version.key) ?? []
+    const best = serving.reduce<Worker | null>(
+      (least, one) => (least === null || one.callCount() < least.callCount() ? one : least),
+      null,
+    )
+    const isHot = best !== null && best.callCount() >= HOT && serving.length < availableParallelism()
+    const worker = best === null || isHot ? ((await start(version)) ?? best) : best
+    if (stopped) pending.settle({ ...CRASHED, message: 'the host is stopping' })
+    else if (worker === null) pending.settle(busy('no sandbox process could be started'))
+    else if (living.has(worker)) worker.run(pending)
+    else replayOrFail(pending)
   }
 
-  /** The call has not started: the process is busy with others, which have deadlines of their own. */
-  function giveUpWaiting(worker: Worker, pending: PendingCall): void {
-    finish(worker, pending, failed('sandbox_busy', `the call waited ${QUEUE_TIME} ms for its sandbox process`))
-  }
-
-  function receive(worker: Worker, message: FromSandbox): void {
-    if (message.kind === 'loaded') return
-    const pending = 'id' in message ? worker.calls.get(message.id) : undefined
-    if (pending === undefined) return
-    if (message.kind === 'started') started(worker, pending)
-    else if (message.kind === 'log') pending.handlers.log(message)
-    else if (message.kind === 'request') void answer(worker, pending, message)
-    else if (message.kind === 'ended') ended(worker, pending, message.outcome)
-  }
-
-  function started(worker: Worker, pending: PendingCall): void {
-    if (pending.timer) clearTimeout(pending.timer)
-    pending.startedAt = performance.now()
-    const deadline = limits.LOAD_TIME + limits[pending.call.timeLimit] + DEADLINE_GRACE
-    pending.timer = setTimeout(() => endWorker(worker, pending), deadline)
-  }
-
-  function ended(worker: Worker, pending: PendingCall, outcome: SandboxOutcome): void {
-    finish(worker, pending, outcomeOf(outcome))
-    // The isolate is gone after it ran out of memory, and with it what the process was there for.
-    if (!outcome.ok && outcome.code === 'script_memory') endWorker(worker, pending)
-  }
-
-  /** Kills a process for one call; new calls no longer find it, the others in it run once more elsewhere. */
-  function endWorker(worker: Worker, culprit: PendingCall): void {
-    worker.culprit = culprit
-    forget(worker)
-    worker.process.kill()
-  }
-
-  function forget(worker: Worker): void {
-    if (workers.get(worker.key) === worker) workers.delete(worker.key)
-  }
-
-  async function answer(
-    worker: Worker,
-    pending: PendingCall,
-    message: Extract<FromSandbox, { kind: 'request' }>,
-  ): Promise<void> {
-    const reply = { kind: 'answer', id: pending.id, request: message.request } as const
-    try {
-      const { value, changes } = await pending.handlers.request(message.plugin, message.method, message.args)
-      if (changes) pending.changedSomething = true
-      worker.process.send({ ...reply, ok: true, value })
-    } catch {
-      pending.changedSomething = true
-      worker.process.send({ ...reply, ok: false, value: `${message.plugin}.${message.method} failed` })
-    }
-  }
-
-  function finish(worker: Worker, pending: PendingCall, outcome: Outcome): void {
-    if (pending.timer) clearTimeout(pending.timer)
-    worker.calls.delete(pending.id)
-    worker.lastUsed = Date.now()
-    pending.settle(outcome)
-    if (worker.retiring && worker.calls.size === 0) worker.process.kill()
-  }
-
-  /** The process is gone: the call it was killed for fails, those that only shared it with that call run once more. */
-  function lose(worker: Worker): void {
-    forget(worker)
+  /** The call that a process was killed for fails; those that only shared it with that call run once more. */
+  function gone(worker: Worker, lost: readonly PendingCall[], failed: ReadonlyMap<PendingCall, Failed>): void {
     living.delete(worker)
-    const lost = [...worker.calls.values()]
-    worker.calls.clear()
+    forget(worker)
+    if (failed.size > 0 && !stopped) noteKill(worker.key, [...failed.keys()])
     for (const pending of lost) {
-      if (pending.timer) clearTimeout(pending.timer)
-      if (pending === worker.culprit) pending.settle(killed(pending))
-      else if (isOnlySuspect(pending, worker, lost)) pending.settle(failed('script_crashed', CRASHED))
+      const failure = failed.get(pending)
+      if (failure) pending.settle(failure)
       else replayOrFail(pending)
     }
   }
 
-  /** A process that ended by itself while one call ran ended through that call, as far as anybody can know. */
-  function isOnlySuspect(pending: PendingCall, worker: Worker, lost: readonly PendingCall[]): boolean {
-    if (worker.culprit !== null || pending.startedAt === null) return false
-    return lost.filter(({ startedAt }) => startedAt !== null).length === 1
+  function noteKill(key: string, culprits: readonly PendingCall[]): void {
+    suspects.add(key)
+    const until = quarantine.killed(key)
+    if (until === null) return
+    const seconds = Math.ceil((until - Date.now()) / 1000)
+    const message = `the solution’s sandbox processes had to be ended again and again; its scripts pause for ${seconds} s`
+    for (const { handlers } of culprits) handlers.log({ level: 'error', message })
   }
 
   function replayOrFail(pending: PendingCall): void {
     if (stopped || pending.replayed || pending.changedSomething) {
-      pending.settle(failed('script_crashed', CRASHED))
+      pending.settle(CRASHED)
       return
     }
     pending.replayed = true
-    pending.startedAt = null
     void dispatch(pending)
   }
 
-  function killed(pending: PendingCall): Failed {
-    const allowed = limits[pending.call.timeLimit]
-    const used = Math.round(performance.now() - (pending.startedAt ?? performance.now()))
-    return {
-      code: 'script_timeout',
-      message: `the call took longer than ${allowed} ms and its process was ended`,
-      limit: { name: pending.call.timeLimit, allowed, used },
-      milliseconds: used,
-    }
+  function forget(worker: Worker): void {
+    const others = (workers.get(worker.key) ?? []).filter((one) => one !== worker)
+    if (others.length === 0) workers.delete(worker.key)
+    else workers.set(worker.key, others)
   }
 
-  function retireIdle(): void {
+  function retire(worker: Worker): void {
+    forget(worker)
+    worker.retire()
+  }
+
+  function idleWorkers(): Worker[] {
+    const idle = [...living].filter((worker) => worker.callCount() === 0 && isServing(worker))
+    return idle.sort((a, b) => a.lastUsed() - b.lastUsed())
+  }
+
+  function isServing(worker: Worker): boolean {
+    return workers.get(worker.key)?.includes(worker) ?? false
+  }
+
+  function retireLongestIdle(): boolean {
+    const [oldest] = idleWorkers()
+    if (oldest === undefined) return false
+    retire(oldest)
+    return true
+  }
+
+  function sweepIdle(): void {
+    quarantine.sweep()
     const oldest = Date.now() - limits.SANDBOX_IDLE
-    for (const worker of workers.values()) {
-      if (worker.calls.size === 0 && worker.lastUsed < oldest) worker.process.kill()
+    for (const worker of idleWorkers()) {
+      if (worker.lastUsed() < oldest) retire(worker)
+      else worker.checkHeartbeat()
     }
+    pool.fill()
   }
 
-  keepSpare()
+  pool.fill()
   return {
     call: (version, call, handlers) =>
-      new Promise((resolve) => {
-        void dispatch({
-          id: ++lastId,
-          version,
-          call,
-          handlers,
-          settle: resolve,
-          timer: null,
-          changedSomething: false,
-          replayed: false,
-          startedAt: null,
-        })
+      new Promise((settle) => {
+        const state = { timer: null, changedSomething: false, replayed: false, startedAt: null }
+        void dispatch({ id: ++lastId, version, call, handlers, settle, ...state })
       }),
     async checkUpload(files, prepare, probes) {
-      const process = await takeProcess()
-      if (process === null)
+      const process = await pool.take()
+      if (process === null) {
         return refusedCheck({ code: 'script_crashed', file: '', message: 'no sandbox process could be started' })
+      }
       checking.add(process)
+      pool.fill()
       try {
-        return await runCheck(process, files, prepare, probes, limits)
+        return await checkUpload(process, files, prepare, probes, limits)
       } finally {
         checking.delete(process)
         process.kill()
       }
     },
     retire(key) {
-      const worker = workers.get(key)
-      if (worker === undefined) return
-      worker.retiring = true
-      forget(worker)
-      if (worker.calls.size === 0) worker.process.kill()
+      for (const worker of workers.get(key) ?? []) retire(worker)
     },
+    retryAt: (key) => quarantine.retryAt(key),
     processes: () => [
-      ...[...living].map(({ process, key, calls }) => ({ pid: process.pid, key, calls: calls.size })),
-      ...(spare === null ? [] : [{ pid: spare.pid, key: null, calls: 0 }]),
+      ...[...living].map(({ pid, key, callCount }) => ({ pid, key, calls: callCount() })),
+      ...pool.spares().map(({ pid }) => ({ pid, key: null, calls: 0 })),
       ...[...checking].map(({ pid }) => ({ pid, key: null, calls: 1 })),
     ],
     stop() {
       stopped = true
       clearInterval(sweep)
-      spare?.kill()
-      for (const worker of living) worker.process.kill()
+      pool.stop()
+      for (const worker of living) worker.kill()
       for (const process of checking) process.kill()
     },
   }
 }
 
-function outcomeOf(outcome: SandboxOutcome): Outcome {
-  if (!outcome.ok) {
-    const { code, message, position, limit, milliseconds } = outcome
-    return { code, message, ...(position ? { position } : {}), ...(limit ? { limit } : {}), milliseconds }
+const NO_BOUND = { minimum: 0, maximum: Number.POSITIVE_INFINITY }
+
+function busy(message: string): Failed {
+  return { code: 'sandbox_busy', message, milliseconds: 0 }
+}
+
+function quarantined(retryAt: number): Failed {
+  return { ...busy('the solution is paused, since its sandbox processes had to be ended again and again'), retryAt }
+}
+
+function makeNice(pid: number): void {
+  try {
+    setPriority(pid, SUSPECT_NICENESS)
+  } catch {
+    // It ended in the meantime, or the system does not allow it: then it runs as any other.
   }
-  const { result, odd, commands, milliseconds } = outcome
-  return { code: 'returned', result, ...(odd === undefined ? {} : { oddResult: odd }), commands, milliseconds }
-}
-
-function failed(code: Failed['code'], message: string): Failed {
-  return { code, message, milliseconds: 0 }
-}
-
-function refusedCheck(fault: Fault): UploadCheck {
-  return { checked: null, faults: [fault], found: new Map() }
-}
-
-/** One upload in one process: files first; only if nothing is at fault there, the scripts are loaded and run. */
-async function runCheck(
-  process: SandboxProcess,
-  files: UploadFiles,
-  prepare: (checked: CheckedFiles) => SandboxSolution,
-  probes: readonly Probe[],
-  limits: Limits,
-): Promise<UploadCheck> {
-  // The stripped scripts and tables come back in one frame, JSON-escaped.
-  process.allowLargeFrames(2 * limits.BUNDLE_UNPACKED + 1024 ** 2)
-  const ask = conversation(process)
-  const first = await ask({ kind: 'check', files }, 'checked', limits.UPLOAD_CHECK_TIME)
-  if (typeof first === 'string')
-    return refusedCheck(lostFault(first, 'the files of the bundle', limits.UPLOAD_CHECK_TIME))
-  const { checked } = first
-  const found = new Map<Unit, readonly string[]>()
-  if (checked.faults.length > 0) return { checked, faults: checked.faults, found }
-  const loaded = await ask({ kind: 'load', solution: prepare(checked) }, 'loaded', limits.UPLOAD_CHECK_TIME)
-  if (typeof loaded === 'string')
-    return { checked, faults: [lostFault(loaded, 'the scripts', limits.UPLOAD_CHECK_TIME)], found }
-  const faults: Fault[] = [...loaded.faults]
-  for (const [index, probe] of probes.entries()) {
-    if (faults.length > 0) break
-    const time = limits.LOAD_TIME + DEADLINE_GRACE
-    const probed = await ask({ kind: 'probe', id: index, ...probe }, 'probed', time)
-    if (typeof probed === 'string') faults.push(lostFault(probed, `the scripts of ${probe.unit}`, time))
-    else {
-      faults.push(...probed.faults)
-      found.set(probe.unit, probed.found)
-    }
-  }
-  return { checked, faults, found }
-}
-
-function lostFault(why: 'timeout' | 'ended', what: string, time: number): Fault {
-  if (why === 'timeout')
-    return { code: 'script_timeout', file: '', message: `${what} could not be loaded within ${time} ms` }
-  return { code: 'script_crashed', file: '', message: `loading ${what} ended the sandbox process` }
-}
-
-/** Asks one thing after the other; an answer of another kind than expected is dropped. */
-function conversation(process: SandboxProcess) {
-  return <Kind extends FromSandbox['kind']>(
-    message: Parameters<SandboxProcess['send']>[0],
-    expected: Kind,
-    time: number,
-  ): Promise<Extract<FromSandbox, { kind: Kind }> | 'timeout' | 'ended'> =>
-    new Promise((resolve) => {
-      if (process.ended()) return resolve('ended')
-      const timer = setTimeout(() => resolve('timeout'), time)
-      process.onExit = () => {
-        clearTimeout(timer)
-        resolve('ended')
-      }
-      process.onMessage = (answer) => {
-        if (answer.kind !== expected) return
-        clearTimeout(timer)
-        resolve(answer as Extract<FromSandbox, { kind: Kind }>)
-      }
-      process.send(message)
-    })
 }

@@ -29,10 +29,20 @@ export type LoadFault = {
 /** Compiles one script without running it. */
 export function compileFault(isolate: ivm.Isolate, file: string, source: string): LoadFault | null {
   try {
-    isolate.compileScriptSync(closed(source), { filename: file }).release()
+    compile(isolate, file, source).release()
     return null
   } catch (error) {
     return describeFault(error, 'script_syntax', file, new Set([file]))
+  }
+}
+
+function compile(isolate: ivm.Isolate, file: string, source: string): ivm.Script {
+  try {
+    return isolate.compileScriptSync(closed(source), { filename: file })
+  } catch (error) {
+    // An error at the end of the file would be told of what we added behind it: the file alone tells it right.
+    isolate.compileScriptSync(source, { filename: file }).release()
+    throw error
   }
 }
 
@@ -72,7 +82,7 @@ export function loadSolution(solution: SandboxSolution, events: IsolateEvents) {
   const faults: LoadFault[] = []
   const scripts = solution.scripts.map(({ file, source }) => {
     try {
-      return isolate.compileScriptSync(closed(source), { filename: file })
+      return compile(isolate, file, source)
     } catch (error) {
       faults.push(describeFault(error, 'script_syntax', file, files))
       return null

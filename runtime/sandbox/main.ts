@@ -40,6 +40,9 @@ function receive(text: string): void {
     case 'probe':
       probe(message)
       return
+    case 'ping':
+      send({ kind: 'pong' })
+      return
     case 'check':
       void check(message)
       return

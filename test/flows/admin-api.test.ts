@@ -63,12 +63,13 @@ test('activate: an unknown version is 404, a wrong body 422 with the reason, a w
 })
 
 test('delete: the solution is gone for everybody, and an upload brings it back', async () => {
-  await put('gone', await bundleOf({ name: 'gone', authenticator: 'NONE' }))
+  const bundle = await bundleOf({ name: 'gone', authenticator: 'NONE' })
+  await put('gone', bundle)
   expect((await api('/solutions/gone', { method: 'DELETE' })).status).toBe(204)
   expect((await api('/solutions/gone')).status).toBe(404)
   expect((await ask(`${host.url}/solution/gone/index.html`)).status).toBe(404)
   expect((await api('/solutions/gone', { method: 'DELETE' })).status).toBe(404)
-  expect((await put('gone', await bundleOf({ name: 'gone', authenticator: 'NONE' }))).status).toBe(200)
+  expect((await put('gone', bundle)).status).toBe(200)
   expect((await ask(`${host.url}/solution/gone/index.html`)).status).toBe(200)
 })
 

@@ -1,0 +1,85 @@
+import type { Fault } from './bundle/faults.ts'
+import type { Limits } from './limits.ts'
+import type { CheckedFiles, FromSandbox, SandboxSolution, Unit, UploadFiles } from './protocol.ts'
+import type { SandboxProcess } from './sandbox-process.ts'
+import { DEADLINE_GRACE } from './worker.ts'
+
+/** What an upload's own sandbox process found. */
+export type UploadCheck = {
+  readonly checked: CheckedFiles | null
+  readonly faults: readonly Fault[]
+  /** The entry functions that exist, by unit; empty where loading failed. */
+  readonly found: ReadonlyMap<Unit, readonly string[]>
+}
+
+export type Probe = { readonly unit: Unit; readonly entries: readonly string[] }
+
+/**
+ * Checks one upload in one process of its own: files first; only if nothing is at fault there, the scripts are loaded.
+ * The caller ends the process.
+ */
+export async function checkUpload(
+  process: SandboxProcess,
+  files: UploadFiles,
+  prepare: (checked: CheckedFiles) => SandboxSolution,
+  probes: readonly Probe[],
+  limits: Limits,
+): Promise<UploadCheck> {
+  // The stripped scripts and tables come back in one frame, JSON-escaped.
+  process.allowLargeFrames(2 * limits.BUNDLE_UNPACKED + 1024 ** 2)
+  const ask = conversation(process)
+  const time = limits.UPLOAD_CHECK_TIME
+  const first = await ask({ kind: 'check', files }, 'checked', time)
+  if (typeof first === 'string') return refusedCheck(lostFault(first, 'the files of the bundle', time))
+  const { checked } = first
+  const found = new Map<Unit, readonly string[]>()
+  if (checked.faults.length > 0) return { checked, faults: checked.faults, found }
+  const loaded = await ask({ kind: 'load', solution: prepare(checked) }, 'loaded', time)
+  if (typeof loaded === 'string') return { checked, faults: [lostFault(loaded, 'the scripts', time)], found }
+  const faults: Fault[] = [...loaded.faults]
+  for (const [index, probe] of probes.entries()) {
+    if (faults.length > 0) break
+    const probeTime = limits.LOAD_TIME + DEADLINE_GRACE
+    const probed = await ask({ kind: 'probe', id: index, ...probe }, 'probed', probeTime)
+    if (typeof probed === 'string') faults.push(lostFault(probed, `the scripts of ${probe.unit}`, probeTime))
+    else {
+      faults.push(...probed.faults)
+      found.set(probe.unit, probed.found)
+    }
+  }
+  return { checked, faults, found }
+}
+
+export function refusedCheck(fault: Fault): UploadCheck {
+  return { checked: null, faults: [fault], found: new Map() }
+}
+
+function lostFault(why: 'timeout' | 'ended', what: string, time: number): Fault {
+  if (why === 'timeout') {
+    return { code: 'script_timeout', file: '', message: `${what} could not be loaded within ${time} ms` }
+  }
+  return { code: 'script_crashed', file: '', message: `loading ${what} ended the sandbox process` }
+}
+
+/** Asks one thing after the other; an answer of another kind than expected is dropped. */
+function conversation(process: SandboxProcess) {
+  return <Kind extends FromSandbox['kind']>(
+    message: Parameters<SandboxProcess['send']>[0],
+    expected: Kind,
+    time: number,
+  ): Promise<Extract<FromSandbox, { kind: Kind }> | 'timeout' | 'ended'> =>
+    new Promise((resolve) => {
+      if (process.ended()) return resolve('ended')
+      const timer = setTimeout(() => resolve('timeout'), time)
+      process.onExit = () => {
+        clearTimeout(timer)
+        resolve('ended')
+      }
+      process.onMessage = (answer) => {
+        if (answer.kind !== expected) return
+        clearTimeout(timer)
+        resolve(answer as Extract<FromSandbox, { kind: Kind }>)
+      }
+      process.send(message)
+    })
+}

@@ -1,0 +1,238 @@
+import type { Limits } from './limits.ts'
+import type { Failed, GuestLogLine, Outcome } from './outcome.ts'
+import type { Json } from './plugin.ts'
+import { residentSize } from './process-memory.ts'
+import type { FromSandbox, SandboxCall, SandboxOutcome, SandboxSolution } from './protocol.ts'
+import type { SandboxProcess } from './sandbox-process.ts'
+
+/** A solution version as the supervisor needs it: `solution` is asked for only when a process has to load it. */
+export type Loadable = { readonly key: string; readonly solution: () => SandboxSolution }
+
+export type CallHandlers = {
+  readonly log: (line: GuestLogLine) => void
+  /** Answers a request of the guest. What it throws reaches the script as "plugin.method failed". */
+  readonly request: (
+    plugin: string,
+    method: string,
+    args: readonly Json[],
+  ) => Promise<{ value: Json; changes: boolean }>
+}
+
+export type PendingCall = {
+  readonly id: number
+  readonly version: Loadable
+  readonly call: SandboxCall
+  readonly handlers: CallHandlers
+  readonly settle: (outcome: Outcome) => void
+  timer: NodeJS.Timeout | null
+  /** Whether it made a request that can change something: then it is never run again. */
+  changedSomething: boolean
+  replayed: boolean
+  /** By `performance.now()`; null while it waits for its turn. */
+  startedAt: number | null
+}
+
+export type WorkerEvents = {
+  /** The process is gone, and these calls with it. `failed` names those that it went through, with their outcome. */
+  readonly gone: (worker: Worker, lost: readonly PendingCall[], failed: ReadonlyMap<PendingCall, Failed>) => void
+}
+
+/** One sandbox process that serves one solution version. */
+export interface Worker {
+  readonly key: string
+  readonly pid: number
+  readonly callCount: () => number
+  /** Epoch ms of the last start or end of a call. */
+  readonly lastUsed: () => number
+  readonly run: (pending: PendingCall) => void
+  /** Ends it once it has no calls; at once when it has none. */
+  readonly retire: () => void
+  readonly kill: () => void
+  /** Kills a process that did not answer the last time it was asked. Called for idle ones only. */
+  readonly checkHeartbeat: () => void
+}
+
+/** Beyond a limit that the sandbox process watches itself, the host waits this long before it kills, in ms. */
+export const DEADLINE_GRACE = 250
+/** How long a call may wait behind others for its start, in ms. */
+const QUEUE_TIME = 10_000
+/** How often the resident size is looked at while a call runs, in ms. */
+const MEMORY_WATCH = 50
+/** A process that served so many calls makes room for a fresh one, whatever it may have gathered. */
+const CALLS_SERVED = 20_000
+
+export const CRASHED: Failed = {
+  code: 'script_crashed',
+  message: 'the sandbox process ended while the script ran',
+  milliseconds: 0,
+}
+
+export function createWorker(process: SandboxProcess, version: Loadable, limits: Limits, events: WorkerEvents): Worker {
+  const calls = new Map<number, PendingCall>()
+  const failed = new Map<PendingCall, Failed>()
+  let lastUsed = Date.now()
+  let served = 0
+  let retiring = false
+  let killed = false
+  let heartbeatMissing = false
+  let memoryWatch: NodeJS.Timeout | null = null
+
+  process.onMessage = receive
+  process.onExit = lose
+  process.send({ kind: 'load', solution: version.solution() })
+
+  function receive(message: FromSandbox): void {
+    if (message.kind === 'pong') heartbeatMissing = false
+    const pending = 'id' in message ? calls.get(message.id) : undefined
+    if (pending === undefined) return
+    if (message.kind === 'started') started(pending)
+    else if (message.kind === 'log') pending.handlers.log(message)
+    else if (message.kind === 'request') void answer(pending, message)
+    else if (message.kind === 'ended') ended(pending, message.outcome)
+  }
+
+  function started(pending: PendingCall): void {
+    if (pending.timer) clearTimeout(pending.timer)
+    pending.startedAt = performance.now()
+    const deadline = limits.LOAD_TIME + limits[pending.call.timeLimit] + DEADLINE_GRACE
+    pending.timer = setTimeout(() => killFor(pending, timedOut(pending)), deadline)
+  }
+
+  function timedOut(pending: PendingCall): Failed {
+    const allowed = limits[pending.call.timeLimit]
+    const used = elapsed(pending)
+    const message = `the call took longer than ${allowed} ms and its process was ended`
+    return {
+      code: 'script_timeout',
+      message,
+      limit: { name: pending.call.timeLimit, allowed, used },
+      milliseconds: used,
+    }
+  }
+
+  /** isolated-vm's heap limit is a trigger and not a bound, and much lies outside of the heap: so it is watched here. */
+  function watchMemory(): void {
+    const used = residentSize(process.pid)
+    const allowed = limits.PROCESS_MEMORY
+    if (used <= allowed) return
+    const culprit = latestStarted()
+    if (culprit === null) return
+    const message = `the sandbox process grew to ${megabytes(used)} MB; ${megabytes(allowed)} MB are allowed`
+    const limit = { name: 'PROCESS_MEMORY', allowed, used }
+    killFor(culprit, { code: 'script_memory', message, limit, milliseconds: elapsed(culprit) })
+  }
+
+  /** Inside a sandbox process calls run one after the other, so the one that started last is the one that runs. */
+  function latestStarted(): PendingCall | null {
+    let latest: PendingCall | null = null
+    for (const pending of calls.values()) {
+      if (pending.startedAt !== null && pending.startedAt >= (latest?.startedAt ?? 0)) latest = pending
+    }
+    return latest
+  }
+
+  function ended(pending: PendingCall, outcome: SandboxOutcome): void {
+    // The isolate is gone after it ran out of memory, and with it what the process was there for.
+    if (!outcome.ok && outcome.code === 'script_memory') killFor(pending, outcomeOf(outcome) as Failed)
+    else finish(pending, outcomeOf(outcome))
+  }
+
+  function killFor(pending: PendingCall, failure: Failed): void {
+    failed.set(pending, failure)
+    kill()
+  }
+
+  function kill(): void {
+    killed = true
+    process.kill()
+  }
+
+  async function answer(pending: PendingCall, message: Extract<FromSandbox, { kind: 'request' }>): Promise<void> {
+    const reply = { kind: 'answer', id: pending.id, request: message.request } as const
+    // Until it is known to change nothing it counts as if it did: the process may die before the answer.
+    const before = pending.changedSomething
+    pending.changedSomething = true
+    try {
+      const { value, changes } = await pending.handlers.request(message.plugin, message.method, message.args)
+      if (!changes) pending.changedSomething = before
+      process.send({ ...reply, ok: true, value })
+    } catch {
+      process.send({ ...reply, ok: false, value: `${message.plugin}.${message.method} failed` })
+    }
+  }
+
+  function finish(pending: PendingCall, outcome: Outcome): void {
+    if (pending.timer) clearTimeout(pending.timer)
+    calls.delete(pending.id)
+    lastUsed = Date.now()
+    served++
+    if (calls.size === 0) becomeIdle()
+    pending.settle(outcome)
+  }
+
+  function becomeIdle(): void {
+    if (memoryWatch) clearInterval(memoryWatch)
+    memoryWatch = null
+    if (retiring || served >= CALLS_SERVED || residentSize(process.pid) > limits.PROCESS_MEMORY / 2) kill()
+  }
+
+  function lose(): void {
+    if (memoryWatch) clearInterval(memoryWatch)
+    const lost = [...calls.values()]
+    calls.clear()
+    for (const pending of lost) if (pending.timer) clearTimeout(pending.timer)
+    const running = lost.filter(({ startedAt }) => startedAt !== null)
+    // A process that ended by itself while one call ran ended through that call, as far as anybody can know.
+    if (!killed && running.length === 1) failed.set(running[0] as PendingCall, CRASHED)
+    events.gone(made, lost, failed)
+  }
+
+  const made: Worker = {
+    key: version.key,
+    pid: process.pid,
+    callCount: () => calls.size,
+    lastUsed: () => lastUsed,
+    run(pending) {
+      pending.startedAt = null
+      calls.set(pending.id, pending)
+      lastUsed = Date.now()
+      memoryWatch ??= setInterval(watchMemory, MEMORY_WATCH)
+      // It has not started: the process is busy with others, which have deadlines of their own.
+      pending.timer = setTimeout(() => finish(pending, waitedTooLong()), QUEUE_TIME)
+      process.send({ kind: 'call', id: pending.id, call: pending.call })
+    },
+    retire() {
+      retiring = true
+      if (calls.size === 0) kill()
+    },
+    kill,
+    checkHeartbeat() {
+      if (calls.size > 0) return
+      if (heartbeatMissing) return kill()
+      heartbeatMissing = true
+      process.send({ kind: 'ping' })
+    },
+  }
+  return made
+}
+
+function waitedTooLong(): Failed {
+  return { code: 'sandbox_busy', message: `the call waited ${QUEUE_TIME} ms for its sandbox process`, milliseconds: 0 }
+}
+
+function elapsed(pending: PendingCall): number {
+  return Math.round(performance.now() - (pending.startedAt ?? performance.now()))
+}
+
+function megabytes(bytes: number): number {
+  return Math.round(bytes / 1024 ** 2)
+}
+
+function outcomeOf(outcome: SandboxOutcome): Outcome {
+  if (!outcome.ok) {
+    const { code, message, position, limit, milliseconds } = outcome
+    return { code, message, ...(position ? { position } : {}), ...(limit ? { limit } : {}), milliseconds }
+  }
+  const { result, odd, commands, milliseconds } = outcome
+  return { code: 'returned', result, ...(odd === undefined ? {} : { oddResult: odd }), commands, milliseconds }
+}
