@@ -1,6 +1,7 @@
 import Koa, { type Context, type Middleware } from 'koa'
 import type { Logger } from 'pino'
 import { PlatformError } from '../runtime/errors.ts'
+import type { Supervisor } from '../runtime/supervisor.ts'
 import type { AdminAccount } from './admin/account.ts'
 import { adminApi } from './admin/api.ts'
 import { requireAdmin } from './admin/authentication.ts'
@@ -40,6 +41,7 @@ export type HostParts = {
   readonly solutionLog: SolutionLog
   readonly formTokens: FormTokens
   readonly runEntry: EntryRunner
+  readonly supervisor: Supervisor
   readonly isStopping: () => boolean
 }
 
@@ -73,14 +75,22 @@ export function createAdminApp(parts: HostParts): Koa {
     adminGate(settings.adminHost, settings.allowedHosts),
     checkMethod,
     ...adminApiSteps(parts),
-    adminPages(store, sites.shared),
+    adminPages(store, parts.supervisor, sites.shared),
   ])
 }
 
 function adminApiSteps(parts: HostParts): Middleware[] {
-  const { account, settings, store, uploads, sessions, solutionLog, version } = parts
+  const { account, settings, store, uploads, sessions, solutionLog, supervisor, version } = parts
   const { limits } = settings
-  const api = adminApi({ store, uploads, sessions, log: solutionLog, limits, version }).routes() as Middleware
+  const api = adminApi({
+    store,
+    uploads,
+    sessions,
+    log: solutionLog,
+    supervisor,
+    limits,
+    version,
+  }).routes() as Middleware
   return [onlyBelow('/admin/api', requireAdmin(account, limits)), api]
 }
 

@@ -62,7 +62,7 @@ export async function startHost({ settings, log, version, terminal }: HostOption
   const taken = [...builtIn.map((plugin) => plugin.name), ...OTHER_GLOBALS]
   const plugins = [...builtIn, ...(await operatorPlugins(home, taken))]
   const makeSandboxSolution = createSandboxSolutionMaker(plugins, limits)
-  const supervisor = createSupervisor({ limits, timeZone: settings.timeZone })
+  const supervisor = createSupervisor({ limits, timeZone: settings.timeZone, memory: settings.memory })
 
   const store = createSolutionStore(db, limits)
   const solutionLog = createSolutionLog(db, limits)
@@ -87,6 +87,7 @@ export async function startHost({ settings, log, version, terminal }: HostOption
     solutionLog,
     formTokens: createFormTokens(key),
     runEntry,
+    supervisor,
     isStopping: () => stopping,
   }
   if ((await store.list()).length === 0 && getsExamples(settings)) await addExamples(uploads)

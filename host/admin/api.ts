@@ -4,8 +4,10 @@ import type { Context } from 'koa'
 import * as z from 'zod'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
+import type { Supervisor } from '../../runtime/supervisor.ts'
 import { readBytes, readJson } from '../http/read-body.ts'
 import type { Sessions } from '../sessions/sessions.ts'
+import { versionKey } from '../solutions/catalog.ts'
 import type { LogLine, SolutionLog } from '../solutions/solution-log.ts'
 import type { SolutionStore, SolutionSummary } from '../solutions/solution-store.ts'
 import type { Uploads } from '../solutions/upload.ts'
@@ -16,6 +18,7 @@ export type AdminApiParts = {
   readonly uploads: Uploads
   readonly sessions: Sessions
   readonly log: SolutionLog
+  readonly supervisor: Supervisor
   readonly limits: Limits
   readonly version: string
 }
@@ -25,11 +28,17 @@ const KEEP_ALIVE = 15_000
 
 /** The API under `/admin/api` (design section 7). Who may use it is decided before. */
 export function adminApi(parts: AdminApiParts): Router {
-  const { store, uploads, sessions, log, limits } = parts
+  const { store, uploads, sessions, log, supervisor, limits } = parts
   const router = new Router({ prefix: '/admin/api' })
   const document = openApi(parts.version)
 
   const nameOf = (ctx: Context) => (ctx.params as { name: string }).name
+
+  function shown({ name, title, type, authenticator, active, state }: SolutionSummary) {
+    const retryAt = active === null ? null : supervisor.retryAt(versionKey(name, active))
+    const plain = { name, title, type, authenticator, active, state }
+    return retryAt === null ? plain : { ...plain, state: 'quarantined', retryAt }
+  }
 
   async function needSolution(ctx: Context): Promise<SolutionSummary> {
     const solution = await store.get(nameOf(ctx))
@@ -78,10 +87,6 @@ export function adminApi(parts: AdminApiParts): Router {
   })
 
   return router
-}
-
-function shown({ name, title, type, authenticator, active, state }: SolutionSummary) {
-  return { name, title, type, authenticator, active, state }
 }
 
 /** @throws ERR_REQUEST_INVALID that says which property is wrong and what it must be */

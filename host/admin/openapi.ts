@@ -24,6 +24,7 @@ const Solution = z.object({
   authenticator: z.string(),
   active: Sha256.nullable(),
   state: z.enum(['active', 'quarantined', 'inactive']),
+  retryAt: z.int().optional(),
 })
 const Version = z.object({ sha256: Sha256, version: z.string(), uploadedAt: z.int(), bytes: z.int() })
 const Uploaded = z.object({

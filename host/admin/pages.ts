@@ -1,14 +1,19 @@
 import type { Middleware } from 'koa'
+import type { Supervisor } from '../../runtime/supervisor.ts'
 import { allowPage } from '../http/content-security.ts'
 import { requireNavigation } from '../http/fetch-metadata.ts'
 import { chooseLocale } from '../http/languages.ts'
 import { createNonce, sendHtml } from '../http/request.ts'
-import type { SolutionStore } from '../solutions/solution-store.ts'
+import { versionKey } from '../solutions/catalog.ts'
+import type { SolutionStore, SolutionSummary } from '../solutions/solution-store.ts'
 import { adminOverviewPage } from '../web/pages.ts'
 import { PLATFORM_LOCALES } from '../web/texts.ts'
 
 /** The admin pages, on their own port only: for now one page of names and active versions, without sign-in. */
-export function adminPages(store: SolutionStore, sharedOrigin: boolean): Middleware {
+export function adminPages(store: SolutionStore, supervisor: Supervisor, sharedOrigin: boolean): Middleware {
+  const isPaused = ({ name, active }: SolutionSummary) =>
+    active !== null && supervisor.retryAt(versionKey(name, active)) !== null
+
   return async (ctx, next) => {
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return next()
     if (ctx.path === '/' || ctx.path === '/admin') {
@@ -18,9 +23,10 @@ export function adminPages(store: SolutionStore, sharedOrigin: boolean): Middlew
     }
     if (ctx.path !== '/admin/') return next()
     requireNavigation(ctx)
-    const solutions = (await store.list()).map(({ activeVersion, ...solution }) => ({
+    const solutions = (await store.list()).map((solution) => ({
       ...solution,
-      version: activeVersion,
+      version: solution.activeVersion,
+      state: isPaused(solution) ? 'quarantined' : solution.state,
     }))
     const nonce = createNonce()
     allowPage(ctx, nonce)

@@ -1,8 +1,11 @@
 import type { Context } from 'koa'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Failed } from '../../runtime/outcome.ts'
 import { allowPage } from '../http/content-security.ts'
 import { setCookie } from '../http/cookies.ts'
 import { lastOfEach } from '../http/read-body.ts'
 import { cookieScope, createNonce, sendHtml, stateOf } from '../http/request.ts'
+import { retryAfter } from '../http/retry-after.ts'
 import { sendToAddress } from '../http/send-to-address.ts'
 import type { Sites } from '../http/sites.ts'
 import type { FormTokens } from '../login/form-token.ts'
@@ -38,6 +41,7 @@ export async function showPlainPage(
   const { correlationId, client } = stateOf(ctx)
   const origin = parts.sites.originOf(solution.name, client)
   const result = await openSolution(ctx, solution, found?.session ?? null, locale, origin, parts)
+  if (result.failure?.code === 'sandbox_busy') throw notNow(result.failure)
   const { effects } = result
   const pageLocale = effects.locale ?? locale
   if (effects.logout !== null && found !== null) {
@@ -62,6 +66,12 @@ export async function showPlainPage(
     },
   )
   sendHtml(ctx, 200, html)
+}
+
+/** The page says when to come back, and whether the solution is at fault or the machine is busy. */
+function notNow(failure: Failed): PlatformError {
+  const code = failure.retryAt === undefined ? 'ERR_SANDBOX_BUSY' : 'ERR_SOLUTION_BROKEN'
+  return new PlatformError(code, failure.message, { retryAfter: retryAfter(failure) })
 }
 
 function openSolution(

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { parseQuantity } from '../../runtime/limits.ts'
 
 const ENVIRONMENTS = ['none', 'onprem', 'dev', 'uat', 'preprod', 'prod', 'demo', 'e2e'] as const
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
@@ -95,6 +96,18 @@ export const PROPERTIES = {
     what: 'password of the admin account',
     secret: true,
   },
+  RUNTIME_XMS: {
+    default: '256m',
+    read: readSize,
+    form: 'a size such as 256m',
+    what: 'minimum memory: spare sandbox processes are started while the sum stays below it; one always waits',
+  },
+  RUNTIME_XMX: {
+    default: '3g',
+    read: (text) => ((readSize(text) ?? 0) >= LEAST_MEMORY ? readSize(text) : undefined),
+    form: 'a size such as 3g, at least 256m',
+    what: 'maximum memory: host and all sandbox processes together',
+  },
   TIMEZONE: {
     default: 'Etc/UTC',
     read: (text) => (isTimeZone(text) ? text : undefined),
@@ -119,6 +132,13 @@ export const NOT_YET = [
   'REMOTE_ENVIRONMENT_TOKEN',
   'PLATFORM_TESTING_MODE',
 ] as const
+
+/** Host, a sandbox process for an upload and one that serves need about this much, in bytes. */
+const LEAST_MEMORY = 256 * 1024 ** 2
+
+function readSize(text: string): number | undefined {
+  return parseQuantity('size', text) ?? undefined
+}
 
 function readPort(text: string): number | undefined {
   return /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined

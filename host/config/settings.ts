@@ -25,6 +25,8 @@ export type Settings = {
   readonly adminPassword: string
   readonly timeZone: string
   readonly environment: Environment
+  /** In bytes: `RUNTIME_XMS` and `RUNTIME_XMX`. */
+  readonly memory: { readonly minimum: number; readonly maximum: number }
   readonly limits: Limits
 }
 
@@ -74,6 +76,7 @@ function settingsOf(value: (name: keyof typeof PROPERTIES) => unknown, limits: L
     adminPassword: value('SERVLET_PASSWORD') as string,
     timeZone: value('TIMEZONE') as string,
     environment: value('ENVIRONMENT') as Environment,
+    memory: { minimum: value('RUNTIME_XMS') as number, maximum: value('RUNTIME_XMX') as number },
     limits,
   }
 }

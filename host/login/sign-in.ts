@@ -6,6 +6,7 @@ import { readCookie, setCookie } from '../http/cookies.ts'
 import { sourceOfPost } from '../http/fetch-metadata.ts'
 import { lastOfEach, readForm } from '../http/read-body.ts'
 import { cookieScope, stateOf } from '../http/request.ts'
+import { retryAfter } from '../http/retry-after.ts'
 import { sendToAddress } from '../http/send-to-address.ts'
 import type { Sites } from '../http/sites.ts'
 import type { Sessions } from '../sessions/sessions.ts'
@@ -32,9 +33,6 @@ type Attempt = {
   readonly url: ReadonlyMap<string, string>
   readonly fields: ReadonlyMap<string, string>
 }
-
-/** Seconds that a browser is asked to wait when no sandbox process was free. */
-const RETRY_AFTER = 5
 
 /** The login page at GET: nothing is asked of the authenticator yet. */
 export function showLoginPage(
@@ -152,11 +150,12 @@ function showFailure(
     fields: keptFields(fields, { username: true }),
   }
   if (failure.code === 'sandbox_busy') {
-    ctx.set('Retry-After', String(RETRY_AFTER))
+    const seconds = retryAfter(failure)
+    ctx.set('Retry-After', String(seconds))
     sendLoginPage(ctx, solution, {
       ...page,
       status: 503,
-      notice: { key: 'platform.login.busy', values: [RETRY_AFTER] },
+      notice: { key: 'platform.login.busy', values: [seconds] },
     })
     return
   }

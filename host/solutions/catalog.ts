@@ -69,6 +69,11 @@ export function createCatalog(
   return catalog
 }
 
+/** The name under which the supervisor knows a version. */
+export function versionKey(name: string, sha256: string): string {
+  return `${name}@${sha256}`
+}
+
 /** @param sha256 of the bundle that `prepared` came from */
 export function activeSolution(
   sha256: string,
@@ -79,6 +84,6 @@ export function activeSolution(
   const { manifest, modules, texts } = prepared
   const forms = prepared.forms.map(({ form }) => form)
   const facts: SolutionFacts = { name, version, sha256, manifest, modules, texts, forms }
-  const loadable = { key: `${name}@${sha256}`, solution: () => makeSandboxSolution(facts, prepared) }
+  const loadable = { key: versionKey(name, sha256), solution: () => makeSandboxSolution(facts, prepared) }
   return { ...prepared, name, title, facts, loadable }
 }
