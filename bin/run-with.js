@@ -15,7 +15,8 @@ export function runWithFittingNode(args, options = {}) {
     return
   }
   const stdio = options.stopsWithUs ? ['inherit', 'inherit', 'inherit', 'ipc'] : 'inherit'
-  const child = spawn(found.node, args, { stdio })
+  const env = options.stopsWithUs ? { ...process.env, SOLHOST_LAUNCHER: String(process.pid) } : process.env
+  const child = spawn(found.node, args, { stdio, env })
   const passOn = (signal) => () => child.kill(signal)
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, passOn(signal))
   child.on('error', (error) => {

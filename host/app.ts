@@ -1,10 +1,9 @@
+import type { RouterMiddleware } from '@koa/router'
 import Koa, { type Context, type Middleware } from 'koa'
 import type { Logger } from 'pino'
 import { PlatformError } from '../runtime/errors.ts'
 import type { Supervisor } from '../runtime/supervisor.ts'
-import type { AdminAccount } from './admin/account.ts'
 import { adminApi } from './admin/api.ts'
-import { requireAdmin } from './admin/authentication.ts'
 import { adminPages } from './admin/pages.ts'
 import type { Settings } from './config/settings.ts'
 import { answerErrors } from './http/answer-errors.ts'
@@ -33,7 +32,7 @@ export type HostParts = {
   readonly log: Logger
   readonly version: string
   readonly sites: Sites
-  readonly account: AdminAccount
+  readonly requireAdmin: RouterMiddleware
   readonly catalog: Catalog
   readonly store: SolutionStore
   readonly uploads: Uploads
@@ -57,7 +56,7 @@ export function createApp(parts: HostParts): Koa {
     refuseWhileStopping(parts.isStopping),
     siteGate(sites, catalog),
     checkMethod,
-    ...adminApiSteps(parts),
+    adminApiStep(parts),
     solutionList(store, sites, settings.defaultSolution),
     solutionRoutes({ ...parts, limits: settings.limits, sendLoginPage }).routes() as Middleware,
   ])
@@ -74,24 +73,16 @@ export function createAdminApp(parts: HostParts): Koa {
     refuseWhileStopping(parts.isStopping),
     adminGate(settings.adminHost, settings.allowedHosts),
     checkMethod,
-    ...adminApiSteps(parts),
+    adminApiStep(parts),
     adminPages(store, parts.supervisor, sites.shared),
   ])
 }
 
-function adminApiSteps(parts: HostParts): Middleware[] {
-  const { account, settings, store, uploads, sessions, solutionLog, supervisor, version } = parts
+function adminApiStep(parts: HostParts): Middleware {
+  const { requireAdmin, settings, store, uploads, sessions, solutionLog, supervisor, version } = parts
   const { limits } = settings
-  const api = adminApi({
-    store,
-    uploads,
-    sessions,
-    log: solutionLog,
-    supervisor,
-    limits,
-    version,
-  }).routes() as Middleware
-  return [onlyBelow('/admin/api', requireAdmin(account, limits)), api]
+  const api = adminApi({ store, uploads, sessions, log: solutionLog, supervisor, requireAdmin, limits, version })
+  return api.routes() as Middleware
 }
 
 function appOf(steps: readonly Middleware[]): Koa {
@@ -120,8 +111,4 @@ function refuseWhileStopping(isStopping: () => boolean): Middleware {
     if (isStopping()) throw new PlatformError('ERR_STOPPING', 'The host is stopping.', { retryAfter: 5 })
     return next()
   }
-}
-
-function onlyBelow(path: string, step: Middleware): Middleware {
-  return (ctx, next) => (ctx.path === path || ctx.path.startsWith(`${path}/`) ? step(ctx, next) : next())
 }

@@ -37,8 +37,10 @@ async function start(): Promise<void> {
   try {
     const settings = readSettings(process.env)
     const terminal = process.stdout.isTTY === true
-    const host = await startHost({ settings, log: createLog(settings, terminal), version, terminal })
-    stopOnSignals(host.stop)
+    const starting = startHost({ settings, log: createLog(settings, terminal), version, terminal })
+    // A signal that comes while it starts stops it as soon as it has started; a failed start ends by itself.
+    stopOnSignals(async () => (await starting).stop())
+    const host = await starting
     write(await startMessage(host, settings))
   } catch (error) {
     process.stderr.write(`${whyNot(error)}\n`)
@@ -64,7 +66,9 @@ function stopOnSignals(stop: () => Promise<void>): void {
     )
   }
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, end)
-  if (process.channel) process.on('disconnect', end)
+  process.on('disconnect', end)
+  // The launcher gave us a channel; if that is gone already, so is the launcher.
+  if (process.env.SOLHOST_LAUNCHER !== undefined && !process.connected) end()
 }
 
 function whyNot(error: unknown): string {

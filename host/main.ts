@@ -1,15 +1,17 @@
-import { createServer, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 import { createSupervisor, type Supervisor } from '../runtime/supervisor.ts'
 import { type MadePassword, openAdminAccount } from './admin/account.ts'
+import { requireAdmin } from './admin/authentication.ts'
 import { createAdminApp, createApp, type HostParts } from './app.ts'
 import { openPlatformKey } from './config/platform-key.ts'
 import type { Settings } from './config/settings.ts'
-import { openDatabase } from './database/open.ts'
+import { type Database, openDatabase } from './database/open.ts'
+import { httpServer } from './http/server.ts'
 import { createSites, isLoopback } from './http/sites.ts'
 import { createFormTokens } from './login/form-token.ts'
-import { builtInPlugins, operatorPlugins } from './plugins.ts'
+import { builtInPlugins, checkGuests, operatorPlugins } from './plugins.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { createCatalog } from './solutions/catalog.ts'
 import { exampleFolder, exampleNames, packFolder } from './solutions/examples.ts'
@@ -58,18 +60,23 @@ export async function startHost({ settings, log, version, terminal }: HostOption
   const { adminName: name, adminPassword: password } = settings
   const { account, made } = await openAdminAccount(db, { name, password, home, terminal })
 
-  const builtIn = builtInPlugins(settings.environment)
+  const builtIn = builtInPlugins(settings.environment, limits)
   const taken = [...builtIn.map((plugin) => plugin.name), ...OTHER_GLOBALS]
   const plugins = [...builtIn, ...(await operatorPlugins(home, taken))]
-  const makeSandboxSolution = createSandboxSolutionMaker(plugins, limits)
   const supervisor = createSupervisor({ limits, timeZone: settings.timeZone, memory: settings.memory })
+  if (plugins.length > builtIn.length) await checkGuests(plugins, supervisor, limits)
+  const makeSandboxSolution = createSandboxSolutionMaker(plugins, limits)
 
   const store = createSolutionStore(db, limits)
   const solutionLog = createSolutionLog(db, limits)
   const sessions = createSessions(db, limits)
   const catalog = createCatalog(store, supervisor, makeSandboxSolution)
   const uploads = createUploads({ store, catalog, supervisor, makeSandboxSolution, limits })
-  const runEntry = createEntryRunner({ supervisor, plugins, log: solutionLog })
+  const runEntry = createEntryRunner({ supervisor, plugins, log: solutionLog, limits, onPluginError })
+
+  function onPluginError(error: unknown, binding: string, correlationId: string): void {
+    log.error({ binding, correlationId, err: error }, 'a plugin could not answer a request')
+  }
 
   let stopping = false
   let port = settings.port
@@ -79,7 +86,7 @@ export async function startHost({ settings, log, version, terminal }: HostOption
     log,
     version,
     sites,
-    account,
+    requireAdmin: requireAdmin(account, limits),
     catalog,
     store,
     uploads,
@@ -90,15 +97,11 @@ export async function startHost({ settings, log, version, terminal }: HostOption
     supervisor,
     isStopping: () => stopping,
   }
-  if ((await store.list()).length === 0 && getsExamples(settings)) await addExamples(uploads)
+  await addExamplesOnce(db, settings, uploads)
 
-  const server = await listen(createServer(createApp(parts).callback()), settings.port, settings.host)
+  const server = await listen(httpServer(createApp(parts)), settings.port, settings.host)
   port = (server.address() as AddressInfo).port
-  const adminServer = await listen(
-    createServer(createAdminApp(parts).callback()),
-    settings.adminPort,
-    settings.adminHost,
-  )
+  const adminServer = await listen(httpServer(createAdminApp(parts)), settings.adminPort, settings.adminHost)
 
   const sweep = setInterval(() => {
     Promise.all([sessions.sweep(), solutionLog.sweep(), eraseDeleted()]).catch((error: Error) =>
@@ -125,7 +128,7 @@ export async function startHost({ settings, log, version, terminal }: HostOption
     url: `http://${client.host}`,
     publicUrl: settings.publicUrl?.origin ?? `http://${client.host}`,
     adminUrl: `http://${urlHost(settings.adminHost)}:${(adminServer.address() as AddressInfo).port}`,
-    madePassword: made,
+    madePassword: made === null ? null : await made.keep(),
     sharedOrigin: sites.shared,
     processes: supervisor.processes,
     addressOf: (solution) => `${sites.originOf(solution, client)}/solution/${solution}/`,
@@ -137,13 +140,20 @@ export async function startHost({ settings, log, version, terminal }: HostOption
 /** Globals that the platform itself defines beside the plugins' names. */
 const OTHER_GLOBALS = ['console', 'EventType', 'EVENTS_AGGREGATION_TYPE']
 
+/** The first start decides: who deletes the examples does not want them back at the next start. */
+async function addExamplesOnce(db: Database, settings: Settings, uploads: Uploads): Promise<void> {
+  const decided = await db.selectFrom('platform').select('value').where('key', '=', 'examples').executeTakeFirst()
+  if (decided !== undefined) return
+  const value = getsExamples(settings) ? 'added' : 'none'
+  if (value === 'added') {
+    for (const name of exampleNames()) await uploads.upload(await packFolder(exampleFolder(name)), name)
+  }
+  await db.insertInto('platform').values({ key: 'examples', value }).execute()
+}
+
 /** An empty platform gets the examples where somebody tries it out, never on a server (README). */
 function getsExamples({ host, environment }: Settings): boolean {
   return isLoopback(host) && ['none', 'dev', 'e2e'].includes(environment)
-}
-
-async function addExamples(uploads: Uploads): Promise<void> {
-  for (const name of exampleNames()) await uploads.upload(await packFolder(exampleFolder(name)), name)
 }
 
 function listen(server: Server, port: number, host: string): Promise<Server> {

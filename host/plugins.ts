@@ -5,30 +5,37 @@ import * as z from 'zod'
 import application from '../plugins/application/host.ts'
 import eventsManager from '../plugins/events-manager/host.ts'
 import i18n from '../plugins/i18n/host.ts'
-import security from '../plugins/security/host.ts'
+import security, { type SecurityPorts } from '../plugins/security/host.ts'
+import { checkManifest } from '../runtime/bundle/manifest.ts'
 import { PlatformError } from '../runtime/errors.ts'
+import type { Limits } from '../runtime/limits.ts'
 import { command, type Plugin, request } from '../runtime/plugin.ts'
+import type { Supervisor } from '../runtime/supervisor.ts'
 import type { Environment } from './config/properties.ts'
 import { hostCall } from './solutions/host-call.ts'
 import { messageTables } from './solutions/messages.ts'
 import { eventTypesOf, permissionsOf } from './solutions/prepared-solution.ts'
+import { createSandboxSolutionMaker, type SandboxSolutionMaker } from './solutions/sandbox-solution.ts'
 
 /** The platform's own plugins, each given what it needs of the host. */
-export function builtInPlugins(environment: Environment): readonly Plugin[] {
+export function builtInPlugins(environment: Environment, limits: Limits): readonly Plugin[] {
+  const securityPorts: SecurityPorts = {
+    user: (call) => hostCall(call).user,
+    permissions: permissionsOf,
+    logIn: (call, login) => {
+      hostCall(call).effects.login ??= login
+    },
+    logOut: (call, target) => {
+      const { effects } = hostCall(call)
+      effects.login = null
+      effects.logout = target
+    },
+    setTenant: (call, tenant) => {
+      hostCall(call).effects.tenant = tenant
+    },
+  }
   return [
-    security({
-      user: (call) => hostCall(call).user,
-      permissions: permissionsOf,
-      logIn: (call, login) => {
-        hostCall(call).effects.login ??= login
-      },
-      logOut: (call, target) => {
-        hostCall(call).effects.logout = target
-      },
-      setTenant: (call, tenant) => {
-        hostCall(call).effects.tenant = tenant
-      },
-    }),
+    security(securityPorts, limits),
     i18n({
       locale: (call) => hostCall(call).locale,
       tables: (solution) => messageTables(solution.texts),
@@ -90,6 +97,44 @@ export async function operatorPlugins(home: string, taken: readonly string[]): P
   return plugins
 }
 
+/**
+ * Loads the guest parts of all plugins in a sandbox process, as an upload would, without any solution.
+ * @throws ERR_PLUGIN_INVALID when they cannot be compiled or fail while they build their globals
+ */
+export async function checkGuests(plugins: readonly Plugin[], supervisor: Supervisor, limits: Limits): Promise<void> {
+  const { manifest } = checkManifest({ name: 'plugin-check', version: '0.0.0' }, 'solution.json')
+  if (manifest === null) throw new TypeError('the manifest of the check is not right')
+  const facts = { name: 'plugin-check', version: '0.0.0', sha256: '', manifest, modules: [], texts: {}, forms: [] }
+  const nothing = { scripts: [], formScripts: [], forms: [], i18n: [], loginTemplate: null }
+  const names = plugins.map(({ name }) => name).join(', ')
+  const unusable = (why: string) =>
+    new PlatformError('ERR_PLUGIN_INVALID', `A guest part of the plugins ${names} cannot be used: ${why}`)
+  const makeSandboxSolution = stripGuests()
+  const { faults } = await supervisor.checkUpload(
+    { ...nothing, isolateMemory: limits.ISOLATE_MEMORY },
+    () =>
+      makeSandboxSolution(facts, {
+        ...nothing,
+        manifest,
+        modules: [],
+        texts: {},
+        template: null,
+        entries: {},
+        warnings: [],
+      }),
+    [{ unit: 'main', entries: [] }],
+  )
+  if (faults[0] !== undefined) throw unusable(faults[0].message)
+
+  function stripGuests(): SandboxSolutionMaker {
+    try {
+      return createSandboxSolutionMaker(plugins, limits)
+    } catch (error) {
+      throw unusable(error instanceof Error ? error.message : String(error))
+    }
+  }
+}
+
 async function loadPlugin(folder: string): Promise<Plugin> {
   const file = ['host.ts', 'host.js'].map((name) => join(folder, name)).find((path) => existsSync(path))
   try {
@@ -97,6 +142,7 @@ async function loadPlugin(folder: string): Promise<Plugin> {
     const { default: create } = (await import(pathToFileURL(file).href)) as { default: (api: PluginApi) => Plugin }
     const plugin = create({ command, request, z })
     PluginShape.parse(plugin)
+    if (!existsSync(plugin.guest)) throw new TypeError(`its guest part ${plugin.guest.pathname} is missing`)
     return plugin
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)

@@ -30,6 +30,11 @@ export const LIMITS = {
   BUNDLE_UNPACKED: { kind: 'size', default: '50m', what: 'all files of a bundle, unpacked' },
   BUNDLE_FILES: { kind: 'count', default: '2000', what: 'files in a bundle' },
   SCRIPT_SIZE: { kind: 'size', default: '1m', what: 'one script' },
+  SOURCES_SIZE: {
+    kind: 'size',
+    default: '8m',
+    what: 'scripts, forms and translations of a bundle together, which a sandbox process gets at once',
+  },
   TEMPLATE_SIZE: { kind: 'size', default: '256k', what: 'login.html' },
   FORM_BODY: { kind: 'size', default: '64k', what: 'the body of a posted form' },
   FORM_FIELDS: { kind: 'count', default: '200', what: 'fields of a posted form' },
@@ -56,8 +61,8 @@ export type LimitName = keyof typeof LIMITS
 export type Limits = Readonly<Record<LimitName, number>>
 
 const UNITS = {
-  time: { '': 1, ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 },
-  size: { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 },
+  time: { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 },
+  size: { k: 1024, m: 1024 ** 2, g: 1024 ** 3 },
   count: { '': 1 },
 } as const
 

@@ -35,7 +35,7 @@ const Outcome = z.discriminatedUnion('ok', [
     ok: z.literal(true),
     result: z.string().nullable(),
     odd: z.string().max(100).optional(),
-    commands: z.array(z.strictObject({ plugin: Name, method: Name, args: Args })).max(100_000),
+    commands: z.array(z.strictObject({ plugin: Name, method: Name, args: Args })).max(10_000),
     milliseconds: Milliseconds,
   }),
   z.strictObject({

@@ -47,6 +47,8 @@ export type ToSandbox =
       readonly value: Json
     }
   | { readonly kind: 'check'; readonly files: UploadFiles }
+  /** Forgets a call that has not started; it is answered by `ended` all the same. */
+  | { readonly kind: 'cancel'; readonly id: number }
   /** A sign of life is asked for; a process that hangs cannot give it. */
   | { readonly kind: 'ping' }
 

@@ -22,6 +22,9 @@ export const SANDBOX_FLAGS = [
   '--no-warnings',
 ] as const
 
+/** A process that is not ready after this, in ms, never will be (60 ms measured on an idle machine). */
+const READY_TIME = 20_000
+
 /** A frame of a call: result, commands and log lines have far smaller limits of their own. */
 const MAX_CALL_FRAME = 4 * 1024 ** 2
 
@@ -45,11 +48,13 @@ export type SandboxProcess = {
  * Starts an empty sandbox process: an environment of LIBC and TZ only, no files but the code, no network (Node 26),
  * no children, its error output dropped since it may quote a script.
  */
-export function startSandboxProcess(options: { readonly timeZone: string; readonly node?: string }): SandboxProcess {
-  const child = spawn(options.node ?? process.execPath, [...SANDBOX_FLAGS, MAIN], {
+export function startSandboxProcess(options: { readonly timeZone: string }): SandboxProcess {
+  const child = spawn(process.execPath, [...SANDBOX_FLAGS, MAIN], {
     cwd: ROOT,
     env: { LIBC: 'glibc', TZ: options.timeZone },
     stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
+    // A process group of its own: Ctrl-C on the terminal is for the host, which lets running logins end.
+    detached: true,
   })
   return wrap(child)
 }
@@ -59,15 +64,22 @@ function wrap(child: ChildProcess): SandboxProcess {
   const ready = Promise.withResolvers<void>()
   // A process that ends before it was ready is reported to whoever awaits; nobody has to.
   ready.promise.catch(() => {})
+  const notReady = setTimeout(kill, READY_TIME)
   let maxFrame = MAX_CALL_FRAME
   let over = false
 
   function finish(): void {
     if (over) return
     over = true
+    clearTimeout(notReady)
     ready.reject(new Error('the sandbox process ended before it was ready'))
     channel.destroy()
     made.onExit?.()
+  }
+
+  function becomeReady(): void {
+    clearTimeout(notReady)
+    ready.resolve()
   }
 
   function kill(): void {
@@ -79,7 +91,7 @@ function wrap(child: ChildProcess): SandboxProcess {
     (text) => {
       const message = checkFromSandbox(text)
       if (message === null) kill()
-      else if (message.kind === 'ready') ready.resolve()
+      else if (message.kind === 'ready') becomeReady()
       else made.onMessage?.(message)
     },
   )

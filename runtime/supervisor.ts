@@ -51,6 +51,7 @@ export function createSupervisor({ limits, timeZone, memory = NO_BOUND }: Superv
   const living = new Set<Worker>()
   const starting = new Map<string, Promise<Worker | null>>()
   const checking = new Set<SandboxProcess>()
+  const fewAtATime = createGate(availableParallelism())
   const quarantine = createQuarantine()
   const suspects = new Set<string>()
   const pool = createProcessPool({
@@ -73,9 +74,11 @@ export function createSupervisor({ limits, timeZone, memory = NO_BOUND }: Superv
   }
 
   async function startWorker(version: Loadable): Promise<Worker | null> {
+    // Made before a process is taken: a plugin's settings may throw.
+    const solution = version.solution()
     const process = await pool.take()
     if (process === null) return null
-    const worker = createWorker(process, version, limits, { gone })
+    const worker = createWorker(process, version.key, solution, limits, { gone })
     if (suspects.has(version.key)) makeNice(process.pid)
     living.add(worker)
     workers.set(version.key, [...(workers.get(version.key) ?? []), worker])
@@ -84,6 +87,16 @@ export function createSupervisor({ limits, timeZone, memory = NO_BOUND }: Superv
   }
 
   async function dispatch(pending: PendingCall): Promise<void> {
+    try {
+      await findWorker(pending)
+    } catch (error) {
+      // Our own side failed, such as a plugin of the operator: the author cannot help it, but must hear of it.
+      const message = `the solution could not be loaded: ${error instanceof Error ? error.message : 'unknown error'}`
+      pending.settle({ ...CRASHED, message })
+    }
+  }
+
+  async function findWorker(pending: PendingCall): Promise<void> {
     const { version } = pending
     const retryAt = quarantine.retryAt(version.key)
     if (retryAt !== null) return pending.settle(quarantined(retryAt))
@@ -167,6 +180,23 @@ export function createSupervisor({ limits, timeZone, memory = NO_BOUND }: Superv
     pool.fill()
   }
 
+  async function checkInOwnProcess(
+    ...[files, prepare, probes]: Parameters<Supervisor['checkUpload']>
+  ): Promise<UploadCheck> {
+    const process = await pool.take()
+    if (process === null) {
+      return refusedCheck({ code: 'script_crashed', file: '', message: 'no sandbox process could be started' })
+    }
+    checking.add(process)
+    pool.fill()
+    try {
+      return await checkUpload(process, files, prepare, probes, limits)
+    } finally {
+      checking.delete(process)
+      process.kill()
+    }
+  }
+
   pool.fill()
   return {
     call: (version, call, handlers) =>
@@ -174,20 +204,7 @@ export function createSupervisor({ limits, timeZone, memory = NO_BOUND }: Superv
         const state = { timer: null, changedSomething: false, replayed: false, startedAt: null }
         void dispatch({ id: ++lastId, version, call, handlers, settle, ...state })
       }),
-    async checkUpload(files, prepare, probes) {
-      const process = await pool.take()
-      if (process === null) {
-        return refusedCheck({ code: 'script_crashed', file: '', message: 'no sandbox process could be started' })
-      }
-      checking.add(process)
-      pool.fill()
-      try {
-        return await checkUpload(process, files, prepare, probes, limits)
-      } finally {
-        checking.delete(process)
-        process.kill()
-      }
-    },
+    checkUpload: (files, prepare, probes) => fewAtATime(() => checkInOwnProcess(files, prepare, probes)),
     retire(key) {
       for (const worker of workers.get(key) ?? []) retire(worker)
     },
@@ -204,6 +221,22 @@ export function createSupervisor({ limits, timeZone, memory = NO_BOUND }: Superv
       for (const worker of living) worker.kill()
       for (const process of checking) process.kill()
     },
+  }
+}
+
+/** Lets so much work run at once; the rest waits for its turn. */
+function createGate(width: number) {
+  const waiting: (() => void)[] = []
+  let running = 0
+  return async <T>(work: () => Promise<T>): Promise<T> => {
+    if (running >= width) await new Promise<void>((resolve) => waiting.push(resolve))
+    running++
+    try {
+      return await work()
+    } finally {
+      running--
+      waiting.shift()?.()
+    }
   }
 }
 

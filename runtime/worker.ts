@@ -10,12 +10,15 @@ export type Loadable = { readonly key: string; readonly solution: () => SandboxS
 
 export type CallHandlers = {
   readonly log: (line: GuestLogLine) => void
-  /** Answers a request of the guest. What it throws reaches the script as "plugin.method failed". */
+  /**
+   * Begins to answer a request of the guest and says at once whether it can change something. What the answer fails
+   * with reaches the script as "plugin.method failed".
+   */
   readonly request: (
     plugin: string,
     method: string,
     args: readonly Json[],
-  ) => Promise<{ value: Json; changes: boolean }>
+  ) => { readonly changes: boolean; readonly value: Promise<Json> }
 }
 
 export type PendingCall = {
@@ -67,7 +70,13 @@ export const CRASHED: Failed = {
   milliseconds: 0,
 }
 
-export function createWorker(process: SandboxProcess, version: Loadable, limits: Limits, events: WorkerEvents): Worker {
+export function createWorker(
+  process: SandboxProcess,
+  key: string,
+  solution: SandboxSolution,
+  limits: Limits,
+  events: WorkerEvents,
+): Worker {
   const calls = new Map<number, PendingCall>()
   const failed = new Map<PendingCall, Failed>()
   let lastUsed = Date.now()
@@ -79,16 +88,25 @@ export function createWorker(process: SandboxProcess, version: Loadable, limits:
 
   process.onMessage = receive
   process.onExit = lose
-  process.send({ kind: 'load', solution: version.solution() })
+  process.send({ kind: 'load', solution })
 
   function receive(message: FromSandbox): void {
     if (message.kind === 'pong') heartbeatMissing = false
     const pending = 'id' in message ? calls.get(message.id) : undefined
     if (pending === undefined) return
     if (message.kind === 'started') started(pending)
-    else if (message.kind === 'log') pending.handlers.log(message)
+    else if (message.kind === 'log') log(pending, message)
     else if (message.kind === 'request') void answer(pending, message)
     else if (message.kind === 'ended') ended(pending, message.outcome)
+  }
+
+  /** What goes wrong while a line is written must not end the host. */
+  function log(pending: PendingCall, line: GuestLogLine): void {
+    try {
+      pending.handlers.log(line)
+    } catch {
+      // The line is lost; the call goes on.
+    }
   }
 
   function started(pending: PendingCall): void {
@@ -133,8 +151,22 @@ export function createWorker(process: SandboxProcess, version: Loadable, limits:
 
   function ended(pending: PendingCall, outcome: SandboxOutcome): void {
     // The isolate is gone after it ran out of memory, and with it what the process was there for.
-    if (!outcome.ok && outcome.code === 'script_memory') killFor(pending, outcomeOf(outcome) as Failed)
-    else finish(pending, outcomeOf(outcome))
+    if (!outcome.ok && outcome.code === 'script_memory') {
+      killFor(pending, outcomeOf(outcome) as Failed)
+      return
+    }
+    finish(pending, outcomeOf(outcome))
+    // What a call that was cut off left in the isolate's queue would run inside the next one.
+    if (!outcome.ok && outcome.code === 'script_timeout') kill()
+  }
+
+  /**
+   * It has not started: the process is busy with others, which have deadlines of their own. Should it start all the
+   * same, before the process reads that it is not to, it has its deadline like any other.
+   */
+  function giveUpWaiting(pending: PendingCall): void {
+    pending.settle(waitedTooLong())
+    process.send({ kind: 'cancel', id: pending.id })
   }
 
   function killFor(pending: PendingCall, failure: Failed): void {
@@ -149,13 +181,11 @@ export function createWorker(process: SandboxProcess, version: Loadable, limits:
 
   async function answer(pending: PendingCall, message: Extract<FromSandbox, { kind: 'request' }>): Promise<void> {
     const reply = { kind: 'answer', id: pending.id, request: message.request } as const
-    // Until it is known to change nothing it counts as if it did: the process may die before the answer.
-    const before = pending.changedSomething
-    pending.changedSomething = true
     try {
-      const { value, changes } = await pending.handlers.request(message.plugin, message.method, message.args)
-      if (!changes) pending.changedSomething = before
-      process.send({ ...reply, ok: true, value })
+      const { changes, value } = pending.handlers.request(message.plugin, message.method, message.args)
+      // Noted before it is answered: the process may die while it is under way.
+      if (changes) pending.changedSomething = true
+      process.send({ ...reply, ok: true, value: await value })
     } catch {
       process.send({ ...reply, ok: false, value: `${message.plugin}.${message.method} failed` })
     }
@@ -188,7 +218,7 @@ export function createWorker(process: SandboxProcess, version: Loadable, limits:
   }
 
   const made: Worker = {
-    key: version.key,
+    key,
     pid: process.pid,
     callCount: () => calls.size,
     lastUsed: () => lastUsed,
@@ -197,8 +227,7 @@ export function createWorker(process: SandboxProcess, version: Loadable, limits:
       calls.set(pending.id, pending)
       lastUsed = Date.now()
       memoryWatch ??= setInterval(watchMemory, MEMORY_WATCH)
-      // It has not started: the process is busy with others, which have deadlines of their own.
-      pending.timer = setTimeout(() => finish(pending, waitedTooLong()), QUEUE_TIME)
+      pending.timer = setTimeout(() => giveUpWaiting(pending), QUEUE_TIME)
       process.send({ kind: 'call', id: pending.id, call: pending.call })
     },
     retire() {

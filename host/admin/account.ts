@@ -15,22 +15,29 @@ export type AdminAccount = {
 /** Where a made password can be found: shown once on a terminal, else in a file. */
 export type MadePassword = { readonly password: string } | { readonly file: string }
 
+/** A password that was made and is not kept yet: a start that fails later must not leave one that nobody has seen. */
+export type NewPassword = { readonly keep: () => Promise<MadePassword> }
+
 /**
  * The operator's account. A password of the settings wins; without one, the first start makes one and keeps its hash.
- * @returns also the made password, once: at the start that made it
+ * @returns also the made password, once: the start that made it keeps it as its last step
  */
 export async function openAdminAccount(
   db: Database,
   options: { readonly name: string; readonly password: string; readonly home: string; readonly terminal: boolean },
-): Promise<{ account: AdminAccount; made: MadePassword | null }> {
-  if (options.password !== '')
-    return { account: accountOf(options.name, await hash(options.password, ARGON2)), made: null }
+): Promise<{ account: AdminAccount; made: NewPassword | null }> {
+  const { name } = options
+  if (options.password !== '') return { account: accountOf(name, await hash(options.password, ARGON2)), made: null }
   const kept = await db.selectFrom('platform').select('value').where('key', '=', 'admin_password').executeTakeFirst()
-  if (kept) return { account: accountOf(options.name, kept.value), made: null }
+  if (kept) return { account: accountOf(name, kept.value), made: null }
   const password = randomBytes(18).toString('base64url')
   const passwordHash = await hash(password, ARGON2)
-  await db.insertInto('platform').values({ key: 'admin_password', value: passwordHash }).execute()
-  return { account: accountOf(options.name, passwordHash), made: handOver(password, options) }
+  async function keep(): Promise<MadePassword> {
+    const shown = handOver(password, options)
+    await db.insertInto('platform').values({ key: 'admin_password', value: passwordHash }).execute()
+    return shown
+  }
+  return { account: accountOf(name, passwordHash), made: { keep } }
 }
 
 function accountOf(name: string, passwordHash: string): AdminAccount {

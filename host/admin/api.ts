@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream'
-import Router from '@koa/router'
+import Router, { type RouterMiddleware } from '@koa/router'
 import type { Context } from 'koa'
 import * as z from 'zod'
 import { PlatformError } from '../../runtime/errors.ts'
@@ -19,17 +19,23 @@ export type AdminApiParts = {
   readonly sessions: Sessions
   readonly log: SolutionLog
   readonly supervisor: Supervisor
+  /** Decides who may use it; one for both ports, so that failures on either count. */
+  readonly requireAdmin: RouterMiddleware
   readonly limits: Limits
   readonly version: string
 }
 
+/** Bytes that wait for a slow reader of the log. */
+const MOST_UNREAD = 1024 ** 2
 /** A comment line this often, in ms, keeps proxies from ending a quiet stream. */
 const KEEP_ALIVE = 15_000
 
-/** The API under `/admin/api` (design section 7). Who may use it is decided before. */
+/** The API under `/admin/api` (design section 7). */
 export function adminApi(parts: AdminApiParts): Router {
   const { store, uploads, sessions, log, supervisor, limits } = parts
-  const router = new Router({ prefix: '/admin/api' })
+  const router = new Router({ prefix: '/admin/api', sensitive: true })
+  // Inside the router, so that what is found as a route cannot be spelled past the check.
+  router.use(parts.requireAdmin)
   const document = openApi(parts.version)
 
   const nameOf = (ctx: Context) => (ctx.params as { name: string }).name
@@ -99,7 +105,11 @@ function readWith<T>(schema: z.ZodType<T>, value: unknown): T {
 /** Server-sent events: one `data` line of JSON for each new line of the log, until the reader goes away. */
 function followLog(ctx: Context, name: string, log: SolutionLog): void {
   const stream = new PassThrough()
-  const send = (line: LogLine) => stream.write(`data: ${JSON.stringify(line)}\n\n`)
+  const send = (line: LogLine) => {
+    // A reader that does not read is cut off; it can come back.
+    if (stream.writableLength > MOST_UNREAD) stream.destroy()
+    else stream.write(`data: ${JSON.stringify(line)}\n\n`)
+  }
   const stop = log.follow(name, send)
   const keepAlive = setInterval(() => stream.write(': still here\n\n'), KEEP_ALIVE)
   ctx.req.on('close', () => {

@@ -21,7 +21,9 @@ export function requireAdmin(account: AdminAccount, limits: Limits): Middleware 
 
   return async (ctx, next) => {
     const given = /^Basic ([A-Za-z0-9+/=]{1,4096})$/i.exec(ctx.get('Authorization'))?.[1]
-    if (given === undefined) throw unauthenticated(ctx)
+    if (given === undefined) {
+      throw unauthenticated(ctx, 'Send the admin account in the header Authorization (Basic).')
+    }
     if (ctx.get('Sec-Fetch-Site') !== '') {
       throw new PlatformError(
         'ERR_BROWSER_CREDENTIALS',
@@ -32,7 +34,9 @@ export function requireAdmin(account: AdminAccount, limits: Limits): Middleware 
     const network = networkOf(stateOf(ctx).client.address)
     // Counted before the check: parallel guesses cost as many.
     await count(failures, network)
-    if (!(await isRight(account, given))) throw unauthenticated(ctx)
+    if (!(await isRight(account, given))) {
+      throw unauthenticated(ctx, 'The name or the password of the admin account is wrong.')
+    }
     await failures.reward(network, 1)
     memory.add(given)
     return next()
@@ -44,9 +48,13 @@ async function count(failures: RateLimiterMemory, network: string): Promise<void
     await failures.consume(network)
   } catch (refused) {
     const retryAfter = Math.ceil(((refused as RateLimiterRes).msBeforeNext ?? FAILURE_WINDOW * 1000) / 1000)
-    throw new PlatformError('ERR_THROTTLED', `Too many failed sign-ins; try again in ${retryAfter} seconds.`, {
-      retryAfter,
-    })
+    throw new PlatformError(
+      'ERR_THROTTLED',
+      `Too many failed sign-ins to the admin account from this network; try again in ${retryAfter} seconds (ADMIN_FAILURES).`,
+      {
+        retryAfter,
+      },
+    )
   }
 }
 
@@ -72,10 +80,10 @@ function rememberPairs() {
   }
 }
 
-function unauthenticated(ctx: Context): PlatformError {
+function unauthenticated(ctx: Context, message: string): PlatformError {
   // Not Basic: a browser would ask for the password and then send it along with every request.
   ctx.set('WWW-Authenticate', 'Bearer realm="solhost"')
-  return new PlatformError('ERR_UNAUTHENTICATED', 'Send the admin account in the header Authorization (Basic).')
+  return new PlatformError('ERR_UNAUTHENTICATED', message)
 }
 
 /** An IPv4 address, or the /64 of an IPv6 address, which is what one customer gets. */

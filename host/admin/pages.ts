@@ -3,6 +3,7 @@ import type { Supervisor } from '../../runtime/supervisor.ts'
 import { allowPage } from '../http/content-security.ts'
 import { requireNavigation } from '../http/fetch-metadata.ts'
 import { chooseLocale } from '../http/languages.ts'
+import { requireReading } from '../http/method-check.ts'
 import { createNonce, sendHtml } from '../http/request.ts'
 import { versionKey } from '../solutions/catalog.ts'
 import type { SolutionStore, SolutionSummary } from '../solutions/solution-store.ts'
@@ -15,13 +16,13 @@ export function adminPages(store: SolutionStore, supervisor: Supervisor, sharedO
     active !== null && supervisor.retryAt(versionKey(name, active)) !== null
 
   return async (ctx, next) => {
-    if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return next()
-    if (ctx.path === '/' || ctx.path === '/admin') {
+    if (!['/', '/admin', '/admin/'].includes(ctx.path)) return next()
+    requireReading(ctx)
+    if (ctx.path !== '/admin/') {
       ctx.status = 302
       ctx.set('Location', '/admin/')
       return
     }
-    if (ctx.path !== '/admin/') return next()
     requireNavigation(ctx)
     const solutions = (await store.list()).map((solution) => ({
       ...solution,

@@ -11,8 +11,8 @@ import type { Sites } from '../http/sites.ts'
 import type { FormTokens } from '../login/form-token.ts'
 import { argumentOf, queryParams } from '../login/query-params.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
-import type { ActiveSolution } from '../solutions/catalog.ts'
-import { noEffects } from '../solutions/host-call.ts'
+import type { ActiveSolution, Catalog } from '../solutions/catalog.ts'
+import { type Effects, noEffects } from '../solutions/host-call.ts'
 import type { EntryResult, EntryRunner } from '../solutions/run-entry.ts'
 import { clientPage } from '../web/pages.ts'
 
@@ -21,6 +21,7 @@ export type PlainPageParts = {
   readonly formTokens: FormTokens
   readonly sessions: Sessions
   readonly runEntry: EntryRunner
+  readonly catalog: Catalog
 }
 
 /** A session with the cookie that it was found by. */
@@ -46,8 +47,14 @@ export async function showPlainPage(
   const pageLocale = effects.locale ?? locale
   if (effects.logout !== null && found !== null) {
     await endSession(ctx, solution.name, found.cookie, parts)
-    return sendToAddress(ctx, effects.showUrl ?? pageAfterLogout(solution.name), origin, pageLocale)
+    return sendToAddress(ctx, effects.showUrl ?? (await afterLogout(effects.logout)), origin, pageLocale)
   }
+  async function afterLogout({ solution: next, argument }: NonNullable<Effects['logout']>): Promise<string> {
+    if (next === null || (await parts.catalog.active(next)) === null) return pageAfterLogout(solution.name)
+    const query = argument === null ? '' : `?${new URLSearchParams({ argument })}`
+    return `${parts.sites.originOf(next, client)}/solution/${next}/index.html${query}`
+  }
+
   if (effects.showUrl !== null) return sendToAddress(ctx, effects.showUrl, origin, pageLocale)
   const nonce = createNonce()
   allowPage(ctx, nonce)

@@ -1,3 +1,4 @@
+import proxyAddr from 'proxy-addr'
 import * as z from 'zod'
 import { parseQuantity } from '../../runtime/limits.ts'
 
@@ -82,7 +83,12 @@ export const PROPERTIES = {
     form: 'host names separated by commas',
     what: 'further host names that the pages answer to',
   },
-  LOG_LEVEL: { default: 'info', read: oneOf(LOG_LEVELS), form: LOG_LEVELS.join(', '), what: 'the platform’s own log' },
+  LOG_LEVEL: {
+    default: 'info',
+    read: oneOf(LOG_LEVELS),
+    form: `one of ${LOG_LEVELS.join(', ')}`,
+    what: 'the platform’s own log',
+  },
   SERVLET_USERNAME: {
     default: 'admin',
     read: (text) => (/^[^:\p{Cc}]{1,100}$/u.test(text) ? text : undefined),
@@ -117,7 +123,7 @@ export const PROPERTIES = {
   ENVIRONMENT: {
     default: 'none',
     read: oneOf(ENVIRONMENTS),
-    form: ENVIRONMENTS.join(', '),
+    form: `one of ${ENVIRONMENTS.join(', ')}`,
     what: 'read by scripts through application.getEnvironment()',
   },
 } as const satisfies Record<string, Property>
@@ -175,7 +181,12 @@ function readHosts(text: string): readonly string[] | undefined {
 
 function readAddresses(text: string): readonly string[] | undefined {
   const addresses = words(text)
-  return addresses.every((one) => /^[0-9a-f.:]+(\/\d{1,3})?$/i.test(one)) ? addresses : undefined
+  try {
+    proxyAddr.compile(addresses)
+    return addresses
+  } catch {
+    return undefined
+  }
 }
 
 function words(text: string): string[] {

@@ -52,7 +52,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
   if (faults.length > 0) {
     throw new PlatformError(
       'ERR_SETTINGS_INVALID',
-      `The settings are not right:\n${faults.map((line) => `  ${line}`).join('\n')}`,
+      `Solhost cannot start, since these settings are wrong:\n${faults.map((line) => `  ${line}`).join('\n')}`,
     )
   }
   return settingsOf((name) => values.get(name), createLimits(overrides))

@@ -6,26 +6,34 @@ const PAGE = (nonce: string, connect: "'none'" | "'self'") =>
   `img-src 'self' data:; font-src 'self'; connect-src ${connect}; worker-src 'none'; form-action 'self'; ` +
   `base-uri 'none'; frame-ancestors 'none'`
 
+/**
+ * Where solutions share an origin, a login page opens no windows: COOP cuts a window from the page that opened it, but
+ * a blank one keeps reading its opener when that goes on to another solution (tried in Chromium).
+ */
+const NO_POPUPS = '; sandbox allow-scripts allow-forms allow-same-origin allow-modals allow-downloads'
+
 const NOT_HTML = "default-src 'none'; frame-ancestors 'none'"
 
 /** Media that a browser would run scripts of. */
 const ACTIVE_MEDIA = "sandbox; default-src 'none'"
 
 /** The headers that every response carries, errors and probes included; what a page needs more it sets itself. */
+export const SECURITY_HEADERS = {
+  'Content-Security-Policy': NOT_HTML,
+  'Cross-Origin-Opener-Policy': 'noopener-allow-popups',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'same-origin',
+  'Cache-Control': 'no-store',
+} as const
+
 export function setSecurityHeaders(ctx: Context): void {
-  ctx.set({
-    'Content-Security-Policy': NOT_HTML,
-    'Cross-Origin-Opener-Policy': 'noopener-allow-popups',
-    'Cross-Origin-Resource-Policy': 'same-origin',
-    'X-Content-Type-Options': 'nosniff',
-    'Referrer-Policy': 'same-origin',
-    'Cache-Control': 'no-store',
-  })
+  ctx.set(SECURITY_HEADERS)
 }
 
 /** For the login page, which runs the solution's own template: nothing may be fetched. */
-export function allowLoginPage(ctx: Context, nonce: string): void {
-  ctx.set('Content-Security-Policy', PAGE(nonce, "'none'"))
+export function allowLoginPage(ctx: Context, nonce: string, sharedOrigin: boolean): void {
+  ctx.set('Content-Security-Policy', PAGE(nonce, "'none'") + (sharedOrigin ? NO_POPUPS : ''))
 }
 
 /** For the client and the platform's other pages. */

@@ -15,6 +15,12 @@ export function isNavigation(ctx: Context): boolean {
   return destination === '' || destination === 'document'
 }
 
+/** Data are for fetch and the address bar: as an image or script their status and size would tell another page. */
+export function requireDataRequest(ctx: Context): void {
+  if (['', 'empty', 'document'].includes(ctx.get('Sec-Fetch-Dest'))) return
+  throw new PlatformError('ERR_NOT_A_NAVIGATION', 'This address answers fetch, not elements of a page.')
+}
+
 /**
  * Where a POST came from, by Fetch Metadata, where absent by Origin.
  * `unknown`: the sender said neither (curl); then the form's hidden token has to do.

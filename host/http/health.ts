@@ -1,9 +1,11 @@
 import type { Middleware } from 'koa'
+import { requireReading } from './method-check.ts'
 
 /** Probes, under any host name: live while the process answers, ready while it takes new work. */
 export function health(isReady: () => boolean): Middleware {
   return (ctx, next) => {
     if (ctx.path !== '/health/live' && ctx.path !== '/health/ready') return next()
+    requireReading(ctx)
     const ok = ctx.path === '/health/live' || isReady()
     ctx.status = ok ? 200 : 503
     if (!ok) ctx.set('Retry-After', '5')

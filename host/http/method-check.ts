@@ -12,3 +12,10 @@ export async function checkMethod(ctx: Context, next: Next): Promise<void> {
   const allow = [...new Set(methods)].join(', ')
   throw new PlatformError('ERR_METHOD_NOT_ALLOWED', `${ctx.method} is not possible here; ${allow} are.`, { allow })
 }
+
+/** For a path that is read only. @throws ERR_METHOD_NOT_ALLOWED */
+export function requireReading(ctx: Context): void {
+  if (ctx.method === 'GET' || ctx.method === 'HEAD') return
+  const allow = 'HEAD, GET'
+  throw new PlatformError('ERR_METHOD_NOT_ALLOWED', `${ctx.method} is not possible here; ${allow} are.`, { allow })
+}

@@ -11,6 +11,9 @@ import { hostnameOf, isLoopback, type Sites } from './sites.ts'
 export function siteGate(sites: Sites, catalog: Catalog): Middleware {
   return async (ctx, next) => {
     const { client } = stateOf(ctx)
+    if (ctx.req.rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name)).length > 1) {
+      throw new PlatformError('ERR_BAD_REQUEST', 'The request has more than one Host header.')
+    }
     const site = sites.find(client)
     stateOf(ctx).site = site
     if (site === null) throw unknownHost(client.host)
@@ -18,7 +21,9 @@ export function siteGate(sites: Sites, catalog: Catalog): Middleware {
     if (site.kind === 'platform') {
       if (sites.shared || asked === undefined) return next()
       const origin = sites.originOf((await catalog.need(asked)).name, client)
-      if (ctx.method !== 'GET' && ctx.method !== 'HEAD') throw unknownHost(client.host)
+      if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
+        throw new PlatformError('ERR_HOST_UNKNOWN', `"${asked}" is served at ${origin}.`)
+      }
       ctx.status = 308
       ctx.set('Location', `${origin}${ctx.path}${ctx.search}`)
       return

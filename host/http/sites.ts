@@ -59,7 +59,8 @@ export function hostnameOf(host: string): string | null {
 }
 
 export function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || hostname === '::1' || /^127(\.\d{1,3}){3}$/.test(hostname)
+  const isName = hostname === 'localhost' || hostname.endsWith('.localhost')
+  return isName || hostname === '[::1]' || hostname === '::1' || /^127(\.\d{1,3}){3}$/.test(hostname)
 }
 
 function isOwn(hostname: string): boolean {

@@ -3,13 +3,15 @@ import { compileTemplate } from '../../runtime/template/compile-template.ts'
 import type { CompiledTemplate } from '../../runtime/template/compiled-template.ts'
 import { fillTemplate } from '../../runtime/template/fill-template.ts'
 import { allowLoginPage } from '../http/content-security.ts'
-import { cookieScope, createNonce, sendHtml } from '../http/request.ts'
+import { cookieScope, createNonce, sendHtml, stateOf } from '../http/request.ts'
 import type { Sites } from '../http/sites.ts'
 import type { ActiveSolution } from '../solutions/catalog.ts'
 import { createMessages } from '../solutions/messages.ts'
 import { defaultLoginTemplate } from '../web/pages.ts'
 import { platformText } from '../web/texts.ts'
 import type { FormTokens } from './form-token.ts'
+
+const REFERENCE = 'platform.logindialog.reference'
 
 /** What a login page shows beside its template. */
 export type LoginPage = {
@@ -45,9 +47,10 @@ export function createLoginPageSender(sites: Sites, formTokens: FormTokens): Log
       message: messages,
       value: (name) => (Object.hasOwn(page.values, name) ? page.values[name] : undefined),
       fields: page.fields,
-      ...(notice ? { notice: { text: platformText(page.locale, notice.key, notice.values) } } : {}),
+      ...(notice ? { notice: platformText(page.locale, notice.key, notice.values) } : {}),
+      ...(page.status === 200 ? {} : { reference: platformText(page.locale, REFERENCE, [stateOf(ctx).correlationId]) }),
     })
-    allowLoginPage(ctx, nonce)
+    allowLoginPage(ctx, nonce, sites.shared)
     ctx.vary('Accept-Language')
     sendHtml(ctx, page.status, html)
   }

@@ -159,13 +159,8 @@ function showFailure(
     })
     return
   }
-  const { correlationId } = stateOf(ctx)
   ctx.set('WWW-Authenticate', `FormBased realm="${solution.name}"`)
-  sendLoginPage(ctx, solution, {
-    ...page,
-    status: 401,
-    notice: { key: 'platform.login.outcome', values: [correlationId] },
-  })
+  sendLoginPage(ctx, solution, { ...page, status: 401, notice: { key: 'platform.login.outcome' } })
 }
 
 function emptyPage(locale: string): Omit<LoginPage, 'status'> {

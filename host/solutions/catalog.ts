@@ -14,6 +14,8 @@ export type ActiveSolution = PreparedSolution & {
   readonly loadable: Loadable
 }
 
+type Kept = { readonly solution: ActiveSolution; readonly size: number }
+
 /** The solutions that requests are answered with. Uploads change it through `changed`. */
 export interface Catalog {
   /** The active version, or null when there is no such solution or none of its versions is active. */
@@ -24,8 +26,8 @@ export interface Catalog {
   changed(name: string): void
 }
 
-/** Prepared solutions kept in memory; an idle one costs its row in the database and nothing else. */
-const KEPT = 50
+/** Prepared solutions kept in memory, in characters of their JSON: an idle one costs its row and nothing else. */
+const KEPT_SIZE = 64 * 1024 ** 2
 
 export function createCatalog(
   store: SolutionStore,
@@ -33,27 +35,56 @@ export function createCatalog(
   makeSandboxSolution: SandboxSolutionMaker,
 ): Catalog {
   /** In the order of use, the longest unused first. */
-  const kept = new Map<string, ActiveSolution>()
+  const kept = new Map<string, Kept>()
+  let keptSize = 0
+  /** Loads that run, shared by the requests that wait for them; `changed` makes the next request load anew. */
+  const loading = new Map<string, Promise<ActiveSolution | null>>()
 
-  async function load(name: string): Promise<ActiveSolution | null> {
-    const summary = await store.get(name)
-    const sha256 = summary?.active ?? null
-    const prepared = sha256 === null ? null : await store.prepared(name, sha256)
-    return sha256 === null || prepared === null ? null : activeSolution(sha256, prepared, makeSandboxSolution)
+  function load(name: string): Promise<ActiveSolution | null> {
+    const running = loading.get(name)
+    if (running !== undefined) return running
+    const started = read(name).then((found) => {
+      // What was changed while it was read may be out of date: it answers who waits and is not kept.
+      if (loading.get(name) === started) {
+        loading.delete(name)
+        if (found !== null) keep(found)
+      }
+      return found?.solution ?? null
+    })
+    started.catch(() => loading.get(name) === started && loading.delete(name))
+    loading.set(name, started)
+    return started
   }
 
-  function keep(solution: ActiveSolution): void {
-    kept.delete(solution.name)
-    kept.set(solution.name, solution)
-    const oldest = kept.keys().next().value
-    if (kept.size > KEPT && oldest !== undefined) kept.delete(oldest)
+  async function read(name: string): Promise<Kept | null> {
+    const summary = await store.get(name)
+    const sha256 = summary?.active ?? null
+    const found = sha256 === null ? null : await store.prepared(name, sha256)
+    if (sha256 === null || found === null) return null
+    return { solution: activeSolution(sha256, found.prepared, makeSandboxSolution), size: found.size }
+  }
+
+  function keep(one: Kept): void {
+    drop(one.solution.name)
+    kept.set(one.solution.name, one)
+    keptSize += one.size
+    for (const oldest of kept.keys()) {
+      if (keptSize <= KEPT_SIZE || kept.size === 1) break
+      drop(oldest)
+    }
+  }
+
+  function drop(name: string): void {
+    keptSize -= kept.get(name)?.size ?? 0
+    kept.delete(name)
   }
 
   const catalog: Catalog = {
     async active(name) {
-      const solution = kept.get(name) ?? (await load(name))
-      if (solution !== null) keep(solution)
-      return solution
+      const found = kept.get(name)
+      if (found === undefined) return load(name)
+      keep(found)
+      return found.solution
     },
     async need(name) {
       const solution = await catalog.active(name)
@@ -62,8 +93,9 @@ export function createCatalog(
     },
     changed(name) {
       const before = kept.get(name)
-      kept.delete(name)
-      if (before) supervisor.retire(before.loadable.key)
+      drop(name)
+      loading.delete(name)
+      if (before) supervisor.retire(before.solution.loadable.key)
     },
   }
   return catalog

@@ -2,6 +2,7 @@ import type { Middleware } from 'koa'
 import { allowPage } from '../http/content-security.ts'
 import { requireNavigation } from '../http/fetch-metadata.ts'
 import { chooseLocale } from '../http/languages.ts'
+import { requireReading } from '../http/method-check.ts'
 import { createNonce, sendHtml, stateOf } from '../http/request.ts'
 import type { Sites } from '../http/sites.ts'
 import { solutionListPage } from '../web/pages.ts'
@@ -11,7 +12,8 @@ import type { SolutionStore } from './solution-store.ts'
 /** GET `/`: the solutions that want to be listed, or straight on to `DEFAULT_SOLUTION`. */
 export function solutionList(store: SolutionStore, sites: Sites, defaultSolution: string | null): Middleware {
   return async (ctx, next) => {
-    if (ctx.path !== '/' || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return next()
+    if (ctx.path !== '/') return next()
+    requireReading(ctx)
     requireNavigation(ctx)
     const { client } = stateOf(ctx)
     const addressOf = (name: string) => `${sites.originOf(name, client)}/solution/${name}/index.html`

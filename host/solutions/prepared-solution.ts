@@ -1,3 +1,4 @@
+import type { Warning } from '../../runtime/bundle/faults.ts'
 import type { Manifest } from '../../runtime/bundle/manifest.ts'
 import type { Bundle } from '../../runtime/bundle/read-bundle.ts'
 import type { CheckedFiles, Unit } from '../../runtime/protocol.ts'
@@ -19,6 +20,8 @@ export type PreparedSolution = {
   readonly template: CompiledTemplate | null
   /** The entry functions that exist, by unit. */
   readonly entries: Readonly<Partial<Record<Unit, readonly string[]>>>
+  /** What the upload warned of, said again when the same bundle is sent again. */
+  readonly warnings: readonly Warning[]
 }
 
 /** `module` null is the solution itself. */
@@ -45,6 +48,7 @@ export function prepareSolution(
     texts: mergeTexts(bundle, checked),
     template,
     entries,
+    warnings: [],
   }
 }
 

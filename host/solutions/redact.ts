@@ -1,30 +1,51 @@
+/** Takes what must not be logged out of a text. */
+export type Redact = (text: string) => string
+
+/** A log line is far shorter; names written in place of short values must not make it grow without end. */
+const LONGEST = 10_000
+const LONGEST_NAME = 40
+
 /**
- * Takes what must not be logged out of a text: passwords, tokens and `custom_*` values that a script may quote in a
- * log line or an error. Also in the spellings that JSON and URLs give them.
- * @param secrets by the name that is written in their place
+ * Replaces secrets by their names in brackets: passwords, tokens and `custom_*` values that a script may quote in a log
+ * line or an error, also in the spellings that JSON and URLs give them. One pass, so that nothing that was written in
+ * place of a secret is looked at again.
  */
-export function redact(text: string, secrets: ReadonlyMap<string, string>): string {
-  let clean = text
+export function createRedact(secrets: ReadonlyMap<string, string>): Redact {
+  const names = new Map<string, string>()
   for (const [name, secret] of secrets) {
-    for (const spelling of spellings(secret)) clean = clean.replaceAll(spelling, `[${name}]`)
+    for (const spelling of spellings(secret)) if (!names.has(spelling)) names.set(spelling, shownName(name))
   }
-  return clean
+  if (names.size === 0) return (text) => text
+  // The longest first, so that a value that holds another goes as a whole.
+  const longestFirst = [...names.keys()].sort((a, b) => b.length - a.length)
+  const pattern = new RegExp(longestFirst.map(patternOf).join('|'), 'gu')
+  return (text) => text.replace(pattern, (found) => `[${names.get(found)}]`).slice(0, LONGEST)
 }
 
 /** The fields of a login that are secret. */
 export function secretFields(fields: ReadonlyMap<string, string>): Map<string, string> {
-  const secrets = [...fields].filter(([name]) => name === 'password' || name.startsWith('custom_'))
-  // The longest first, so that a value that holds another goes as a whole.
-  return new Map(secrets.sort(([, a], [, b]) => b.length - a.length))
+  return new Map([...fields].filter(([name]) => name === 'password' || name.startsWith('custom_')))
 }
 
-function spellings(secret: string): Set<string> {
-  if (secret === '') return new Set()
+/** A value of one or two characters stands in half the words there are: it is found only as a word of its own. */
+function patternOf(spelling: string): string {
+  const escaped = RegExp.escape(spelling)
+  return spelling.length > 2 ? escaped : `(?<![\\p{L}\\p{N}])${escaped}(?![\\p{L}\\p{N}])`
+}
+
+/** A name comes from the browser as well, so only what a field's name needs is written. */
+function shownName(name: string): string {
+  return name.slice(0, LONGEST_NAME).replace(/[^\w.-]/g, '?')
+}
+
+function spellings(secret: string): string[] {
+  if (secret === '') return []
   const wellFormed = secret.toWellFormed()
-  return new Set([
+  return [
     secret,
     JSON.stringify(secret).slice(1, -1),
     encodeURIComponent(wellFormed),
+    encodeURI(wellFormed),
     new URLSearchParams({ '': wellFormed }).toString().slice(1),
-  ])
+  ]
 }

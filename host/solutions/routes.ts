@@ -10,7 +10,7 @@ import {
 } from '../clients/plain-page.ts'
 import { allowPage } from '../http/content-security.ts'
 import { readCookie } from '../http/cookies.ts'
-import { requireNavigation, sourceOfPost } from '../http/fetch-metadata.ts'
+import { requireDataRequest, requireNavigation, sourceOfPost } from '../http/fetch-metadata.ts'
 import { chooseLocale } from '../http/languages.ts'
 import { readForm } from '../http/read-body.ts'
 import { cookieScope, createNonce, sendHtml, stateOf } from '../http/request.ts'
@@ -32,9 +32,16 @@ export type SolutionRouteParts = SignInParts &
 /** Everything under `/solution/{name}/` (design section 7). */
 export function solutionRoutes(parts: SolutionRouteParts): Router {
   const { catalog, sites, sessions } = parts
-  const router = new Router({ prefix: '/solution/:solution' })
+  const router = new Router({ prefix: '/solution/:solution', sensitive: true })
 
-  const needSolution = (ctx: Context) => catalog.need((ctx.params as { solution: string }).solution)
+  /** The last gate: a solution is answered for only where the host name was found to serve it. */
+  function needSolution(ctx: Context): Promise<ActiveSolution> {
+    const name = nameOf(ctx)
+    const { site } = stateOf(ctx)
+    const isServed = site?.kind === 'solution' ? site.solution === name : site !== null && sites.shared
+    if (!isServed) throw new PlatformError('ERR_NOT_FOUND', 'This host name does not serve that solution.')
+    return catalog.need(name)
+  }
 
   function localeOf(ctx: Context, solution: ActiveSolution): string {
     return chooseLocale(ctx.get('Accept-Language'), availableLocales(solution.texts))
@@ -49,7 +56,7 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
 
   router.get('/', (ctx) => {
     ctx.status = 308
-    ctx.set('Location', `/solution/${(ctx.params as { solution: string }).solution}/index.html${ctx.search}`)
+    ctx.set('Location', `/solution/${nameOf(ctx)}/index.html${ctx.search}`)
   })
 
   router.get('/index.html', async (ctx) => {
@@ -74,6 +81,7 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
   })
 
   router.get('/session', async (ctx) => {
+    requireDataRequest(ctx)
     const found = await findSession(ctx, await needSolution(ctx))
     if (found === null) throw new PlatformError('ERR_UNAUTHENTICATED', 'Nobody is signed in.')
     const { username, uid, permissions, tenant, locale, loggedInAt } = found.session
@@ -98,10 +106,18 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
   })
 
   async function readToken(ctx: Context): Promise<string | undefined> {
+    if (ctx.get('Content-Type') === '') return undefined
     return (await readForm(ctx, parts.limits)).get('csrf_token')
   }
 
   return router
+}
+
+/** @throws ERR_SOLUTION_NOT_FOUND for what cannot be the name of a solution */
+function nameOf(ctx: Context): string {
+  const { solution } = ctx.params as { solution: string }
+  if (/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(solution)) return solution
+  throw new PlatformError('ERR_SOLUTION_NOT_FOUND', 'There is no such solution.')
 }
 
 function showSignedOut(ctx: Context, solution: ActiveSolution, locale: string): void {

@@ -1,12 +1,14 @@
+import { ZodError } from 'zod'
 import { parseStrictJson } from '../../runtime/bundle/strict-json.ts'
+import type { Limits } from '../../runtime/limits.ts'
 import type { Failed, GuestCommand, Outcome } from '../../runtime/outcome.ts'
-import type { Json, Plugin } from '../../runtime/plugin.ts'
+import type { Command, Json, Plugin } from '../../runtime/plugin.ts'
 import type { Unit } from '../../runtime/protocol.ts'
 import type { Supervisor } from '../../runtime/supervisor.ts'
 import type { ActiveSolution } from './catalog.ts'
 import { createHostCall, type Effects, type HostCall, noEffects } from './host-call.ts'
-import { redact } from './redact.ts'
-import type { SolutionLog } from './solution-log.ts'
+import { createRedact } from './redact.ts'
+import type { NewLogLine, SolutionLog } from './solution-log.ts'
 
 export type EntryCall = {
   readonly unit: Unit
@@ -29,13 +31,18 @@ export type EntryResult = {
 /** Runs an entry function of a solution's scripts and applies its commands if it returned well. */
 export type EntryRunner = (solution: ActiveSolution, call: EntryCall) => Promise<EntryResult>
 
+type CheckedCommand = { readonly command: Command; readonly args: never }
+
 export type EntryRunnerParts = {
   readonly supervisor: Supervisor
   readonly plugins: readonly Plugin[]
   readonly log: SolutionLog
+  readonly limits: Limits
+  /** Told when a plugin could not answer a request: the script learns only that it failed. */
+  readonly onPluginError: (error: unknown, binding: string, correlationId: string) => void
 }
 
-export function createEntryRunner({ supervisor, plugins, log }: EntryRunnerParts): EntryRunner {
+export function createEntryRunner({ supervisor, plugins, log, limits, onPluginError }: EntryRunnerParts): EntryRunner {
   const byName = new Map(plugins.map((plugin) => [plugin.name, plugin]))
 
   function stateOf(call: HostCall): Record<string, Json> {
@@ -43,54 +50,62 @@ export function createEntryRunner({ supervisor, plugins, log }: EntryRunnerParts
   }
 
   /** Every command is checked before the first is applied. @throws when the guest sent what no binding sends */
-  function applyCommands(call: HostCall, commands: readonly GuestCommand[]): void {
-    const checked = commands.map(({ plugin, method, args }) => {
+  function checkCommands(commands: readonly GuestCommand[]): CheckedCommand[] {
+    if (commands.length > limits.CALL_REQUESTS) throw new TypeError('there are more commands than a call may have')
+    return commands.map(({ plugin, method, args }) => {
       const methods = byName.get(plugin)?.commands
       const command = methods && Object.hasOwn(methods, method) ? methods[method] : undefined
       if (command === undefined) throw new TypeError(`there is no command ${plugin}.${method}`)
-      return { command, args: command.check(args) as never }
+      return { command, args: readArguments(command, args, `${plugin}.${method}`) }
     })
-    for (const { command, args } of checked) command.apply(call, args)
-    const keepsAll = call.kind !== 'login' || call.effects.login !== null
-    if (!keepsAll) dropAllButAnswers(call.effects)
   }
 
-  async function answer(call: HostCall, plugin: string, method: string, args: readonly Json[]) {
+  /** Whether a user is logged in is decided first: without it a login's other commands count only for its answer. */
+  function applyCommands(call: HostCall, commands: readonly CheckedCommand[]): void {
+    for (const { command, args } of commands) if (command.logsIn) command.apply(call, args)
+    const countsOnlyForAnswer = call.kind === 'login' && call.effects.login === null
+    for (const { command, args } of commands) {
+      if (!command.logsIn && (command.withoutLogin || !countsOnlyForAnswer)) command.apply(call, args)
+    }
+  }
+
+  function answer(call: HostCall, plugin: string, method: string, args: readonly Json[]) {
     const methods = byName.get(plugin)?.requests
     const request = methods && Object.hasOwn(methods, method) ? methods[method] : undefined
     if (request === undefined) throw new TypeError(`there is no request ${plugin}.${method}`)
-    return { value: await request.answer(call, request.check(args) as never), changes: request.changes }
+    const value = (async () => request.answer(call, request.check(args) as never))()
+    value.catch((error) => onPluginError(error, `${plugin}.${method}`, call.correlationId))
+    return { changes: request.changes, value }
   }
 
   return async (solution, { unit, entry, args, secrets, call: given }) => {
     const call = createHostCall({ ...given, solution: solution.facts })
-    const write = (line: Parameters<SolutionLog['write']>[1]) =>
-      log.write(solution.name, {
-        ...line,
-        message: redact(line.message, secrets),
-        correlationId: call.correlationId,
-      })
+    const redact = createRedact(secrets)
+    const write = (line: NewLogLine) => log.write(solution.name, { ...line, correlationId: call.correlationId })
+    const writeScripts = (line: NewLogLine) => write({ ...line, message: redact(line.message) })
     const timeLimit = call.kind === 'login' ? 'AUTHENTICATOR_TIME' : 'CALL_TIME'
     const outcome = await supervisor.call(
       solution.loadable,
       { unit, entry, args, state: stateOf(call), timeLimit },
-      { log: write, request: (plugin, method, requestArgs) => answer(call, plugin, method, requestArgs) },
+      { log: writeScripts, request: (plugin, method, requestArgs) => answer(call, plugin, method, requestArgs) },
     )
     const failure = outcome.code === 'returned' ? applied(outcome) : outcome
     if (failure === null) return { failure, effects: call.effects, values: valuesOf(outcome) }
-    write(failureLine(failure))
+    writeScripts(failureLine(failure))
     return { failure, effects: noEffects(), values: {} }
 
     function applied(returned: Extract<Outcome, { code: 'returned' }>): Failed | null {
+      const { milliseconds } = returned
+      let checked: CheckedCommand[]
       try {
-        applyCommands(call, returned.commands)
-        return null
-      } catch {
-        // Only a guest that went around the bindings comes here; its process is not to be used again.
+        checked = checkCommands(returned.commands)
+      } catch (error) {
+        // The binding let it pass, or a guest went around it: its process is not to be used again.
         supervisor.retire(solution.loadable.key)
-        const message = `${entry} sent commands that no binding sends`
-        return { code: 'script_error', message, milliseconds: returned.milliseconds }
+        return { code: 'script_error', message: (error as Error).message, milliseconds }
       }
+      applyCommands(call, checked)
+      return null
     }
 
     function valuesOf(returned: Outcome): Record<string, unknown> {
@@ -107,11 +122,17 @@ export function createEntryRunner({ supervisor, plugins, log }: EntryRunnerParts
   }
 }
 
-/** A login attempt that logged nobody in has no other effects than on its own answer (design section 3). */
-function dropAllButAnswers(effects: Effects): void {
-  effects.tenant = null
-  effects.form = null
-  effects.logout = null
+/** @throws TypeError that names the binding */
+function readArguments(command: Command, args: readonly Json[], binding: string): never {
+  try {
+    return command.check(args) as never
+  } catch (error) {
+    const issue = error instanceof ZodError ? error.issues[0] : undefined
+    const which = typeof issue?.path[0] === 'number' ? `argument ${issue.path[0] + 1}: ` : ''
+    throw new TypeError(
+      `${binding} was called with arguments that it does not take (${which}${issue?.message ?? 'wrong'})`,
+    )
+  }
 }
 
 function readValues(result: string): Record<string, unknown> | null {
@@ -123,7 +144,7 @@ function readValues(result: string): Record<string, unknown> | null {
     : null
 }
 
-function failureLine({ code, message, position, limit }: Failed): Parameters<SolutionLog['write']>[1] {
+function failureLine({ code, message, position, limit }: Failed): NewLogLine {
   const used = limit?.used === undefined ? '' : `, used ${limit.used}`
   const limited = limit ? ` (limit ${limit.name}: ${limit.allowed}${used})` : ''
   return { level: 'error', code, message: `${message}${limited}`, ...(position ? { position } : {}) }

@@ -62,8 +62,15 @@ export function createSolutionLog(db: Database, limits: Limits, now: () => numbe
       rows.push(rowOf(rows[0].solution, { level: 'warn', message }, now()))
       dropped = 0
     }
-    if (rows.length > 0) writing = writing.then(() => insert(rows))
+    if (rows.length > 0) writing = writing.then(() => insert(rows)).catch(() => keepForLater(rows))
     return writing
+  }
+
+  /** The database could not take them now: they go with the next batch, as far as there is room. */
+  function keepForLater(rows: Row[]): void {
+    const room = Math.max(0, MAX_WAITING - waiting.length)
+    dropped += Math.max(0, rows.length - room)
+    waiting = [...(room === 0 ? [] : rows.slice(-room)), ...waiting]
   }
 
   async function insert(rows: Row[]): Promise<void> {
@@ -84,8 +91,8 @@ export function createSolutionLog(db: Database, limits: Limits, now: () => numbe
       const row = rowOf(solution, line, now())
       if (waiting.length >= MAX_WAITING) dropped++
       else waiting.push(row)
-      followers.emit(solution, lineOf(row))
-      timer ??= setTimeout(() => void flush().catch(() => {}), BATCH_TIME)
+      followers.emit(eventOf(solution), lineOf(row))
+      timer ??= setTimeout(() => void flush(), BATCH_TIME)
     },
     async read(solution, { limit, before }) {
       await flush()
@@ -97,8 +104,8 @@ export function createSolutionLog(db: Database, limits: Limits, now: () => numbe
       return rows.length === limit && oldest ? { items, next: String(oldest.id) } : { items }
     },
     follow(solution, listener) {
-      followers.on(solution, listener)
-      return () => followers.off(solution, listener)
+      followers.on(eventOf(solution), listener)
+      return () => followers.off(eventOf(solution), listener)
     },
     async sweep() {
       await db
@@ -118,6 +125,11 @@ export function createSolutionLog(db: Database, limits: Limits, now: () => numbe
       await db.deleteFrom('solution_log').where('solution', '=', solution).execute()
     },
   }
+}
+
+/** A solution may be named `error`, which an emitter treats as one. */
+function eventOf(solution: string): string {
+  return `log of ${solution}`
 }
 
 function rowOf(solution: string, { level, message, code, position, correlationId }: NewLogLine, time: number) {

@@ -31,7 +31,8 @@ export interface SolutionStore {
   /** Adds a version with all that belongs to it, and makes it the active one. */
   add(bundle: Bundle, packed: Uint8Array, prepared: PreparedSolution): Promise<void>
   activate(name: string, sha256: string): Promise<void>
-  prepared(name: string, sha256: string): Promise<PreparedSolution | null>
+  /** `size`: characters of its JSON. */
+  prepared(name: string, sha256: string): Promise<{ readonly prepared: PreparedSolution; readonly size: number } | null>
   media(
     name: string,
     sha256: string,
@@ -136,7 +137,7 @@ export function createSolutionStore(db: Database, limits: Limits, now: () => num
         .where('solution', '=', name)
         .where('sha256', '=', sha256)
         .executeTakeFirst()
-      return row ? (JSON.parse(row.prepared) as PreparedSolution) : null
+      return row ? { prepared: JSON.parse(row.prepared) as PreparedSolution, size: row.prepared.length } : null
     },
     async media(name, sha256, path) {
       const row = await db

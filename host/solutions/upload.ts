@@ -60,7 +60,8 @@ export function createUploads({ store, catalog, supervisor, makeSandboxSolution,
     if (checked === null || faults.length + missing.length > 0) {
       return { prepared: null, faults: [...faults, ...missing], warnings }
     }
-    const prepared = prepareSolution(bundle, checked, readTemplate(checked.template), Object.fromEntries(found))
+    const entries = Object.fromEntries(found)
+    const prepared = prepareSolution(bundle, checked, readTemplate(checked.template), entries)
     return { prepared, faults: [], warnings }
   }
 
@@ -71,7 +72,7 @@ export function createUploads({ store, catalog, supervisor, makeSandboxSolution,
     if (name !== expectedName) {
       throw new PlatformError(
         'ERR_NAME_DIFFERS',
-        `The bundle's manifest says "${name}", the address "${expectedName}".`,
+        `The bundle is "${name}" by its manifest: send it to /admin/api/solutions/${name}, or change "name" in solution.json to "${expectedName}".`,
       )
     }
     const { sha256 } = bundle
@@ -79,12 +80,13 @@ export function createUploads({ store, catalog, supervisor, makeSandboxSolution,
     if (await store.hasVersion(name, sha256)) {
       if (before?.active !== sha256) await store.activate(name, sha256)
       catalog.changed(name)
-      return { name, version, sha256, active: true, warnings, isNew: false }
+      const kept = await store.prepared(name, sha256)
+      return { name, version, sha256, active: true, warnings: kept?.prepared.warnings ?? warnings, isNew: false }
     }
     const checked = await check(bundle)
     const allWarnings = [...warnings, ...checked.warnings]
     if (checked.prepared === null) throw refused(checked.faults, allWarnings)
-    await store.add(bundle, packed, checked.prepared)
+    await store.add(bundle, packed, { ...checked.prepared, warnings: allWarnings })
     catalog.changed(name)
     return { name, version, sha256, active: true, warnings: allWarnings, isNew: true }
   }
@@ -159,7 +161,8 @@ function missingEntries(bundle: Bundle, found: ReadonlyMap<Unit, readonly string
   const module = bundle.modules.find(({ manifest }) => manifest.type === 'authenticator')
   if (module && !found.get('authenticator')?.includes('onSolutionOpen')) {
     const message = `the authenticator "${module.name}" must declare the function onSolutionOpen(arg, queryParams)`
-    faults.push({ code: 'entry_missing', file: `modules/${module.name}/globals.js`, message })
+    const file = bundle.scripts.find((script) => script.module === module.name)?.file
+    faults.push({ code: 'entry_missing', file: file ?? `modules/${module.name}/globals.js`, message })
   }
   const hasConfiguration = [...found.values()].some((entries) => entries.includes('getOAuthConfig'))
   if (mode === 'OAUTH_AUTHENTICATOR' && !hasConfiguration) {

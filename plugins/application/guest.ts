@@ -26,13 +26,8 @@ export default function application(api: GuestApi<Settings, string>) {
     throw new safe.TypeError('application.output: level must be "debug", "info", "warning" or "error"')
   }
 
-  /** The host checks again with the parser that browsers use; here the author gets an error with a position. */
   function readAddress(value: unknown): string {
-    const plain = typeof value === 'string' && value.length <= 2048 && safe.isWellFormed(value)
-    const allowed =
-      /^(https?:\/\/([A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?([/?#]|$)|mailto:[^/]|\/([^/\\]|$))/i
-    const odd = /[\u0000-\u0020\u007f-\u00a0\\]/
-    if (plain && safe.match(allowed, value) !== null && safe.match(odd, value) === null) return value
+    if (typeof value === 'string' && api.isAllowedAddress(value)) return value
     throw new safe.TypeError(
       'application.showURL: url must be an http, https or mailto address or a path that starts with "/", at most 2048 characters',
     )

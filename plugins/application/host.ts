@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { isAllowedAddress } from '../../runtime/address.ts'
 import { type Call, command, type Json, type Plugin, type SolutionFacts } from '../../runtime/plugin.ts'
 
 /** What the binding `application` needs of the host. */
@@ -17,7 +18,7 @@ export default function application(ports: ApplicationPorts): Plugin {
     guest: new URL('./guest.ts', import.meta.url),
     commands: {
       showURL: command(
-        z.tuple([z.string().max(2048).refine(isAllowedAddress), z.string().max(100).nullable()]),
+        z.tuple([z.string().refine(isAllowedAddress), z.string().max(100).nullable()]),
         (call, [url, target]) => ports.showUrl(call, url, target),
         { withoutLogin: true },
       ),
@@ -33,15 +34,4 @@ export default function application(ports: ApplicationPorts): Plugin {
     }),
     state: (call): Json => ports.serverUrl(call),
   }
-}
-
-/** http, https, mailto, or a path of the same server; by the parser that browsers use, not by the text. */
-export function isAllowedAddress(address: string): boolean {
-  // A URL parser drops or turns these; an address that needs them is not what it looks like.
-  if (/[\p{Cc}\s\\]/u.test(address) || !address.isWellFormed()) return false
-  const base = 'http://same-server.invalid'
-  const url = URL.parse(address, base)
-  if (url === null || url.username !== '' || url.password !== '') return false
-  if (address.startsWith('/')) return url.origin === base
-  return url.protocol === 'mailto:' || (/^https?:\/\//i.test(address) && /^https?:$/.test(url.protocol))
 }

@@ -59,8 +59,9 @@ export default function eventsManager(api: GuestApi<Settings>) {
     if (value === undefined || value === null) return args
     if (!safe.isArray(value)) throw new safe.TypeError('the callback arguments must be an array')
     const most = limits.EVENT_ARGUMENTS as number
-    if (value.length > most) throw api.quotaError('EVENT_ARGUMENTS', most, value.length)
-    for (let index = 0; index < value.length; index++) args[index] = value[index]
+    const count = api.lengthOf(value)
+    if (count > most) throw api.quotaError('EVENT_ARGUMENTS', most, count)
+    for (let index = 0; index < count; index++) args[index] = value[index]
     return args
   }
 

@@ -47,6 +47,7 @@ export default function i18n(api: GuestApi<null, string>) {
   /** Puts values[n] in the place of {n}; a place without a value stays as it is. */
   function fill(text: string, values: unknown): string {
     if (!safe.isArray(values)) return text
+    const count = api.lengthOf(values)
     let filled = ''
     let from = 0
     for (;;) {
@@ -54,7 +55,7 @@ export default function i18n(api: GuestApi<null, string>) {
       if (start < 0) return filled + safe.slice(text, from)
       const place = safe.match(/^\{[0-9]{1,3}\}/, safe.slice(text, start, start + 6))
       const index = place === null ? -1 : +safe.slice(place, 1, place.length - 1)
-      const known = place !== null && index < values.length
+      const known = place !== null && index < count
       const end = start + (place === null ? 1 : place.length)
       filled += safe.slice(text, from, start) + (known ? safe.describe(values[index]) : safe.slice(text, start, end))
       from = end
@@ -82,8 +83,10 @@ export default function i18n(api: GuestApi<null, string>) {
     },
     setI18NMessage(key: unknown, value: unknown): void {
       const name = readKey(key, 'i18n.setI18NMessage')
-      if (value !== null && typeof value !== 'string') {
-        throw new safe.TypeError('i18n.setI18NMessage: value must be a string, or null to take it back')
+      if (value !== null && (typeof value !== 'string' || value.length > 20_000)) {
+        throw new safe.TypeError(
+          'i18n.setI18NMessage: value must be a string of at most 20000 characters, or null to take it back',
+        )
       }
       api.command('setMessage', [name, value])
       if (value === null) delete overrides[name]

@@ -37,7 +37,7 @@ export default function security(api: GuestApi<Settings, State>) {
   /** Read once, so that what is checked is what is sent, whatever getters an array has. */
   function readPermissions(value: unknown): string[] {
     if (!safe.isArray(value)) throw new safe.TypeError('security.login: permissions must be an array of strings')
-    const count = value.length
+    const count = api.lengthOf(value)
     const most = limits.PERMISSIONS as number
     if (count > most) throw api.quotaError('PERMISSIONS', most, count)
     const read = api.list<string>()
@@ -78,7 +78,7 @@ export default function security(api: GuestApi<Settings, State>) {
   function readTenant(value: unknown): (string | number)[] {
     const read = api.list<string | number>()
     const given = safe.isArray(value) ? value : [value]
-    const count = given.length
+    const count = api.lengthOf(given)
     if (count === 0 || count > 100) throw new safe.TypeError('security.setTenantValue: give 1 to 100 values')
     for (let index = 0; index < count; index++) {
       const one: unknown = given[index]
@@ -93,8 +93,10 @@ export default function security(api: GuestApi<Settings, State>) {
     return read
   }
 
-  function optionalText(value: unknown, what: string): string | null {
-    return value === undefined || value === null ? null : needText(value, what)
+  function optionalText(value: unknown, what: string, longest: number): string | null {
+    if (value === undefined || value === null) return null
+    if (needText(value, what).length <= longest) return value as string
+    throw new safe.TypeError(`${what} may have at most ${longest} characters`)
   }
 
   return {
@@ -115,8 +117,8 @@ export default function security(api: GuestApi<Settings, State>) {
       return true
     },
     logout(solution?: unknown, argument?: unknown): void {
-      const target = optionalText(solution, 'security.logout: solution')
-      api.command('logout', [target, optionalText(argument, 'security.logout: argument')])
+      const target = optionalText(solution, 'security.logout: solution', 63)
+      api.command('logout', [target, optionalText(argument, 'security.logout: argument', 2048)])
       user = null
       tenant = null
     },

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { Limits } from '../../runtime/limits.ts'
 import { type Call, command, type Json, type Plugin, type SolutionFacts } from '../../runtime/plugin.ts'
 
 export type Login = { readonly username: string; readonly uid: string; readonly permissions: readonly string[] }
@@ -24,20 +25,23 @@ const Name = z
   .max(200)
   .refine((text) => text.isWellFormed() && !/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u.test(text))
 
-export default function security(ports: SecurityPorts): Plugin {
+export default function security(ports: SecurityPorts, limits: Limits): Plugin {
+  const Permission = z.string().min(1).max(limits.PERMISSION_LENGTH)
   return {
     name: 'security',
     guest: new URL('./guest.ts', import.meta.url),
     commands: {
       login: command(
-        z.tuple([Name, Name, z.array(z.string().min(1).max(100_000)).min(1)]),
+        z.tuple([Name, Name, z.array(Permission).min(1).max(limits.PERMISSIONS)]),
         (call, [username, uid, permissions]) => {
           const allowed = ports.permissions(call.solution)
-          const unknown = allowed && permissions.find((name) => !allowed.includes(name))
+          const known = allowed && new Set(allowed)
+          const unknown = known && permissions.some((name) => !known.has(name))
           // The binding answered false for these, so only a guest that went around the binding comes here.
           if (call.kind !== 'login' || unknown) return
           ports.logIn(call, { username, uid, permissions })
         },
+        { logsIn: true },
       ),
       logout: command(z.tuple([z.string().max(63).nullable(), z.string().max(2048).nullable()]), (call, target) =>
         ports.logOut(call, { solution: target[0], argument: target[1] }),

@@ -4,7 +4,7 @@ import { filesOf, folderName, type Part, type PartFile } from './parts.ts'
 import type { Bundle } from './read-bundle.ts'
 import { decodeUtf8 } from './strict-json.ts'
 
-type BundleFiles = Pick<Bundle, 'scripts' | 'formScripts' | 'forms' | 'i18n' | 'media' | 'loginTemplate'>
+export type BundleFiles = Pick<Bundle, 'scripts' | 'formScripts' | 'forms' | 'i18n' | 'media' | 'loginTemplate'>
 
 /** Puts the files of the reachable parts where a bundle has them, in the order of `parts`. */
 export function bundleFiles(parts: readonly Part[], found: Findings): BundleFiles {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Limits } from '../limits.ts'
-import { bundleFiles } from './bundle-files.ts'
+import { type BundleFiles, bundleFiles } from './bundle-files.ts'
 import type { Fault, Warning } from './faults.ts'
 import { Findings, WHOLE_BUNDLE } from './findings.ts'
 import { folderOf, MANIFEST } from './layout.ts'
@@ -90,6 +90,7 @@ async function read(packed: Uint8Array, limits: Limits, found: Findings): Promis
   // Without a readable manifest every module would seem unused.
   if (main.manifest !== null) warnOfUnreached(parts, reached, found)
   const files = bundleFiles(reached, found)
+  checkSources(files, limits, found)
   const known = modules.reached.flatMap(({ name, manifest }) => (manifest === null ? [] : [{ name, manifest }]))
   if (main.manifest === null) return null
   return { sha256: hash('sha256', zip, 'hex'), bytes: zip.length, manifest: main.manifest, modules: known, ...files }
@@ -105,6 +106,14 @@ function liesInFolder(directory: ZipDirectory, found: Findings): boolean {
   const advice = `zip the content of the folder "${folder}", not the folder itself: ${MANIFEST} must be at the top`
   found.fault(inFolder, 'manifest_in_folder', advice)
   return true
+}
+
+/** Chosen here: the host sends these to a sandbox process in one piece, and must not be busy with it for long. */
+function checkSources({ scripts, formScripts, forms, i18n }: BundleFiles, limits: Limits, found: Findings): void {
+  const size = [scripts, formScripts, forms, i18n].flat().reduce((sum, { source }) => sum + source.length, 0)
+  if (size <= limits.SOURCES_SIZE) return
+  const message = `scripts, forms and translations have ${size} characters together; at most ${limits.SOURCES_SIZE} are allowed`
+  found.fault(WHOLE_BUNDLE, 'too_large', message)
 }
 
 function checkMain(main: ReadManifest, modules: Modules, reached: readonly Part[], found: Findings): void {

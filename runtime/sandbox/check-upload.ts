@@ -56,7 +56,7 @@ function findNamesTwice(files: readonly NamedSource[], sources: readonly string[
       if (first === undefined) seen.set(name, file)
       else if (first !== file) {
         const place = folder === '' ? 'the solution' : dirname(`modules/${folder}/x`)
-        const message = `"${name}" is declared at the top level of ${first} as well; in ${place} each name may be declared in one file only`
+        const message = `"${name.slice(0, 100)}" is declared at the top level of ${first} as well; in ${place} each name may be declared in one file only`
         faults.push({ code: 'name_twice', file, line, column, message })
       }
     }

@@ -22,15 +22,19 @@ export interface GuestApi<Settings = unknown, State = unknown> {
   /** A further global beside the plugin's own, frozen. */
   defineGlobal(name: string, value: unknown): void
   /** An error of the kind that becomes the outcome `script_quota` when the script does not catch it. */
-  quotaError(limit: string, allowed: number, used: number): Error
+  quotaError(limit: string, allowed: number, used: unknown): Error
   /** Whether `error` came from `quotaError`: a binding that catches what scripts throw lets these through. */
   isQuotaError(error: unknown): boolean
+  /** Whether a browser may be sent there: http, https, mailto or a path of the same server (`runtime/address.ts`). */
+  isAllowedAddress(address: string): boolean
   /** A random UUID (version 4) of the sandbox process's cryptographic source. */
   uuid(): string
   /** The limits in force, by their names in the table of limits. */
   readonly limits: Readonly<Record<string, number>>
   /** A list that no script can interfere with: no prototype, so use index and length only. */
   list<T>(): T[]
+  /** The length of what a script gave as an array, read once. @throws TypeError when it is no number */
+  lengthOf(array: readonly unknown[]): number
   readonly safe: SafeBuiltins
 }
 

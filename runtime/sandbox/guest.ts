@@ -3,7 +3,11 @@
 // nothing here looks it up again.
 import type { GuestApi, SafeBuiltins } from './guest-api.d.ts'
 
-type Host = (kind: 'log' | 'look' | 'uuid' | 'request' | 'done', text: string, key?: string) => string | null
+type Host = (
+  kind: 'log' | 'look' | 'uuid' | 'address' | 'request' | 'done',
+  text: string,
+  key?: string,
+) => string | null
 type PluginGuest = { name: string; build: (api: GuestApi) => unknown }
 type Setup = { limits: Record<string, number>; settings: Record<string, unknown> }
 type CallText = { kind: 'call'; entry: string; args: unknown[]; state: Record<string, unknown> }
@@ -41,6 +45,13 @@ export default function bootstrap(host: Host, setupText: string, plugins: Plugin
     const made: T[] = []
     setPrototypeOf(made, null)
     return made
+  }
+
+  /** The length of an array or of a Proxy around one, read once. */
+  function lengthOf(array: readonly unknown[]): number {
+    const length: unknown = array.length
+    if (typeof length === 'number' && isFiniteNumber(length) && length >= 0) return length
+    throw new SafeTypeError('the length of the array is no number')
   }
 
   function record<T>(): Record<string, T> {
@@ -98,7 +109,7 @@ export default function bootstrap(host: Host, setupText: string, plugins: Plugin
 
   function encodeArray(value: unknown[], depth: number, budget: { left: number }): string {
     let text = '['
-    const length = value.length
+    const length = lengthOf(value)
     for (let index = 0; index < length; index++) {
       text += `${index === 0 ? '' : ','}${encode(value[index], depth - 1, budget)}`
     }
@@ -138,7 +149,9 @@ export default function bootstrap(host: Host, setupText: string, plugins: Plugin
   const waiting: Record<string, Waiting> = record()
   const callStarts = list<() => void>()
 
-  function quotaError(limit: string, allowed: number, used: number): Error {
+  /** `used` may be what a script calls a length: only a number may stand in the outcome. */
+  function quotaError(limit: string, allowed: number, amount: unknown): Error {
+    const used = typeof amount === 'number' && isFiniteNumber(amount) ? amount : allowed + 1
     const error = new SafeRangeError(`the limit ${limit} of ${allowed} is used up`)
     lastQuota = { error, limit, allowed, used }
     return error
@@ -387,9 +400,11 @@ export default function bootstrap(host: Host, setupText: string, plugins: Plugin
       defineGlobal,
       quotaError,
       isQuotaError: (error: unknown) => lastQuota !== null && lastQuota.error === error,
+      isAllowedAddress: (address: string) => address.length <= 2048 && host('address', address) !== null,
       uuid: () => host('uuid', '') as string,
       limits,
       list,
+      lengthOf,
       safe,
     })
   }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import ivm from 'isolated-vm'
+import { isAllowedAddress } from '../address.ts'
 import type { Failure, LogLevel, Position } from '../outcome.ts'
 import type { Json } from '../plugin.ts'
 import type { SandboxCall, SandboxOutcome, SandboxSolution, Unit } from '../protocol.ts'
@@ -101,7 +102,10 @@ export function loadSolution(solution: SandboxSolution, events: IsolateEvents) {
           sync: true,
         },
       )
-      const enter = build.applySync(undefined, [callback, setup], { result: { reference: true } }) as ivm.Reference
+      const enter = build.applySync(undefined, [callback, setup], {
+        result: { reference: true },
+        timeout: solution.limits.LOAD_TIME as number,
+      }) as ivm.Reference
       build.release()
       runScripts(context, solution.units[unit] ?? [])
       return { context, enter }
@@ -134,7 +138,13 @@ export function loadSolution(solution: SandboxSolution, events: IsolateEvents) {
     try {
       if (typeof text !== 'string') return null
       if (kind === 'uuid') return randomUUID()
+      if (kind === 'address') return isAllowedAddress(text) ? '' : null
       if (kind === 'look') return typeof key === 'string' ? (tables.get(text)?.get(key) ?? null) : null
+      if (kind === 'done') {
+        // The context is still running: it is given back after this callback returned.
+        setImmediate(() => end(call, outcomeOf(text, call)))
+        return null
+      }
       const message = JSON.parse(text) as Record<string, unknown>
       if (kind === 'log') {
         const { level, message: line, stack } = message as { level: LogLevel; message: string; stack: string }
@@ -142,9 +152,6 @@ export function loadSolution(solution: SandboxSolution, events: IsolateEvents) {
       } else if (kind === 'request') {
         const { id, plugin, method, args } = message as { id: number; plugin: string; method: string; args: Json[] }
         events.request(call, id, plugin, method, args)
-      } else if (kind === 'done') {
-        // The context is still running: it is given back after this callback returned.
-        setImmediate(() => end(call, outcomeOf(text, call)))
       }
       return null
     } catch {
@@ -154,7 +161,7 @@ export function loadSolution(solution: SandboxSolution, events: IsolateEvents) {
 
   function outcomeOf(text: string, call: number): SandboxOutcome {
     const milliseconds = elapsed(call)
-    const message = JSON.parse(text) as GuestOutcome
+    const message = readOutcome(text)
     if (message.ok) {
       const { result, odd, commands } = message
       return { ok: true, result, ...(odd === undefined ? {} : { odd }), commands, milliseconds }
@@ -299,6 +306,15 @@ type GuestOutcome =
       quota?: { limit: string; allowed: number; used: number }
     }
 
+/** The guest's wrapper writes it, so it is JSON; should it not be, the call has failed. */
+function readOutcome(text: string): GuestOutcome {
+  try {
+    return JSON.parse(text) as GuestOutcome
+  } catch {
+    return { ok: false, name: 'Error', message: 'the result of the call cannot be read', stack: '' }
+  }
+}
+
 function isLoadFault(value: unknown): value is LoadFault {
   return typeof value === 'object' && value !== null && 'code' in value && 'file' in value && 'message' in value
 }
@@ -308,7 +324,11 @@ function describeFault(error: unknown, code: LoadFault['code'], file: string, fi
   const text = error instanceof Error ? `${error.name}: ${error.message}`.slice(0, 2000) : String(error).slice(0, 2000)
   const stack = error instanceof Error ? (error.stack ?? '').slice(0, 4096) : ''
   const position = findPosition(text.split('\n', 1)[0] ?? '', files) ?? findPosition(stack, files)
-  const message = text.replace(/ \[[^\]\s]+:\d+:\d+\]$/, '')
+  const plain = text.replace(/ \[[^\]\s]+:\d+:\d+\]$/, '')
+  const advice = /import statement outside a module|Unexpected token 'export'/.test(plain)
+  const message = advice
+    ? `${plain}: scripts have no import and export, the top-level functions of all are global`
+    : plain
   return position ? { code, message, ...position } : { code, message, file }
 }
 

@@ -3,7 +3,7 @@
 import { Socket } from 'node:net'
 import type { Fault } from '../bundle/faults.ts'
 import { createFrameReader, encodeFrame } from '../frames.ts'
-import type { FromSandbox, SandboxOutcome, ToSandbox } from '../protocol.ts'
+import type { FromSandbox, SandboxCall, SandboxOutcome, ToSandbox } from '../protocol.ts'
 import { loadSolution } from './isolate.ts'
 
 /** The host's frames hold whole solutions; 256 MiB is above what the bundle limits let through. */
@@ -17,6 +17,8 @@ channel.on('data', (chunk: Buffer) => {
 channel.on('close', () => process.exit(0))
 channel.on('error', () => process.exit(0))
 
+/** Calls that have not started yet, in their order. */
+const waiting = new Map<number, SandboxCall>()
 let solution: ReturnType<typeof loadSolution> | null = null
 
 function send(message: FromSandbox): void {
@@ -30,9 +32,11 @@ function receive(text: string): void {
       load(message)
       return
     case 'call':
-      send({ kind: 'started', id: message.id })
-      if (solution === null) ended(message.id, notLoaded())
-      else solution.call(message.id, message.call)
+      waiting.set(message.id, message.call)
+      setImmediate(startNext)
+      return
+    case 'cancel':
+      if (waiting.delete(message.id)) ended(message.id, refused('the call was given up before it started'))
       return
     case 'answer':
       solution?.answer(message.id, message.request, message.ok, message.value)
@@ -47,6 +51,20 @@ function receive(text: string): void {
       void check(message)
       return
   }
+}
+
+/**
+ * Calls start one by one between the frames, so that a `cancel` that came while another call ran is read before the
+ * call that it is meant for starts.
+ */
+function startNext(): void {
+  const [next] = waiting
+  if (next === undefined) return
+  const [id, call] = next
+  waiting.delete(id)
+  send({ kind: 'started', id })
+  if (solution === null) ended(id, refused('no solution is loaded'))
+  else solution.call(id, call)
 }
 
 function load(message: Extract<ToSandbox, { kind: 'load' }>): void {
@@ -74,8 +92,8 @@ async function check(message: Extract<ToSandbox, { kind: 'check' }>): Promise<vo
   send({ kind: 'checked', checked: checkUpload(message.files) })
 }
 
-function notLoaded(): SandboxOutcome {
-  return { ok: false, code: 'script_error', message: 'no solution is loaded', milliseconds: 0 }
+function refused(message: string): SandboxOutcome {
+  return { ok: false, code: 'sandbox_busy', message, milliseconds: 0 }
 }
 
 send({ kind: 'ready' })

@@ -11,15 +11,19 @@ export function stripTypes(file: string, source: string): { source: string } | {
   }
 }
 
-/** Node's text has a code frame under its first line; the author has the file open, so the first line says enough. */
 function reason(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error)
-  const lines = message.split('\n').map((line) => line.trim())
-  return `TypeScript: ${lines.find((line) => /^[A-Z`'"].*[a-z]/.test(line))?.slice(0, 500) ?? lines[0]?.slice(0, 500)}`
+  const message = error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error)
+  const advice = /not supported in strip-only mode/.test(message)
+    ? ': only types that can be erased are possible, so no enum, namespace, import = or parameter property'
+    : ''
+  return `TypeScript: ${message.slice(0, 500)}${advice}`
 }
 
+/** Node puts `:line`, the line itself and a row of carets before the stack; the error has no fields for them. */
 function place(error: unknown, file: string): { file: string; line?: number; column?: number } {
-  const { startLine, startColumn } = error as { startLine?: unknown; startColumn?: unknown }
-  if (typeof startLine !== 'number' || typeof startColumn !== 'number') return { file }
-  return { file, line: startLine, column: startColumn + 1 }
+  const stack = error instanceof Error ? (error.stack ?? '') : ''
+  const line = /^:(\d+)\n/.exec(stack)?.[1]
+  if (line === undefined) return { file }
+  const carets = /^( *)\^+$/m.exec(stack)?.[1]
+  return { file, line: Number(line), ...(carets === undefined ? {} : { column: carets.length + 1 }) }
 }

@@ -24,7 +24,9 @@ export type TemplateValues = {
   /** Values of `username` and `custom_*` that the form keeps. */
   readonly fields: ReadonlyMap<string, string>
   /** A short text of the host, shown at the error label. */
-  readonly notice?: { readonly text: string; readonly reference?: string }
+  readonly notice?: string
+  /** A quiet line behind it, such as "Reference: K7Q2M-9XD4A". */
+  readonly reference?: string
 }
 
 /**
@@ -41,17 +43,27 @@ export function fillTemplate(template: CompiledTemplate, values: TemplateValues)
   return page.join('')
 }
 
-type Look = (lookup: Lookup) => string
+type Look = {
+  /** A value is looked up, never filled in itself: placeholders in it stay text. */
+  readonly up: (lookup: Lookup) => string
+  /** What the form keeps of a field; undefined where it keeps nothing. */
+  readonly kept: (field: string) => string | undefined
+}
 
-/** A value is looked up, never filled in itself: placeholders in it stay text. */
 function createLook(values: TemplateValues): Look {
   const message = (key: string) => values.message(key) ?? `!${key}!`
   let left = MAX_VALUES
-  return ({ from, name }) => {
-    const text = from === 'i18n' ? message(name) : valueText(values.value(name), message)
+  function spend(text: string): string {
     if (text.length > left) return ''
     left -= text.length
     return text
+  }
+  return {
+    up: ({ from, name }) => spend(from === 'i18n' ? message(name) : valueText(values.value(name), message)),
+    kept: (field) => {
+      const text = values.fields.get(field)
+      return text === undefined ? undefined : spend(text)
+    },
   }
 }
 
@@ -68,9 +80,9 @@ function fillPart(
 ): string {
   switch (part.at) {
     case 'text':
-      return escapeValue(look(part.lookup))
+      return escapeValue(look.up(part.lookup))
     case 'script':
-      return escapeScript(look(part.lookup))
+      return escapeScript(look.up(part.lookup))
     case 'address':
       return fillAddress(part.pieces, part.ownOrigin, look)
     case 'nonce':
@@ -80,13 +92,13 @@ function fillPart(
     case 'failed':
       return fillHostStyle(values)
     case 'notice':
-      return values.notice ? fillNotice(values.notice) : ''
+      return fillNotice(values)
     case 'keptValue': {
-      const text = values.fields.get(part.field) ?? (part.otherwise && joinPieces(part.otherwise, look))
+      const text = look.kept(part.field) ?? (part.otherwise && joinPieces(part.otherwise, look))
       return text === null ? '' : ` value="${escapeValue(text)}"`
     }
     case 'keptText':
-      return escapeValue(values.fields.get(part.field) ?? joinPieces(part.otherwise, look))
+      return escapeValue(look.kept(part.field) ?? joinPieces(part.otherwise, look))
     case 'checked': {
       const kept = values.fields.get(part.field)
       const checked = kept === undefined ? part.otherwise : joinPieces(part.value, look) === kept
@@ -113,9 +125,9 @@ function fillAddress(pieces: readonly Piece[], ownOrigin: boolean, look: Look): 
   return isAllowedAddress(address, typeof first === 'string' ? first : '', ownOrigin) ? escapeValue(address) : ''
 }
 
-function fillNotice({ text, reference }: { text: string; reference?: string }): string {
-  const small = reference === undefined ? '' : ` <small>${escapeValue(reference)}</small>`
-  return `<p id="platform-notice" class="platform-notice" role="status">${escapeValue(text)}${small}</p>`
+function fillNotice({ notice, reference }: TemplateValues): string {
+  const shown = notice === undefined ? '' : `<p class="platform-notice" role="status">${escapeValue(notice)}</p>`
+  return reference === undefined ? shown : `${shown}<p class="platform-reference">${escapeValue(reference)}</p>`
 }
 
 /** @returns null where the author's own choice stands: no value is kept, or no option has it */
@@ -137,6 +149,6 @@ function collapseSpaces(text: string): string {
 /** NUL and lone surrogates are replaced here already, so that an address is checked as the browser will see it. */
 function joinPieces(pieces: readonly Piece[], look: Look): string {
   let text = ''
-  for (const piece of pieces) text += typeof piece === 'string' ? piece : look(piece)
+  for (const piece of pieces) text += typeof piece === 'string' ? piece : look.up(piece)
   return text.toWellFormed().replaceAll('\0', '\ufffd')
 }

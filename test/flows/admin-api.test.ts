@@ -281,3 +281,30 @@ test('two uploads of one solution at once end with one of them active and both t
   expect(one.versions.map(({ sha256 }) => sha256)).toContain(one.active)
   expect(one.versions).toHaveLength(3)
 })
+
+test('a solution named error works, and names and values of a URL cannot stop the host', async () => {
+  const script = 'function onSolutionOpen(arg, q) { console.log(q.name) }'
+  await put('error', await bundleOf({ name: 'error', authenticator: 'NONE' }, { 'globals.js': script }))
+  const long = 'a'.repeat(3000)
+  const url = `${host.url}/solution/error/index.html?name=aaaaaa&custom_${long}=a&custom_${long}b=a&custom_%24%26=aa`
+  expect((await ask(url)).status).toBe(200)
+  const { items } = (await api('/solutions/error/log')).json() as { items: { message: string }[] }
+  expect(items.at(-1)?.message.length).toBeLessThan(1000)
+})
+
+test('the API cannot be reached by another spelling of its path, on either port', async () => {
+  for (const base of [host.url, host.adminUrl]) {
+    for (const path of [
+      '/Admin/api/solutions',
+      '/ADMIN/API/solutions',
+      '/admin/api/../api/solutions',
+      '/admin//api/solutions',
+      '//admin/api/solutions',
+    ]) {
+      const answer = await ask(base, { headers: { accept: 'application/json' }, path })
+      expect([path, [401, 404].includes(answer.status)]).toEqual([path, true])
+    }
+    const absolute = await ask(base, { path: `${base}/Admin/api/solutions` })
+    expect([401, 404]).toContain(absolute.status)
+  }
+})

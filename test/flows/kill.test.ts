@@ -8,33 +8,21 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { startTestHost } from '../support/host.ts'
 import { ask, createVisitor } from '../support/http.ts'
-import { bundleOf, moduleFile } from '../support/zip.ts'
+import { slowSolution, untilSlowLogin } from '../support/slow-solution.ts'
+import { bundleOf } from '../support/zip.ts'
 
 const CLI = fileURLToPath(new URL('../../host/cli.ts', import.meta.url))
 
-const slowLogin = () =>
-  bundleOf(
-    { name: 'slow', authenticator: 'AUTHENTICATOR', modules: ['auth'] },
-    {
-      ...moduleFile('auth', { type: 'authenticator' }),
-      'modules/auth/globals.js': `function onSolutionOpen(arg, q) {
-        if (q.custom_wait === 'yes') { console.log('waiting'); const end = Date.now() + 1000; while (Date.now() < end); }
-        security.login(q.username, 'u', ['Users'])
-      }`,
-    },
-  )
-
 test('kill -9 of the sandbox process during a login: that login fails with the error label, the next one works', async () => {
   const host = await startTestHost()
-  await host.upload('slow', await slowLogin())
+  await host.upload('slow', await slowSolution())
   const page = '/solution/slow/index.html'
   const visitor = createVisitor(host.url)
   await visitor.get(page)
   const login = visitor.post(page, { username: 'anna', password: 'p', custom_wait: 'yes' })
   const log = `${host.url}/admin/api/solutions/slow/log`
   const headers = { authorization: host.admin }
-  const isWaiting = async () => (await ask(log, { headers })).text.includes('"waiting"')
-  while (!(await isWaiting())) await new Promise(setImmediate)
+  await untilSlowLogin(host.url, host.admin)
   const running = host.processes().find(({ calls }) => calls > 0)
   process.kill(running?.pid ?? 0, 'SIGKILL')
   const health: number[] = []
@@ -57,7 +45,7 @@ test('kill -9 of the sandbox process during a login: that login fails with the e
 
 test('a killed spare process is replaced, and the next solution gets a process', async () => {
   const host = await startTestHost()
-  await host.upload('slow', await slowLogin())
+  await host.upload('slow', await slowSolution())
   const spare = host.processes().find(({ key }) => key === null)
   process.kill(spare?.pid ?? 0, 'SIGKILL')
   const visitor = createVisitor(host.url)

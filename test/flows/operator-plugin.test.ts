@@ -69,6 +69,7 @@ test('a plugin from a folder outside the tree gives scripts a global with comman
   const failed = await visitor.post(page, { username: 'fails', password: 'x' })
   expect(failed.text).toContain('Error: directory.find failed')
   expect(failed.text).not.toContain('host secret')
+  expect(host.logged()).toContain('host secret')
   expect((await visitor.post(page, { username: 'anna', password: 'x' })).status).toBe(303)
   expect((globalThis as { directoryNotes?: string[] }).directoryNotes).toEqual(['uses:signed in anna'])
   await host.stop()
@@ -82,10 +83,27 @@ test.each([
   ],
   ['no plugin', 'export default () => ({ name: 5 })', 'cannot be used'],
   ['code that throws', "throw new Error('broken')", 'broken'],
+  [
+    'a guest part that is missing',
+    "export default () => ({ name: 'x', guest: new URL('./none.ts', import.meta.url), commands: {} })",
+    'is missing',
+  ],
 ])('a plugin with %s stops the start with a sentence that names its folder', async (_case, source, reason) => {
   addPlugin('wrong', source)
   const started = startTestHost({}, { home })
   await expect(started).rejects.toMatchObject({ code: 'ERR_PLUGIN_INVALID' })
   await expect(started).rejects.toThrow(join(home, 'plugins', 'wrong'))
   await expect(started).rejects.toThrow(reason)
+})
+
+test.each([
+  ['cannot be compiled', 'export default function guest() { return {'],
+  ['fails while it builds its global', "export default function guest() { throw new Error('guest is broken') }"],
+])('a guest part that %s stops the start', async (_case, guest) => {
+  addPlugin(
+    'wrong',
+    "export default () => ({ name: 'x', guest: new URL('./guest.ts', import.meta.url), commands: {} })",
+    guest,
+  )
+  await expect(startTestHost({}, { home })).rejects.toMatchObject({ code: 'ERR_PLUGIN_INVALID' })
 })

@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
@@ -35,6 +36,23 @@ test('SOLUTION_ORIGIN: a solution’s own host serves that solution and nothing 
   }
   const start = await from(own, hello, '/')
   expect([start.status, start.headers.location]).toEqual([302, '/solution/hello/index.html'])
+})
+
+test('no other spelling of a path reaches a solution on the platform’s host, and odd names are 404', async () => {
+  for (const path of ['/Solution/hello/index.html', '/SOLUTION/hello/session', '/solution/Hello/index.html']) {
+    expect([path, (await from(own, '127.0.0.1', path)).status]).toEqual([path, 404])
+    expect([path, (await from(own, 'hello.apps.example.org', path)).status]).toEqual([path, 404])
+  }
+  for (const path of [
+    '/solution/%0d%0aa/',
+    '/solution/%F0%9F%98%80/',
+    '/solution/%2F%2Fevil/',
+    '/solution/..%2f/',
+    '/solution/%zz/index.html',
+  ]) {
+    const { status, headers } = await ask(shared.url, { path })
+    expect([path, [400, 404].includes(status), headers.location]).toEqual([path, true, undefined])
+  }
 })
 
 test('SOLUTION_ORIGIN: a host name of nobody is 421, and so is one that is no solution', async () => {
@@ -131,8 +149,10 @@ test('the login page’s policy is the one of the contract', async () => {
   const { headers, text } = await ask(`${shared.url}/solution/tenant-login/index.html`)
   const nonce = /'nonce-([^']+)'/.exec(String(headers['content-security-policy']))?.[1] ?? 'missing'
   expect(headers['content-security-policy']).toBe(
-    `default-src 'none'; script-src 'nonce-${nonce}' 'strict-dynamic'; style-src 'self' 'nonce-${nonce}'; img-src 'self' data:; font-src 'self'; connect-src 'none'; worker-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
+    `default-src 'none'; script-src 'nonce-${nonce}' 'strict-dynamic'; style-src 'self' 'nonce-${nonce}'; img-src 'self' data:; font-src 'self'; connect-src 'none'; worker-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; sandbox allow-scripts allow-forms allow-same-origin allow-modals allow-downloads`,
   )
+  const alone = await from(own, 'tenant-login.apps.example.org', '/solution/tenant-login/index.html')
+  expect(alone.headers['content-security-policy']).toMatch(/frame-ancestors 'none'$/)
   expect(text).toContain(`<script nonce="${nonce}">`)
   const again = await ask(`${shared.url}/solution/tenant-login/index.html`)
   expect(again.headers['content-security-policy']).not.toContain(nonce)
@@ -195,6 +215,19 @@ test('addresses: 308 to index.html with the query, 404 for an unknown solution i
   expect(
     (await ask(`${shared.url}/solution/hello/index.html`, { method: 'POST', headers: form, body: 'a=1' })).status,
   ).toBe(405)
+})
+
+test('wrong methods on paths that are read only are 405, and what is no HTTP is answered with the header set', async () => {
+  for (const path of ['/', '/health/live']) {
+    const answer = await ask(`${shared.url}${path}`, { method: 'PUT' })
+    expect([path, answer.status, answer.headers.allow]).toEqual([path, 405, 'HEAD, GET'])
+  }
+  const { port } = new URL(shared.url)
+  const socket = connect(Number(port), '127.0.0.1')
+  socket.end('this is no HTTP\r\n\r\n')
+  const text = String(Buffer.concat(await socket.toArray()))
+  expect(text).toMatch(/^HTTP\/1\.1 400 Bad Request/)
+  expect(text).toContain('Cross-Origin-Opener-Policy: noopener-allow-popups')
 })
 
 test('a mode that this version lacks is a 503 page that says so', async () => {

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { redact, secretFields } from '../../host/solutions/redact.ts'
 import { ask, createVisitor } from '../support/http.ts'
 import { bundleOf, moduleFile } from '../support/zip.ts'
 
@@ -87,16 +86,4 @@ test('no password, token or custom value reaches a log, an error or the processâ
   for (const file of readdirSync(home))
     expect([file, found(readFileSync(join(home, file), 'latin1'))]).toEqual([file, []])
   rmSync(home, { recursive: true, force: true })
-})
-
-test('redact: the longest value goes first, in every spelling, and an empty one changes nothing', () => {
-  const secrets = secretFields(
-    new Map([
-      ['password', 'a b'],
-      ['custom_x', 'a b c'],
-      ['custom_empty', ''],
-      ['username', 'anna'],
-    ]),
-  )
-  expect(redact('a b c|a b|a%20b|a+b|anna', secrets)).toBe('[custom_x]|[password]|[password]|[password]|anna')
 })

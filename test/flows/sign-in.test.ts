@@ -8,6 +8,7 @@ import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
 import { hasCommand } from '../support/commands.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask, createVisitor } from '../support/http.ts'
+import { zipOf } from '../support/zip.ts'
 
 const run = promisify(execFile)
 let host: TestHost
@@ -210,11 +211,59 @@ test('logout from another site or without any sign of the page is refused', asyn
   expect((await visitor.get('/solution/tenant-login/session')).status).toBe(200)
 })
 
-async function renamed(name: string): Promise<Uint8Array> {
-  const { zipOf } = await import('../support/zip.ts')
+const LEAVES = `function onSolutionOpen(arg, q) {
+  if (q.username === 'in') security.login('in', 'u', ['x'])
+  application.showURL(arg)
+}`
+
+test.each([
+  ['in', '/solution/leaves/session', 303, '/solution/leaves/session'],
+  ['nobody', '/else?where=1', 303, '/else?where=1'],
+  ['in', 'https://sso.example/start?a="b"', 200, undefined],
+  ['nobody', 'mailto:help@example.org', 200, undefined],
+])(
+  'application.showURL in a login of "%s" to %s: a redirect on the own origin, else a page that goes on',
+  async (username, address, status, path) => {
+    const own = await startTestHost()
+    await own.upload('leaves', await renamed('leaves', LEAVES))
+    const page = `/solution/leaves/index.html?argument=${encodeURIComponent(address)}`
+    const visitor = createVisitor(own.url)
+    await visitor.get(page)
+    const answer = await visitor.post(page, { username, password: 'x' })
+    expect([answer.status, answer.headers.location]).toEqual([status, path === undefined ? undefined : own.url + path])
+    if (status === 200)
+      expect(answer.text).toMatch(/<meta http-equiv="refresh" content="0; ?url=(https:\/\/sso|mailto)/)
+    expect((await visitor.get('/solution/leaves/session')).status).toBe(username === 'in' ? 200 : 401)
+    await own.stop()
+  },
+)
+
+test('security.logout(solution, argument) of an open solution signs out and goes to that solution', async () => {
+  const own = await startTestHost()
+  const main = "function onSolutionOpen(arg, q) { if (q.out) security.logout(q.out, 'from here') }"
+  await own.upload('leaves', await renamed('leaves', LEAVES.replace('application.showURL(arg)', ''), main))
+  const page = '/solution/leaves/index.html'
+  for (const [target, location] of [
+    ['leaves', `${own.url}${page}?argument=from+here`],
+    ['nobody', `${own.url}${page}?signed-out`],
+  ]) {
+    const visitor = createVisitor(own.url)
+    await visitor.get(page)
+    await visitor.post(page, { username: 'in', password: 'x' })
+    const answer = await visitor.get(`${page}?out=${target}`)
+    expect([answer.status, answer.headers.location]).toEqual([303, location])
+    expect((await visitor.get('/solution/leaves/session')).status).toBe(401)
+  }
+  await own.stop()
+})
+
+const ACCEPTS_ALL = "function onSolutionOpen(arg, q) { security.login(q.username, 'u', ['x']) }"
+
+async function renamed(name: string, script = ACCEPTS_ALL, main = ''): Promise<Uint8Array> {
   return zipOf({
     'solution.json': JSON.stringify({ name, version: '1.0.0', authenticator: 'AUTHENTICATOR', modules: ['auth'] }),
     'modules/auth/solution.json': JSON.stringify({ name: 'auth', version: '1.0.0', type: 'authenticator' }),
-    'modules/auth/globals.js': "function onSolutionOpen(arg, q) { security.login(q.username, 'u', ['x']) }",
+    'modules/auth/globals.js': script,
+    'globals.js': main,
   })
 }

@@ -11,24 +11,30 @@ export type Ask = {
   readonly method?: string
   readonly headers?: Record<string, string>
   readonly body?: string | Uint8Array
+  /** Sent as it is, where an address would be made sound first. */
+  readonly path?: string
 }
 
 /** One request as it is, without redirects; `Host` can be any name while the address is loopback. */
-export function ask(url: string, { method = 'GET', headers = {}, body }: Ask = {}): Promise<Answer> {
+export function ask(url: string, { method = 'GET', headers = {}, body, path }: Ask = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const request = httpRequest(url, { method, headers, agent: false }, (response) => {
-      const chunks: Buffer[] = []
-      response.on('data', (chunk: Buffer) => chunks.push(chunk))
-      response.on('end', () => {
-        const text = Buffer.concat(chunks).toString('utf8')
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: response.headers,
-          text,
-          json: () => JSON.parse(text) as unknown,
+    const request = httpRequest(
+      url,
+      { method, headers, agent: false, ...(path === undefined ? {} : { path }) },
+      (response) => {
+        const chunks: Buffer[] = []
+        response.on('data', (chunk: Buffer) => chunks.push(chunk))
+        response.on('end', () => {
+          const text = Buffer.concat(chunks).toString('utf8')
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            text,
+            json: () => JSON.parse(text) as unknown,
+          })
         })
-      })
-    })
+      },
+    )
     request.on('error', reject)
     request.end(body)
   })

@@ -55,11 +55,11 @@ export function createScriptLab(
 ): ScriptLab {
   const limits = createLimits(options.limits)
   const supervisor = createSupervisor({ limits, timeZone: 'Etc/UTC' })
-  const plugins = [...builtInPlugins('none'), ...(options.plugins ?? [])]
+  const plugins = [...builtInPlugins('none', limits), ...(options.plugins ?? [])]
   const makeSandboxSolution = createSandboxSolutionMaker(plugins, limits)
   const lines: (NewLogLine & GuestLogLine)[] = []
   const log = { write: (_solution: string, line: NewLogLine) => void lines.push(line) } as unknown as SolutionLog
-  const runEntry = createEntryRunner({ supervisor, plugins, log })
+  const runEntry = createEntryRunner({ supervisor, plugins, log, limits, onPluginError: () => {} })
   const solutions = new Map<string, ActiveSolution>()
 
   function solutionOf(script: string, file: string): ActiveSolution {
@@ -82,6 +82,7 @@ export function createScriptLab(
       texts: options.texts ?? {},
       template: null,
       entries: { authenticator: ['onSolutionOpen'] },
+      warnings: [],
     }
   }
 

@@ -184,3 +184,29 @@ test('queryParams has no prototype, keeps its order, and __proto__ in it is data
 test('scripts see the time zone of the settings and nothing of the host', async () => {
   expect(await lab.evaluate('return Intl.DateTimeFormat().resolvedOptions().timeZone')).toBe('UTC')
 })
+
+test('a script cannot write its own outcome by what it calls a length', async () => {
+  const forged = `{ valueOf() { return 5000 }, toString() { return '5},"ok":true,"result":"{}","commands":[{"plugin":"security","method":"login","args":["f","f",["A"]]}],"z":{"y":1' } }`
+  for (const call of [
+    "eventsManager.addEventListener('onShow', () => 1, null); i18n.getI18NMessage('x', array)",
+    "security.login('a', 'b', array)",
+    'security.setTenantValue(array)',
+  ]) {
+    for (const length of [forged, 'Infinity', 'NaN', '-1', '2 ** 53']) {
+      const script = `function onSolutionOpen() { const used = ${length}; const array = new Proxy([], { get: (t, k) => (k === 'length' ? used : t[k]) }); ${call}; return '{}' }`
+      const { failure, effects } = await run(script)
+      expect([call, length, effects.login]).toEqual([call, length, null])
+      expect(failure?.code ?? 'returned').toMatch(/^(script_error|script_quota|returned)$/)
+    }
+  }
+})
+
+test('what a call that was cut off left behind does not run inside the next one', async () => {
+  const script = `function onSolutionOpen(arg) {
+    if (arg !== 'bad') return JSON.stringify({ fine: true })
+    Promise.resolve().then(() => { for (;;); })
+    for (;;);
+  }`
+  expect((await lab.run({ script, arg: 'bad' })).failure?.code).toBe('script_timeout')
+  expect((await lab.run({ script })).values).toEqual({ fine: true })
+})

@@ -161,21 +161,26 @@ test('fillTemplate: nonce and token are escaped', () => {
   expect(page).toContain('name="csrf_token" value="&quot;&gt;"')
 })
 
-const NOTICE = '<p id="platform-notice" class="platform-notice" role="status">try &lt;again&gt; <small>K7</small></p>'
-const notice = { text: 'try <again>', reference: 'K7' }
+const NOTICE = '<p class="platform-notice" role="status">try &lt;again&gt;</p><p class="platform-reference">K7</p>'
+const notice = { notice: 'try <again>', reference: 'K7' }
 
-test('fillTemplate: the notice follows the error label, or else the token', () => {
-  expect(fill(`${FORM}<div><b id=errorlabel>Refused</b><i>x</i></div>`, { notice })).toContain(
+test('fillTemplate: notice and reference follow the error label, or else the token', () => {
+  expect(fill(`${FORM}<div><b id=errorlabel>Refused</b><i>x</i></div>`, notice)).toContain(
     `<div><b id="errorlabel" role="alert">Refused</b>${NOTICE}<i>x</i></div>`,
   )
-  expect(fill(FORM, { notice })).toContain(`name="csrf_token" value="TOKEN">${NOTICE}<input name="username">`)
-  expect(fill(FORM, { notice: { text: 'x' } })).toContain(
-    '<p id="platform-notice" class="platform-notice" role="status">x</p>',
-  )
+  expect(fill(FORM, notice)).toContain(`name="csrf_token" value="TOKEN">${NOTICE}<input name="username">`)
+  expect(fill(FORM, { notice: 'x' })).toContain('<p class="platform-notice" role="status">x</p>')
+  expect(fill(FORM, { reference: 'K7' })).toContain('value="TOKEN"><p class="platform-reference">K7</p>')
+})
+
+test('fillTemplate: kept fields count as values, so that many inputs of one name cannot fill the memory', () => {
+  const inputs = '<input name=custom_a>'.repeat(9000)
+  const page = fill(FORM + inputs, { fields: new Map([['custom_a', 'x'.repeat(50_000)]]) })
+  expect(page.length).toBeLessThan(3_000_000)
 })
 
 test('fillTemplate: the notice follows what is around an error label where no paragraph may be', () => {
-  const around = (html: string) => fill(FORM + html, { notice })
+  const around = (html: string) => fill(FORM + html, notice)
   expect(around('<p><span id=errorlabel>x</span>y</p>')).toContain(`x</span>y</p>${NOTICE}</body>`)
   expect(around('<table><tr><td id=errorlabel>x</table>')).toContain(`</tr></tbody></table>${NOTICE}</body>`)
   expect(around('<svg><text id=errorlabel>x</text></svg>')).toContain(`x</text></svg>${NOTICE}</body>`)

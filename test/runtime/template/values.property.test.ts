@@ -247,7 +247,8 @@ function render(template: CompiledTemplate, value: string): string {
     message: (key) => (key === 'key' ? value : null),
     value: (name) => ({ v: value, w: 'i18n:key' })[name],
     fields: new Map(fields.map((field) => [field, value])),
-    notice: { text: value, reference: value },
+    notice: value,
+    reference: value,
   })
 }
 

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { createCatalog } from '../../../host/solutions/catalog.ts'
+import type { PreparedSolution } from '../../../host/solutions/prepared-solution.ts'
+import type { SolutionStore } from '../../../host/solutions/solution-store.ts'
+import type { Supervisor } from '../../../runtime/supervisor.ts'
+import { manifestOf } from '../../support/solutions.ts'
+
+const prepared = (version: string) =>
+  ({ manifest: manifestOf({ version }), modules: [], forms: [], texts: {} }) as unknown as PreparedSolution
+
+/** A store whose reads end when the test says so. */
+function slowStore() {
+  const state = { active: 'one' as string | null }
+  const waiting: (() => void)[] = []
+  const store = {
+    get: async () => (state.active === null ? null : { active: state.active }),
+    prepared: (_name: string, sha256: string) =>
+      new Promise((resolve) =>
+        waiting.push(() => resolve({ prepared: prepared(sha256 === 'one' ? '1.0.0' : '2.0.0'), size: 1 })),
+      ),
+  } as unknown as SolutionStore
+  return { state, store, letRead: () => waiting.splice(0).forEach((go) => void go()), reads: () => waiting.length }
+}
+
+const supervisor = { retire: () => {} } as unknown as Supervisor
+const settled = () => new Promise((resolve) => setTimeout(resolve, 5))
+
+test('catalog: requests at once share one read', async () => {
+  const { store, letRead, reads } = slowStore()
+  const catalog = createCatalog(store, supervisor, (() => ({})) as never)
+  const asked = [catalog.active('probe'), catalog.active('probe'), catalog.active('probe')]
+  await settled()
+  expect(reads()).toBe(1)
+  letRead()
+  expect((await Promise.all(asked)).map((one) => one?.facts.version)).toEqual(['1.0.0', '1.0.0', '1.0.0'])
+})
+
+test('catalog: what was changed while it was read is not kept', async () => {
+  const { state, store, letRead } = slowStore()
+  const catalog = createCatalog(store, supervisor, (() => ({})) as never)
+  const early = catalog.active('probe')
+  await settled()
+  state.active = 'two'
+  catalog.changed('probe')
+  letRead()
+  await early
+  const late = catalog.active('probe')
+  await settled()
+  letRead()
+  expect((await late)?.facts.version).toBe('2.0.0')
+  state.active = null
+  catalog.changed('probe')
+  expect(await catalog.active('probe')).toBeNull()
+})

@@ -1,0 +1,52 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Database, openDatabase } from '../../../host/database/open.ts'
+import { createSolutionLog } from '../../../host/solutions/solution-log.ts'
+import { createLimits } from '../../../runtime/limits.ts'
+
+let home: string
+let db: Database
+beforeAll(async () => {
+  home = mkdtempSync(join(tmpdir(), 'solhost-log-'))
+  db = await openDatabase(home)
+})
+afterAll(async () => {
+  await db.destroy()
+  rmSync(home, { recursive: true })
+})
+
+const messages = async (log: ReturnType<typeof createSolutionLog>, solution: string) =>
+  (await log.read(solution, { limit: 100 })).items.map(({ message }) => message)
+
+test('solution log: a solution named error is one like any other', async () => {
+  const log = createSolutionLog(db, createLimits())
+  log.write('error', { level: 'info', message: 'fine' })
+  expect(await messages(log, 'error')).toEqual(['fine'])
+})
+
+test('solution log: lines that the database could not take are written with the next batch', async () => {
+  const log = createSolutionLog(db, createLimits())
+  await db.schema.alterTable('solution_log').renameTo('solution_log_away').execute()
+  log.write('crm', { level: 'info', message: 'one' })
+  await log.flush()
+  await db.schema.alterTable('solution_log_away').renameTo('solution_log').execute()
+  log.write('crm', { level: 'info', message: 'two' })
+  expect(await messages(log, 'crm')).toEqual(['one', 'two'])
+})
+
+test('solution log: lines are removed by age, and by size the oldest first, of one solution without the others', async () => {
+  let time = 1_000_000
+  const log = createSolutionLog(db, createLimits({ LOG_KEPT: 1000, LOG_KEPT_SIZE: 500 }), () => time)
+  log.write('old', { level: 'info', message: 'old' })
+  await log.flush()
+  time += 1001
+  for (let line = 0; line < 10; line++) log.write('long', { level: 'info', message: `line ${line}` })
+  log.write('short', { level: 'info', message: 'stays' })
+  await log.flush()
+  await log.sweep()
+  expect(await messages(log, 'old')).toEqual([])
+  expect(await messages(log, 'long')).toEqual(['line 6', 'line 7', 'line 8', 'line 9'])
+  expect(await messages(log, 'short')).toEqual(['stays'])
+})

@@ -1,0 +1,24 @@
+import { ask } from './http.ts'
+import { bundleOf, moduleFile } from './zip.ts'
+
+/** A solution whose login takes a second when the field `custom_wait` is "yes", and says so in its log. */
+export const slowSolution = () =>
+  bundleOf(
+    { name: 'slow', authenticator: 'AUTHENTICATOR', modules: ['auth'] },
+    {
+      ...moduleFile('auth', { type: 'authenticator' }),
+      'modules/auth/globals.js': `function onSolutionOpen(arg, q) {
+        if (q.custom_wait === 'yes') { console.log('waiting'); const end = Date.now() + 1000; while (Date.now() < end); }
+        security.login(q.username, 'u', ['Users'])
+      }`,
+    },
+  )
+
+/** Resolves when a login of it is under way. */
+export async function untilSlowLogin(url: string, authorization: string): Promise<void> {
+  const isWaiting = async () => {
+    const log = await ask(`${url}/admin/api/solutions/slow/log`, { headers: { authorization } })
+    return log.text.includes('"waiting"')
+  }
+  while (!(await isWaiting())) await new Promise(setImmediate)
+}
