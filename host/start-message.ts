@@ -8,12 +8,12 @@ import { exampleFolder, exampleNames } from './solutions/examples.ts'
 export async function startMessage(host: Host, settings: Settings): Promise<string> {
   const lines = [`Solhost runs at ${host.publicUrl}/`, `Admin pages:    ${host.adminUrl}/admin/`, '']
   lines.push(...solutionLines(host, await host.solutionNames()))
-  lines.push(...passwordLines(host, settings), ...warningLines(host, settings))
+  lines.push(...passwordLines(host, settings), ...warningLines(host, settings), 'Ctrl+C stops it.')
   return `${lines.join('\n')}\n`
 }
 
 function solutionLines(host: Host, names: readonly string[]): string[] {
-  if (names.length === 0) return ['No solution has been uploaded yet; README.md says how.', '']
+  if (names.length === 0) return ['No solution is listed yet; README.md says how to upload one.', '']
   const examples = new Set(exampleNames())
   const lines = names.flatMap((name) => {
     const users = examples.has(name) ? usersToTry(name) : []
@@ -34,8 +34,7 @@ function usersToTry(example: string): string[] {
 
 function passwordLines({ madePassword }: Host, { adminName }: Settings): string[] {
   if (madePassword === null) return []
-  if ('file' in madePassword)
-    return [`The password of the admin account "${adminName}" lies in ${madePassword.file}`, '']
+  if ('file' in madePassword) return [`The password of the admin account "${adminName}" is in ${madePassword.file}`, '']
   return [`The password of the admin account "${adminName}" is shown this once: ${madePassword.password}`, '']
 }
 
@@ -44,13 +43,13 @@ function warningLines(host: Host, { solutionOrigin }: Settings): string[] {
   if (host.sharedOrigin) {
     lines.push(
       'Note: all solutions share one origin, so they must trust one another: a script of one can reach the pages of',
-      '      the others. Set SOLUTION_ORIGIN (such as http://{name}.localhost:8080) to give each an origin of its own.',
+      '      the others. Set SOLUTION_ORIGIN (such as http://{name}.localhost) to give each an origin of its own.',
     )
   }
   const secure = solutionOrigin?.protocol === 'https:' || host.publicUrl.startsWith('https:')
   if (!secure) {
     lines.push(
-      'Note: without TLS cookies have no __Host- prefix, and beyond this machine browsers send no Fetch Metadata.',
+      'Note: without TLS use it on this machine only: beyond it cookies and pages are not protected as they should be.',
     )
   }
   return lines.length === 0 ? [] : [...lines, '']

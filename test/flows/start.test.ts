@@ -31,7 +31,7 @@ async function start(properties: Record<string, string> = {}): Promise<Started> 
       resolve(value)
     }),
   )
-  while (!/Note: without TLS/.test(output) && !ended) await new Promise(setImmediate)
+  while (!/Ctrl\+C stops it/.test(output) && !ended) await new Promise(setImmediate)
   return { child, output: () => output, code, url: /runs at (http:\/\/[^/\s]+)/.exec(output)?.[1] ?? '' }
 }
 
@@ -71,7 +71,7 @@ test.each([{ HOST: '0.0.0.0' }, { ENVIRONMENT: 'prod' }])(
   'with %j an empty PLATFORM_HOME gets no examples',
   async (properties) => {
     const { child, output, code } = await start(properties)
-    expect(output()).toContain('No solution has been uploaded yet')
+    expect(output()).toContain('No solution is listed yet')
     child.kill('SIGTERM')
     expect(await code).toBe(0)
   },
@@ -103,7 +103,7 @@ test('examples that were deleted do not come back at the next start', async () =
   first.child.kill('SIGTERM')
   await first.code
   const second = await start()
-  expect(second.output()).toContain('No solution has been uploaded yet')
+  expect(second.output()).toContain('No solution is listed yet')
   second.child.kill('SIGTERM')
   await second.code
 })
@@ -140,7 +140,7 @@ test('npm start passes SIGTERM on, also with the machine’s own Node.js', async
   const child = spawn('npm', ['start'], { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] })
   let output = ''
   child.stdout.on('data', (chunk) => (output += String(chunk)))
-  while (!/Note: without TLS/.test(output)) await new Promise(setImmediate)
+  while (!/Ctrl\+C stops it/.test(output)) await new Promise(setImmediate)
   const url = /runs at (http:\/\/[^/\s]+)/.exec(output)?.[1] ?? ''
   expect((await ask(`${url}/health/ready`)).status).toBe(200)
   const closed = new Promise((resolve) => child.once('close', resolve))

@@ -1,0 +1,254 @@
+import { CspEvaluator } from 'csp_evaluator/dist/evaluator.js'
+import { Severity } from 'csp_evaluator/dist/finding.js'
+import { CspParser } from 'csp_evaluator/dist/parser.js'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
+import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { ask } from '../support/http.ts'
+import { zipOf } from '../support/zip.ts'
+
+const TENANT = '/solution/tenant-login/index.html'
+const STANDARD = '/solution/standard/index.html'
+
+/** A page of the platform as a user comes to it; the page is empty before. */
+type Way = { readonly come: (page: Page) => Promise<unknown>; readonly heading: string }
+
+const WAYS: Readonly<Record<string, Way>> = {
+  'the login page of tenant-login': { come: (page) => page.goto(at(TENANT)), heading: 'Sign in to your workspace' },
+  'the refused login page of tenant-login': {
+    come: (page) => signInAtTenant(page, 'wrong-one'),
+    heading: 'Sign in to your workspace',
+  },
+  'the default login page': { come: (page) => page.goto(at(STANDARD)), heading: 'Sign in' },
+  'the refused default login page': { come: (page) => signInAtStandard(page, 'wrong-one'), heading: 'Sign in' },
+  'the page after sign-in at tenant-login': { come: signInAtTenant, heading: 'Tenant login' },
+  'the page after sign-in by the default login page': { come: signInAtStandard, heading: 'standard' },
+  'the page after sign-out': {
+    async come(page) {
+      await signInAtTenant(page)
+      await page.getByRole('button', { name: 'Sign out' }).click()
+    },
+    heading: 'You are signed out',
+  },
+  'the page of an address with nothing': { come: (page) => page.goto(at('/solution/nobody/')), heading: '' },
+}
+
+let host: TestHost
+let browser: Browser
+
+const at = (path: string) => `${host.url}${path}`
+
+async function signInAtTenant(page: Page, password = 'anna-tries-acme'): Promise<void> {
+  await page.goto(at(TENANT))
+  await page.selectOption('#tenant', 'acme')
+  await submit(page, 'anna', password)
+}
+
+async function signInAtStandard(page: Page, password = 'open'): Promise<void> {
+  await page.goto(at(STANDARD))
+  await submit(page, 'anna', password)
+}
+
+async function submit(page: Page, username: string, password: string): Promise<void> {
+  await page.fill('#username', username)
+  await page.fill('#password', password)
+  await Promise.all([page.waitForEvent('load'), page.click('button[type=submit]')])
+}
+
+describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
+  beforeAll(async () => {
+    host = await startTestHost()
+    const uploads = [
+      await host.upload('tenant-login', await packFolder(exampleFolder('tenant-login'))),
+      await host.upload('standard', await standardSolution()),
+    ]
+    for (const answer of uploads) expect(await answer.json()).toMatchObject({ active: true, warnings: [] })
+    browser = await launchBrowser()
+  })
+
+  afterAll(async () => {
+    await browser?.close()
+    await host?.stop()
+  })
+
+  /** A page in a browser profile of its own; `complaints` is what its console says, but for refused addresses. */
+  async function open(options: BrowserContextOptions = {}) {
+    const context = await browser.newContext(options)
+    const page = await context.newPage()
+    const complaints: string[] = []
+    page.on('console', (message) => complaints.push(message.text()))
+    page.on('pageerror', (error) => complaints.push(error.message))
+    return {
+      page,
+      // Chromium's advice on `sandbox` is meant for frames; here it only takes windows away (host/http/content-security.ts).
+      complaints: () => complaints.filter((line) => !/status of (401|404)|can escape its sandboxing/.test(line)),
+      [Symbol.asyncDispose]: () => context.close(),
+    }
+  }
+
+  describe.each(Object.entries(WAYS))('%s', (_name, { come, heading }) => {
+    test.each(['light', 'dark'] as const)('has no fault that axe finds, %s', async (colorScheme) => {
+      await using opened = await open({ colorScheme })
+      await come(opened.page)
+      if (heading !== '') expect(await opened.page.innerText('h1')).toBe(heading)
+      expect(await axeViolations(opened.page)).toEqual([])
+    })
+
+    test.each([320, 1280])('fits a window of %i px, with nothing in the console', async (width) => {
+      await using opened = await open({ viewport: { width, height: 640 } })
+      await come(opened.page)
+      expect(await opened.page.evaluate('document.scrollingElement.scrollWidth')).toBeLessThanOrEqual(width)
+      expect(opened.complaints()).toEqual([])
+    })
+
+    test('has a Content-Security-Policy that csp_evaluator thinks well of', async () => {
+      await using opened = await open()
+      const policies: string[] = []
+      opened.page.on('response', (response) => {
+        if (response.request().isNavigationRequest()) policies.push(response.headers()['content-security-policy'] ?? '')
+      })
+      await come(opened.page)
+      expect(policies.flatMap(seriousFindings)).toEqual([])
+    })
+  })
+
+  test('tenant-login: the keyboard alone signs a user in and out', async () => {
+    await using opened = await open()
+    const { page } = opened
+    const { keyboard } = page
+    await page.goto(at(TENANT))
+    await keyboard.type('Ac')
+    await keyboard.press('Tab')
+    await keyboard.type('anna')
+    await keyboard.press('Tab')
+    await keyboard.type('anna-tries-acme')
+    await Promise.all([page.waitForEvent('load'), keyboard.press('Enter')])
+    expect(await facts(page)).toMatchObject({
+      'User name': 'anna',
+      'User ID': 'a-1',
+      Permissions: 'Users Administrators',
+      Tenant: 'acme -1',
+    })
+    await keyboard.press('Tab')
+    await Promise.all([page.waitForURL('**/index.html?signed-out'), keyboard.press('Enter')])
+    await keyboard.press('Tab')
+    await Promise.all([page.waitForURL(at(TENANT)), keyboard.press('Enter')])
+    expect(await page.innerText('h1')).toBe('Sign in to your workspace')
+  })
+
+  test('default login page: the keyboard alone signs a user in', async () => {
+    await using opened = await open()
+    const { page } = opened
+    const { keyboard } = page
+    await page.goto(at(STANDARD))
+    await keyboard.press('Tab')
+    await keyboard.type('anna')
+    await keyboard.press('Tab')
+    await keyboard.type('open')
+    await Promise.all([page.waitForEvent('load'), keyboard.press('Enter')])
+    expect(await facts(page)).toMatchObject({ 'User name': 'anna', Permissions: 'Users', Tenant: 'No tenant' })
+  })
+
+  test.each([
+    ['tenant-login', signInAtTenant, 'Organisatie, gebruikersnaam en wachtwoord horen niet bij elkaar.'],
+    [
+      'default login page',
+      signInAtStandard,
+      'Het inloggen is niet gelukt. Controleer uw gebruikersnaam en wachtwoord en probeer het opnieuw.',
+    ],
+  ])('%s: a wrong password is said by a visible alert, in Dutch to a Dutch browser', async (_name, come, text) => {
+    await using opened = await open({ locale: 'nl' })
+    const { page } = opened
+    await come(page, 'wrong-one')
+    const alert = page.getByRole('alert')
+    expect([await alert.isVisible(), await alert.innerText()]).toEqual([true, text])
+    expect(await page.getAttribute('html', 'lang')).toBe('nl')
+    expect([await page.inputValue('#username'), await page.inputValue('#password')]).toEqual(['anna', ''])
+  })
+
+  test.each([TENANT, STANDARD])('%s shows no alert before anybody tried', async (path) => {
+    await using opened = await open()
+    await opened.page.goto(at(path))
+    expect(await opened.page.getByRole('alert').count()).toBe(0)
+  })
+
+  test('tenant-login: a link of a tenant chooses it and goes on to the user name; its query lives on', async () => {
+    await using opened = await open()
+    const { page } = opened
+    await page.goto(at(`${TENANT}?custom_tenant=van-dijk&argument=order-5`))
+    expect(await page.inputValue('#tenant')).toBe('van-dijk')
+    expect(await page.evaluate('document.activeElement.id')).toBe('username')
+    await submit(page, 'bram', 'bram-tries-van-dijk')
+    expect(page.url()).toBe(at(`${TENANT}?custom_tenant=van-dijk&argument=order-5`))
+    expect(await page.getAttribute('html', 'lang')).toBe('nl')
+  })
+
+  test.each([
+    ['tenant-login', signInAtTenant],
+    ['default login page', signInAtStandard],
+  ])('%s: signs a user in and out without JavaScript', async (_name, come) => {
+    await using opened = await open({ javaScriptEnabled: false })
+    const { page } = opened
+    await come(page, 'wrong-one')
+    expect(await page.getByRole('alert').isVisible()).toBe(true)
+    await come(page)
+    expect(await page.getByText('Signed in as anna').isVisible()).toBe(true)
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.waitForURL('**/index.html?signed-out')
+    await page.getByRole('link', { name: 'Sign in again' }).click()
+    expect(await page.locator('#username').isVisible()).toBe(true)
+  })
+
+  test('the page of an address with nothing says so in the language of the browser, with its reference', async () => {
+    await using opened = await open({ locale: 'nl' })
+    const { page } = opened
+    const answer = await page.goto(at('/solution/nobody/index.html'))
+    expect(answer?.status()).toBe(404)
+    expect(await page.getAttribute('html', 'lang')).toBe('nl')
+    expect(await page.innerText('.reference code')).toBe(answer?.headers()['x-correlation-id'])
+  })
+
+  test.each(['/solution/tenant-login/session', '/solution/tenant-login/media/mark.svg', '/health/live'])(
+    'what is no page has a Content-Security-Policy that csp_evaluator thinks well of: %s',
+    async (path) => {
+      const { headers } = await ask(at(path))
+      expect(seriousFindings(String(headers['content-security-policy']))).toEqual([])
+    },
+  )
+})
+
+/** What csp_evaluator holds for dangerous, or for dangerous in the wrong circumstances. */
+function seriousFindings(policy: string): string[] {
+  return new CspEvaluator(new CspParser(policy).csp)
+    .evaluate()
+    .filter(({ severity }) => severity <= Severity.MEDIUM)
+    .map(({ directive, value, description }) => `${directive} ${value ?? ''}: ${description}`)
+}
+
+/** The list of facts on the page after sign-in. */
+async function facts(page: Page): Promise<Record<string, string>> {
+  const rows = await page.locator('dl.facts > div').all()
+  const pairs = rows.map(async (row) => [
+    await row.locator('dt').innerText(),
+    (await row.locator('dd').innerText()).replace(/\s+/g, ' '),
+  ])
+  return Object.fromEntries(await Promise.all(pairs)) as Record<string, string>
+}
+
+/** No page of its own, and everybody may come in whose password is "open". */
+function standardSolution(): Promise<Buffer> {
+  return zipOf({
+    'solution.json': JSON.stringify({
+      name: 'standard',
+      version: '1.0.0',
+      authenticator: 'AUTHENTICATOR',
+      modules: ['auth'],
+    }),
+    'modules/auth/solution.json': JSON.stringify({ name: 'auth', version: '1.0.0', type: 'authenticator' }),
+    'modules/auth/globals.js': `function onSolutionOpen(arg, { username, password }) {
+      if (password === 'open') security.login(username, 'uid-of-' + username, ['Users'])
+    }`,
+  })
+}
