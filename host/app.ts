@@ -46,14 +46,10 @@ export type HostParts = {
 
 /** Every step of a request, in the order in which they happen. */
 export function createApp(parts: HostParts): Koa {
-  const { settings, log, sites, catalog, store } = parts
+  const { settings, sites, catalog, store } = parts
   const sendLoginPage = createLoginPageSender(sites, parts.formTokens)
   return appOf([
-    identify(createClientReader(settings.trustedProxies)),
-    setHeaders,
-    answerErrors(log),
-    health(() => !parts.isStopping()),
-    refuseWhileStopping(parts.isStopping),
+    ...openingSteps(parts),
     siteGate(sites, catalog),
     checkMethod,
     adminApiStep(parts),
@@ -64,18 +60,25 @@ export function createApp(parts: HostParts): Koa {
 
 /** The same for the admin port: the API, and pages that are on no solution's origin. */
 export function createAdminApp(parts: HostParts): Koa {
-  const { settings, log, sites, store } = parts
+  const { settings, sites, store } = parts
   return appOf([
-    identify(createClientReader(settings.trustedProxies)),
-    setHeaders,
-    answerErrors(log),
-    health(() => !parts.isStopping()),
-    refuseWhileStopping(parts.isStopping),
+    ...openingSteps(parts),
     adminGate(settings.adminHost, settings.allowedHosts),
     checkMethod,
     adminApiStep(parts),
     adminPages(store, parts.supervisor, sites.shared),
   ])
+}
+
+/** What every request goes through first, on both ports. */
+function openingSteps({ settings, log, isStopping }: HostParts): Middleware[] {
+  return [
+    identify(createClientReader(settings.trustedProxies)),
+    setHeaders,
+    answerErrors(log),
+    health(() => !isStopping()),
+    refuseWhileStopping(isStopping),
+  ]
 }
 
 function adminApiStep(parts: HostParts): Middleware {

@@ -11,7 +11,6 @@ export const CODES = {
   ERR_BROWSER_CREDENTIALS: { status: 403, fixedBy: 'caller' },
   ERR_NOT_A_NAVIGATION: { status: 403, fixedBy: 'caller' },
   ERR_FOREIGN_ORIGIN: { status: 403, fixedBy: 'caller' },
-  ERR_FORM_TOKEN: { status: 403, fixedBy: 'caller' },
   ERR_NOT_FOUND: { status: 404, fixedBy: 'caller' },
   ERR_SOLUTION_NOT_FOUND: { status: 404, fixedBy: 'caller' },
   ERR_VERSION_NOT_FOUND: { status: 404, fixedBy: 'caller' },

@@ -166,7 +166,9 @@ export function createWorker(
    */
   function giveUpWaiting(pending: PendingCall): void {
     pending.settle(waitedTooLong())
-    process.send({ kind: 'cancel', id: pending.id })
+    // Nothing runs that has a deadline, and yet nothing starts: the process hangs.
+    if (latestStarted() === null) kill()
+    else process.send({ kind: 'cancel', id: pending.id })
   }
 
   function killFor(pending: PendingCall, failure: Failed): void {

@@ -11,7 +11,7 @@ export type PlatformKey = {
   readonly verify: (purpose: string, text: string, signature: string) => boolean
 }
 
-export function createPlatformKey(secret: string): PlatformKey {
+function createPlatformKey(secret: string): PlatformKey {
   const keyOf = (purpose: string) => Buffer.from(hkdfSync('sha256', secret, 'solhost', purpose, 32))
   const sign = (purpose: string, text: string) => createHmac('sha256', keyOf(purpose)).update(text).digest()
   return {

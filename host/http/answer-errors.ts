@@ -14,7 +14,6 @@ const KINDS: Partial<Record<ErrorCode, ErrorKind>> = {
   ERR_BROWSER_CREDENTIALS: 'forbidden',
   ERR_NOT_A_NAVIGATION: 'forbidden',
   ERR_FOREIGN_ORIGIN: 'forbidden',
-  ERR_FORM_TOKEN: 'forbidden',
   ERR_NOT_FOUND: 'not-found',
   ERR_SOLUTION_NOT_FOUND: 'not-found',
   ERR_METHOD_NOT_ALLOWED: 'method',

@@ -9,7 +9,7 @@ export type CookieKind = 'session' | 'login'
  * `__Host-` on a host of the solution's own; on a shared host `__Secure-` with the solution's path, so that many
  * solutions do not add up in one request; without TLS no prefix (design section 8).
  */
-export function cookieName(kind: CookieKind, scope: CookieScope): string {
+function cookieName(kind: CookieKind, scope: CookieScope): string {
   const prefix = scope.secure ? (scope.ownHost ? '__Host-' : '__Secure-') : ''
   return `${prefix}${kind}-${scope.solution}`
 }

@@ -56,9 +56,21 @@ function closed(source: string): string {
   return `${source}\n;void 0;`
 }
 
-type OpenCall = {
+/** A context with its scripts loaded. What it logs before it belongs to a call waits in `lines`. */
+type LoadedContext = {
   readonly context: ivm.Context
   readonly enter: ivm.Reference
+  readonly owner: { call: number; readonly lines: (readonly [LogLevel, string, Position | undefined])[] }
+  readonly madeAt: number
+}
+
+/** A context made ahead is used for so long, in ms: what scripts did at load time must not grow old. */
+const AHEAD_FOR = 30_000
+/** The owner of a context that no call has taken yet. */
+const NOBODY = 0
+
+type OpenCall = LoadedContext & {
+  readonly unit: Unit
   readonly started: number
   readonly limitName: SandboxCall['timeLimit']
   /** In ms. */
@@ -91,13 +103,46 @@ export function loadSolution(solution: SandboxSolution, events: IsolateEvents) {
   })
   const open = new Map<number, OpenCall>()
 
+  /** At most one for each unit, made after a call of it: whoever is asked once is asked again. */
+  const ahead = new Map<Unit, LoadedContext>()
+
+  function takeContext(unit: Unit, call: number): LoadedContext {
+    const made = ahead.get(unit)
+    ahead.delete(unit)
+    if (made === undefined) return createContext(unit, call)
+    if (performance.now() - made.madeAt > AHEAD_FOR) {
+      giveBack(made)
+      return createContext(unit, call)
+    }
+    made.owner.call = call
+    for (const line of made.owner.lines.splice(0)) events.log(call, ...line)
+    return made
+  }
+
+  /** Scripts that cannot be loaded are told of when a call needs them. */
+  function makeAhead(unit: Unit): void {
+    if (isolate.isDisposed || ahead.has(unit) || open.size > 0) return
+    try {
+      ahead.set(unit, createContext(unit, NOBODY))
+    } catch {
+      // The next call meets the same fault and says so.
+    }
+  }
+
+  function giveBack({ context, enter }: LoadedContext): void {
+    if (isolate.isDisposed) return
+    enter.release()
+    context.release()
+  }
+
   /** A fresh context with its bindings and the unit's scripts. @throws LoadFault */
-  function createContext(unit: Unit, call: number): { context: ivm.Context; enter: ivm.Reference } {
+  function createContext(unit: Unit, call: number): LoadedContext {
     const context = isolate.createContextSync()
+    const owner: LoadedContext['owner'] = { call, lines: [] }
     try {
       const build = trusted.runSync(context, { reference: true })
       const callback = new ivm.Callback(
-        (kind: unknown, text: unknown, key: unknown) => fromGuest(call, kind, text, key),
+        (kind: unknown, text: unknown, key: unknown) => fromGuest(owner, kind, text, key),
         {
           sync: true,
         },
@@ -108,7 +153,7 @@ export function loadSolution(solution: SandboxSolution, events: IsolateEvents) {
       }) as ivm.Reference
       build.release()
       runScripts(context, solution.units[unit] ?? [])
-      return { context, enter }
+      return { context, enter, owner, madeAt: performance.now() }
     } catch (error) {
       if (!isolate.isDisposed) context.release()
       throw error
@@ -134,7 +179,12 @@ export function loadSolution(solution: SandboxSolution, events: IsolateEvents) {
   }
 
   /** The one callback of a context. It never throws: a host error's stack would cross the border with it. */
-  function fromGuest(call: number, kind: unknown, text: unknown, key: unknown): string | null {
+  function fromGuest(
+    { call, lines }: LoadedContext['owner'],
+    kind: unknown,
+    text: unknown,
+    key: unknown,
+  ): string | null {
     try {
       if (typeof text !== 'string') return null
       if (kind === 'uuid') return randomUUID()
@@ -148,7 +198,9 @@ export function loadSolution(solution: SandboxSolution, events: IsolateEvents) {
       const message = JSON.parse(text) as Record<string, unknown>
       if (kind === 'log') {
         const { level, message: line, stack } = message as { level: LogLevel; message: string; stack: string }
-        events.log(call, level, line, findPosition(stack, files))
+        const position = findPosition(stack, files)
+        if (call === NOBODY) lines.push([level, line, position])
+        else events.log(call, level, line, position)
       } else if (kind === 'request') {
         const { id, plugin, method, args } = message as { id: number; plugin: string; method: string; args: Json[] }
         events.request(call, id, plugin, method, args)
@@ -190,11 +242,10 @@ export function loadSolution(solution: SandboxSolution, events: IsolateEvents) {
     if (one === undefined) return
     open.delete(call)
     if (one.timer !== null) clearTimeout(one.timer)
-    if (!isolate.isDisposed) {
-      one.enter.release()
-      one.context.release()
-    }
+    giveBack(one)
     events.ended(call, outcome)
+    // A call that failed may have left something in the isolate; its process decides whether it goes on.
+    if (outcome.ok) setImmediate(() => makeAhead(one.unit))
   }
 
   function enter(call: number, text: string): void {
@@ -243,9 +294,9 @@ export function loadSolution(solution: SandboxSolution, events: IsolateEvents) {
     /** Runs one entry function in a fresh context; the end is told by the event `ended`. */
     call(id: number, call: SandboxCall): void {
       const loading = performance.now()
-      let made: ReturnType<typeof createContext>
+      let made: LoadedContext
       try {
-        made = createContext(call.unit, id)
+        made = takeContext(call.unit, id)
       } catch (fault) {
         events.ended(id, loadFailure(fault, Math.round(performance.now() - loading)))
         return
@@ -257,7 +308,7 @@ export function loadSolution(solution: SandboxSolution, events: IsolateEvents) {
         const one = open.get(id)
         if (one) end(id, timedOut(one, Math.round(performance.now() - one.started)))
       }, timeLimit)
-      open.set(id, { ...made, started, limitName, timeLimit, timer })
+      open.set(id, { ...made, unit: call.unit, started, limitName, timeLimit, timer })
       enter(id, JSON.stringify({ kind: 'call', entry: call.entry, args: call.args, state: call.state }))
     },
     answer(id: number, request: number, ok: boolean, value: Json): void {
@@ -266,11 +317,11 @@ export function loadSolution(solution: SandboxSolution, events: IsolateEvents) {
     /** Loads a unit's scripts without calling anything. @returns the entry functions that exist */
     probe(unit: Unit, entries: readonly string[]): { found: readonly string[]; fault: LoadFault | null } {
       try {
-        const made = createContext(unit, 0)
+        const made = createContext(unit, NOBODY)
         const found = entries.filter((entry) =>
           made.context.evalSync(`typeof ${entry} === 'function'`, { timeout: 100 }),
         )
-        made.context.release()
+        giveBack(made)
         return { found, fault: null }
       } catch (error) {
         return { found: [], fault: isLoadFault(error) ? error : unknownFault(error) }

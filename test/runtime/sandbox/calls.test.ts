@@ -210,3 +210,13 @@ test('what a call that was cut off left behind does not run inside the next one'
   expect((await lab.run({ script, arg: 'bad' })).failure?.code).toBe('script_timeout')
   expect((await lab.run({ script })).values).toEqual({ fine: true })
 })
+
+test('a context made ahead is as fresh as any other, and what it logged while it loaded belongs to the call that took it', async () => {
+  const script = `console.log('loaded')
+    let count = 0
+    function onSolutionOpen(arg) { console.log('opened ' + arg); return JSON.stringify({ count: ++count }) }`
+  for (const arg of ['one', 'two', 'three']) {
+    const { values, log } = await lab.run({ script, arg })
+    expect([values, log.map(({ message }) => message)]).toEqual([{ count: 1 }, ['loaded', `opened ${arg}`]])
+  }
+})
