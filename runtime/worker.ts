@@ -225,12 +225,15 @@ export function createWorker(
     callCount: () => calls.size,
     lastUsed: () => lastUsed,
     run(pending) {
+      // Alone in its process it starts at once, so nobody has to be told.
+      const announce = calls.size > 0
       pending.startedAt = null
       calls.set(pending.id, pending)
       lastUsed = Date.now()
       memoryWatch ??= setInterval(watchMemory, MEMORY_WATCH)
-      pending.timer = setTimeout(() => giveUpWaiting(pending), QUEUE_TIME)
-      process.send({ kind: 'call', id: pending.id, call: pending.call })
+      if (announce) pending.timer = setTimeout(() => giveUpWaiting(pending), QUEUE_TIME)
+      else started(pending)
+      process.send({ kind: 'call', id: pending.id, call: pending.call, announce })
     },
     retire() {
       retiring = true
