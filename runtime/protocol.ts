@@ -37,8 +37,7 @@ export type UploadFiles = {
 /** From the host to a sandbox process. */
 export type ToSandbox =
   | { readonly kind: 'load'; readonly solution: SandboxSolution }
-  /** `announce`: the call may have to wait behind others, so its start is told by `started`. */
-  | { readonly kind: 'call'; readonly id: number; readonly call: SandboxCall; readonly announce: boolean }
+  | { readonly kind: 'call'; readonly id: number; readonly call: SandboxCall }
   | { readonly kind: 'probe'; readonly id: number; readonly unit: Unit; readonly entries: readonly string[] }
   | {
       readonly kind: 'answer'

@@ -31,7 +31,10 @@ export type PendingCall = {
   /** Whether it made a request that can change something: then it is never run again. */
   changedSomething: boolean
   replayed: boolean
-  /** By `performance.now()`; null while it waits for its turn. */
+  /**
+   * By `performance.now()`; null until the process said that it began. A call that is lost before, such as with a process
+   * that had died already, cannot be what it died of and runs again.
+   */
   startedAt: number | null
 }
 
@@ -225,15 +228,12 @@ export function createWorker(
     callCount: () => calls.size,
     lastUsed: () => lastUsed,
     run(pending) {
-      // Alone in its process it starts at once, so nobody has to be told.
-      const announce = calls.size > 0
       pending.startedAt = null
       calls.set(pending.id, pending)
       lastUsed = Date.now()
       memoryWatch ??= setInterval(watchMemory, MEMORY_WATCH)
-      if (announce) pending.timer = setTimeout(() => giveUpWaiting(pending), QUEUE_TIME)
-      else started(pending)
-      process.send({ kind: 'call', id: pending.id, call: pending.call, announce })
+      pending.timer = setTimeout(() => giveUpWaiting(pending), QUEUE_TIME)
+      process.send({ kind: 'call', id: pending.id, call: pending.call })
     },
     retire() {
       retiring = true

@@ -3,7 +3,7 @@
 import { Socket } from 'node:net'
 import type { Fault } from '../bundle/faults.ts'
 import { createFrameReader, encodeFrame } from '../frames.ts'
-import type { FromSandbox, SandboxOutcome, ToSandbox } from '../protocol.ts'
+import type { FromSandbox, SandboxCall, SandboxOutcome, ToSandbox } from '../protocol.ts'
 import { loadSolution } from './isolate.ts'
 
 /** The host's frames hold whole solutions; 256 MiB is above what the bundle limits let through. */
@@ -18,7 +18,7 @@ channel.on('close', () => process.exit(0))
 channel.on('error', () => process.exit(0))
 
 /** Calls that have not started yet, in their order. */
-const waiting = new Map<number, Extract<ToSandbox, { kind: 'call' }>>()
+const waiting = new Map<number, SandboxCall>()
 let solution: ReturnType<typeof loadSolution> | null = null
 
 function send(message: FromSandbox): void {
@@ -32,7 +32,7 @@ function receive(text: string): void {
       load(message)
       return
     case 'call':
-      waiting.set(message.id, message)
+      waiting.set(message.id, message.call)
       setImmediate(startNext)
       return
     case 'cancel':
@@ -60,9 +60,9 @@ function receive(text: string): void {
 function startNext(): void {
   const [next] = waiting
   if (next === undefined) return
-  const [id, { call, announce }] = next
+  const [id, call] = next
   waiting.delete(id)
-  if (announce) send({ kind: 'started', id })
+  send({ kind: 'started', id })
   if (solution === null) ended(id, refused('no solution is loaded'))
   else solution.call(id, call)
 }
