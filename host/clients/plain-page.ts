@@ -3,7 +3,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Failed } from '../../runtime/outcome.ts'
 import { allowPage } from '../http/content-security.ts'
 import { setCookie } from '../http/cookies.ts'
-import { lastOfEach } from '../http/read-body.ts'
+import { readQuery } from '../http/read-body.ts'
 import { cookieScope, createNonce, sendHtml, stateOf } from '../http/request.ts'
 import { retryAfter } from '../http/retry-after.ts'
 import { sendToAddress } from '../http/send-to-address.ts'
@@ -93,7 +93,7 @@ function openSolution(
   if (!solution.entries.main?.includes('onSolutionOpen')) {
     return Promise.resolve({ failure: null, effects: noEffects(), values: {} })
   }
-  const url = lastOfEach(new URLSearchParams(ctx.querystring))
+  const url = readQuery(ctx)
   const { correlationId } = stateOf(ctx)
   return runEntry(solution, {
     unit: 'main',

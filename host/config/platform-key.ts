@@ -12,7 +12,13 @@ export type PlatformKey = {
 }
 
 function createPlatformKey(secret: string): PlatformKey {
-  const keyOf = (purpose: string) => Buffer.from(hkdfSync('sha256', secret, 'solhost', purpose, 32))
+  // Derived once for each purpose: every login page signs.
+  const keys = new Map<string, Buffer>()
+  function keyOf(purpose: string): Buffer {
+    const key = keys.get(purpose) ?? Buffer.from(hkdfSync('sha256', secret, 'solhost', purpose, 32))
+    keys.set(purpose, key)
+    return key
+  }
   const sign = (purpose: string, text: string) => createHmac('sha256', keyOf(purpose)).update(text).digest()
   return {
     sign: (purpose, text) => sign(purpose, text).toString('base64url'),

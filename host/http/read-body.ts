@@ -19,8 +19,12 @@ export async function readForm(ctx: Context, limits: Limits): Promise<Map<string
   return lastOfEach(fields)
 }
 
-/** The parameters of a text such as a query string; of a repeated name the last value wins. */
-export function lastOfEach(parameters: URLSearchParams): Map<string, string> {
+/** The parameters of the address, in their order; of a repeated name the last value wins. */
+export function readQuery(ctx: Context): Map<string, string> {
+  return lastOfEach(new URLSearchParams(ctx.querystring))
+}
+
+function lastOfEach(parameters: URLSearchParams): Map<string, string> {
   const fields = new Map<string, string>()
   for (const [name, value] of parameters) fields.set(name, value)
   return fields

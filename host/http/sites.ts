@@ -40,7 +40,7 @@ export function createSites(settings: SiteSettings, port: () => number): Sites {
       if (hostname === null) return null
       if (solutionOrigin !== null && hostname.endsWith(solutionOrigin.suffix)) {
         const solution = hostname.slice(0, -solutionOrigin.suffix.length)
-        if (/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(solution)) {
+        if (isHostLabel(solution)) {
           return { kind: 'solution', solution, origin: originOf(solution, client) }
         }
       }
@@ -50,6 +50,11 @@ export function createSites(settings: SiteSettings, port: () => number): Sites {
       return { kind: 'platform', origin: publicUrl?.origin ?? `${client.protocol}://${client.host}` }
     },
   }
+}
+
+/** The form of a solution's name, so that it can be one in an address and in a host name. */
+export function isHostLabel(text: string): boolean {
+  return /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(text)
 }
 
 /** The host name of a Host header; null when the header is not exactly a host with an optional port. */

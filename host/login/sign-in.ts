@@ -4,7 +4,7 @@ import type { Limits } from '../../runtime/limits.ts'
 import type { Failed } from '../../runtime/outcome.ts'
 import { readCookie, setCookie } from '../http/cookies.ts'
 import { sourceOfPost } from '../http/fetch-metadata.ts'
-import { lastOfEach, readForm } from '../http/read-body.ts'
+import { readForm, readQuery } from '../http/read-body.ts'
 import { cookieScope, stateOf } from '../http/request.ts'
 import { retryAfter } from '../http/retry-after.ts'
 import { sendToAddress } from '../http/send-to-address.ts'
@@ -41,7 +41,7 @@ export function showLoginPage(
   locale: string,
   sendLoginPage: LoginPageSender,
 ): void {
-  const url = lastOfEach(new URLSearchParams(ctx.querystring))
+  const url = readQuery(ctx)
   sendLoginPage(ctx, solution, { ...emptyPage(locale), status: 200, fields: keptFields(url, { username: false }) })
 }
 
@@ -55,7 +55,7 @@ export async function signIn(
   locale: string,
   parts: SignInParts,
 ): Promise<void> {
-  const url = lastOfEach(new URLSearchParams(ctx.querystring))
+  const url = readQuery(ctx)
   const fields = await readForm(ctx, parts.limits)
   const attempt = { ctx, solution, locale, url, fields }
   if (!cameFromOwnPage(attempt, parts)) return refuseForeignForm(attempt, parts)

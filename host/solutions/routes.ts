@@ -14,6 +14,7 @@ import { requireDataRequest, requireNavigation, sourceOfPost } from '../http/fet
 import { chooseLocale } from '../http/languages.ts'
 import { readForm } from '../http/read-body.ts'
 import { cookieScope, createNonce, sendHtml, stateOf } from '../http/request.ts'
+import { isHostLabel } from '../http/sites.ts'
 import type { LoginPageSender } from '../login/login-page.ts'
 import { requireKnownMode, type SignInParts, showLoginPage, signIn } from '../login/sign-in.ts'
 import { signedOutPage } from '../web/pages.ts'
@@ -116,7 +117,7 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
 /** @throws ERR_SOLUTION_NOT_FOUND for what cannot be the name of a solution */
 function nameOf(ctx: Context): string {
   const { solution } = ctx.params as { solution: string }
-  if (/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(solution)) return solution
+  if (isHostLabel(solution)) return solution
   throw new PlatformError('ERR_SOLUTION_NOT_FOUND', 'There is no such solution.')
 }
 

@@ -56,6 +56,9 @@ export function createSolutionStore(db: Database, limits: Limits, now: () => num
       .where('solutions.deleted_at', 'is', null)
       .select(['name', 'title', 'type', 'authenticator', 'active_sha256', 'version', 'listed'])
 
+  const version = (name: string, sha256: string) =>
+    db.selectFrom('solution_versions').where('solution', '=', name).where('sha256', '=', sha256)
+
   return {
     async list() {
       return (await summaries().orderBy('name').execute()).map(summaryOf)
@@ -79,13 +82,7 @@ export function createSolutionStore(db: Database, limits: Limits, now: () => num
       }))
     },
     async hasVersion(name, sha256) {
-      const row = await db
-        .selectFrom('solution_versions')
-        .select('sha256')
-        .where('solution', '=', name)
-        .where('sha256', '=', sha256)
-        .executeTakeFirst()
-      return row !== undefined
+      return (await version(name, sha256).select('sha256').executeTakeFirst()) !== undefined
     },
     async add(bundle, packed, prepared) {
       const { name, version, title, type, authenticator, listed } = bundle.manifest
@@ -131,12 +128,7 @@ export function createSolutionStore(db: Database, limits: Limits, now: () => num
         .execute()
     },
     async prepared(name, sha256) {
-      const row = await db
-        .selectFrom('solution_versions')
-        .select('prepared')
-        .where('solution', '=', name)
-        .where('sha256', '=', sha256)
-        .executeTakeFirst()
+      const row = await version(name, sha256).select('prepared').executeTakeFirst()
       return row ? { prepared: JSON.parse(row.prepared) as PreparedSolution, size: row.prepared.length } : null
     },
     async media(name, sha256, path) {

@@ -94,7 +94,7 @@ export default function bootstrap(host: Host, setupText: string, plugins: Plugin
 
   /** JSON of plain data. Only primitive texts are given to JSON.stringify, so that no toJSON is ever called. */
   function encode(value: unknown, depth: number, budget: { left: number }): string {
-    if (typeof value === 'string') return spend(stringify(cutText(value, budget)), budget)
+    if (typeof value === 'string') return spend(stringify(withRoom(value, budget)), budget)
     if (typeof value === 'number') return spend(isFiniteNumber(value) ? `${value}` : 'null', budget)
     if (value === null || value === undefined || typeof value === 'boolean') return spend(`${value ?? null}`, budget)
     if (typeof value !== 'object') throw new SafeTypeError(`a ${typeof value} is not plain data`)
@@ -102,7 +102,7 @@ export default function bootstrap(host: Host, setupText: string, plugins: Plugin
     return isArray(value) ? encodeArray(value, depth, budget) : encodeObject(value, depth, budget)
   }
 
-  function cutText(text: string, budget: { left: number }): string {
+  function withRoom(text: string, budget: { left: number }): string {
     if (text.length > budget.left) throw quotaError('ARGUMENT_SIZE', limits.ARGUMENT_SIZE as number, text.length)
     return text
   }

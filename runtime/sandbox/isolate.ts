@@ -139,6 +139,7 @@ export function loadSolution(solution: SandboxSolution, events: IsolateEvents) {
   function createContext(unit: Unit, call: number): LoadedContext {
     const context = isolate.createContextSync()
     const owner: LoadedContext['owner'] = { call, lines: [] }
+    let enter: ivm.Reference | null = null
     try {
       const build = trusted.runSync(context, { reference: true })
       const callback = new ivm.Callback(
@@ -147,7 +148,7 @@ export function loadSolution(solution: SandboxSolution, events: IsolateEvents) {
           sync: true,
         },
       )
-      const enter = build.applySync(undefined, [callback, setup], {
+      enter = build.applySync(undefined, [callback, setup], {
         result: { reference: true },
         timeout: solution.limits.LOAD_TIME as number,
       }) as ivm.Reference
@@ -155,7 +156,10 @@ export function loadSolution(solution: SandboxSolution, events: IsolateEvents) {
       runScripts(context, solution.units[unit] ?? [])
       return { context, enter, owner, madeAt: performance.now() }
     } catch (error) {
-      if (!isolate.isDisposed) context.release()
+      if (!isolate.isDisposed) {
+        enter?.release()
+        context.release()
+      }
       throw error
     }
   }

@@ -1,17 +1,14 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { startTestHost } from '../support/host.ts'
+import { startHostProcess } from '../support/host-process.ts'
 import { ask, createVisitor } from '../support/http.ts'
 import { slowSolution, untilSlowLogin } from '../support/slow-solution.ts'
 import { bundleOf } from '../support/zip.ts'
-
-const CLI = fileURLToPath(new URL('../../host/cli.ts', import.meta.url))
 
 test('kill -9 of the sandbox process during a login: that login fails with the error label, the next one works', async () => {
   const host = await startTestHost()
@@ -54,29 +51,6 @@ test('a killed spare process is replaced, and the next solution gets a process',
   await host.stop()
 })
 
-/** The host as a process of its own, on a free port. */
-async function startProcess(home: string): Promise<{ child: ChildProcess; url: string }> {
-  const env = {
-    ...process.env,
-    PORT: '0',
-    ADMIN_PORT: '0',
-    PLATFORM_HOME: home,
-    ENVIRONMENT: 'prod',
-    SERVLET_PASSWORD: 'secret-of-admin',
-  }
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', CLI, 'start'], {
-    env,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  let output = ''
-  for await (const chunk of child.stdout ?? []) {
-    output += String(chunk)
-    const url = /Solhost runs at (http:\/\/[^/\s]+)/.exec(output)?.[1]
-    if (url !== undefined) return { child, url }
-  }
-  throw new Error(`the host did not start: ${output}`)
-}
-
 const ROUNDS = 50
 
 test('kill -9 of the host during an upload, 50 times: the database opens, the old or the new version is active', {
@@ -88,7 +62,7 @@ test('kill -9 of the host during an upload, 50 times: the database opens, the ol
   let sent = ''
   let interrupted = 0
   for (let round = 0; round < ROUNDS; round++) {
-    const { child, url } = await startProcess(home)
+    const { child, url, gone } = await startHostProcess(home, { SERVLET_PASSWORD: 'secret-of-admin' })
     const api = `${url}/admin/api/solutions/crm`
     const before = await ask(api, { headers })
     // What the round before sent is either active or not there at all, and then the version before it still is.
@@ -118,7 +92,6 @@ test('kill -9 of the host during an upload, 50 times: the database opens, the ol
     // The first one is let through, so that there is an old version; the others are killed somewhere on their way.
     if (round === 0) await upload
     else await new Promise((resolve) => setTimeout(resolve, (round * 7) % 260))
-    const gone = new Promise((resolve) => child.once('exit', resolve))
     child.kill('SIGKILL')
     await gone
     if ((await upload) === 'interrupted') interrupted++

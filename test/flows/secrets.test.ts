@@ -1,13 +1,11 @@
-import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { startHostProcess } from '../support/host-process.ts'
 import { ask, createVisitor } from '../support/http.ts'
 import { bundleOf, moduleFile } from '../support/zip.ts'
 
-const CLI = fileURLToPath(new URL('../../host/cli.ts', import.meta.url))
 const PASSWORD = 'p4ss"w\\ord <é> %26'
 const CUSTOM = 'branch-4711-secret'
 const ADMIN = 'admin-secret-0815'
@@ -27,21 +25,7 @@ const CARELESS = `function onSolutionOpen(arg, q) {
 
 test('no password, token or custom value reaches a log, an error or the process’s output', async () => {
   const home = mkdtempSync(join(tmpdir(), 'solhost-secrets-'))
-  const env = {
-    ...process.env,
-    PORT: '0',
-    ADMIN_PORT: '0',
-    PLATFORM_HOME: home,
-    ENVIRONMENT: 'prod',
-    SERVLET_PASSWORD: ADMIN,
-    LOG_LEVEL: 'debug',
-  }
-  const child = spawn(process.execPath, [CLI, 'start'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)))
-  const gone = new Promise((resolve) => child.once('exit', resolve))
-  while (!/runs at (http\S+)\//.test(output)) await new Promise(setImmediate)
-  const url = /runs at (http:\/\/[^/\s]+)/.exec(output)?.[1] ?? ''
+  const { child, url, output, gone } = await startHostProcess(home, { SERVLET_PASSWORD: ADMIN, LOG_LEVEL: 'debug' })
   const authorization = `Basic ${Buffer.from(`admin:${ADMIN}`).toString('base64')}`
   const bundle = await bundleOf(
     { name: 'careless', authenticator: 'AUTHENTICATOR', modules: ['auth'], permissions: ['Users', 'x'] },
@@ -76,7 +60,7 @@ test('no password, token or custom value reaches a log, an error or the process�
     secrets.filter((secret) => spellings(secret).some((spelling) => text.includes(spelling)))
   expect(log).toContain('[password]')
   expect(found(log)).toEqual([])
-  expect(found(output)).toEqual([])
+  expect(found(output())).toEqual([])
   expect(
     answers.flatMap((text) =>
       [PASSWORD, ADMIN].filter((secret) => spellings(secret).some((one) => text.includes(one))),

@@ -1,0 +1,33 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+const CLI = fileURLToPath(new URL('../../host/cli.ts', import.meta.url))
+
+export type HostProcess = {
+  readonly child: ChildProcess
+  readonly url: string
+  /** Everything that it printed so far. */
+  readonly output: () => string
+  readonly gone: Promise<unknown>
+}
+
+/** The host as a process of its own, on free ports, without examples. */
+export async function startHostProcess(home: string, properties: Record<string, string>): Promise<HostProcess> {
+  const settings = { PORT: '0', ADMIN_PORT: '0', PLATFORM_HOME: home, ENVIRONMENT: 'prod' }
+  const env = { ...process.env, ...settings, ...properties }
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', CLI, 'start'], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)))
+  let ended = false
+  const gone = new Promise((resolve) => child.once('exit', resolve)).then(() => {
+    ended = true
+  })
+  const addressOf = () => /Solhost runs at (http:\/\/[^/\s]+)/.exec(output)?.[1]
+  while (addressOf() === undefined && !ended) await new Promise(setImmediate)
+  const url = addressOf()
+  if (url === undefined) throw new Error(`the host did not start: ${output}`)
+  return { child, url, output: () => output, gone }
+}
