@@ -1,25 +1,102 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
-import { type Dialect, SqliteDialect } from 'kysely'
+import { type Dialect, type Driver, SqliteAdapter, SqliteDialect, type SqliteStatement } from 'kysely'
+import { createFileSync, type FileSync } from './file-sync.ts'
+
+/** Prepared statements that are kept, the longest unused go first: to prepare one takes longer than to run it. */
+const STATEMENTS = 200
 
 /**
- * Kysely's dialect for the SQLite that is part of Node.js. `synchronous=full` with WAL: what a transaction said it
- * wrote is there after a power cut.
+ * Kysely's dialect for the SQLite that is part of Node.js. What a transaction said it wrote is there after a power cut:
+ * in WAL mode a commit only has to reach the log, and one sync of the log serves all commits that wait for it.
+ * `synchronous=full` would sync for each alone, and the whole host would stand still meanwhile.
+ * @see https://www.sqlite.org/pragma.html#pragma_synchronous
  */
-export function nodeSqliteDialect(file: string): Dialect {
+export function nodeSqliteDialect(file: string, sync: FileSync = createFileSync(`${file}-wal`)): Dialect {
   const database = new DatabaseSync(file, { timeout: 5000 })
-  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;')
-  return new SqliteDialect({
-    database: {
-      close: () => database.close(),
-      prepare(sql) {
-        const statement = database.prepare(sql)
-        return {
-          reader: statement.columns().length > 0,
-          all: (parameters) => statement.all(...(parameters as SQLInputValue[])),
-          run: (parameters) => statement.run(...(parameters as SQLInputValue[])),
-          iterate: (parameters) => statement.iterate(...(parameters as SQLInputValue[])),
-        }
-      },
-    },
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;')
+  let wrote = false
+  const statements = createStatements(database, () => {
+    wrote = true
   })
+  const dialect = new SqliteDialect({ database: { close: () => database.close(), prepare: statements } })
+  return {
+    createAdapter: () => new OneConnectionAdapter(),
+    createDriver: () =>
+      oneAtATime(
+        dialect.createDriver(),
+        async () => {
+          if (!wrote) return
+          wrote = false
+          await sync.sync()
+        },
+        sync.close,
+      ),
+    createIntrospector: (db) => dialect.createIntrospector(db),
+    createQueryCompiler: () => dialect.createQueryCompiler(),
+  }
+}
+
+/** Kysely's own lock would be held while the log is synced, so that no two commits could share a sync: `oneAtATime` locks. */
+class OneConnectionAdapter extends SqliteAdapter {
+  override get supportsMultipleConnections(): boolean {
+    return true
+  }
+}
+
+/** @param afterRelease awaited by whoever used the connection, while the next one has it already */
+function oneAtATime(driver: Driver, afterRelease: () => Promise<void>, close: () => Promise<void>): Driver {
+  let last = Promise.resolve()
+  let letNext = () => {}
+  return {
+    init: () => driver.init(),
+    async acquireConnection() {
+      const before = last
+      const { promise, resolve } = Promise.withResolvers<void>()
+      last = promise
+      await before
+      letNext = resolve
+      return driver.acquireConnection()
+    },
+    async releaseConnection(connection) {
+      await driver.releaseConnection(connection)
+      const written = afterRelease()
+      letNext()
+      await written
+    },
+    beginTransaction: (connection, settings) => driver.beginTransaction(connection, settings),
+    commitTransaction: (connection) => driver.commitTransaction(connection),
+    rollbackTransaction: (connection) => driver.rollbackTransaction(connection),
+    async destroy() {
+      await close()
+      await driver.destroy()
+    },
+  }
+}
+
+/** @param onWrite told of each statement that may have changed something */
+function createStatements(database: DatabaseSync, onWrite: () => void): (sql: string) => SqliteStatement {
+  const kept = new Map<string, SqliteStatement>()
+
+  function make(sql: string): SqliteStatement {
+    const statement = database.prepare(sql)
+    const writes = !/^\s*(select|begin|rollback)\b/i.test(sql)
+    const noted = <T>(result: T): T => {
+      if (writes) onWrite()
+      return result
+    }
+    return {
+      reader: statement.columns().length > 0,
+      all: (parameters) => noted(statement.all(...(parameters as SQLInputValue[]))),
+      run: (parameters) => noted(statement.run(...(parameters as SQLInputValue[]))),
+      iterate: (parameters) => noted(statement.iterate(...(parameters as SQLInputValue[]))),
+    }
+  }
+
+  return (sql) => {
+    const statement = kept.get(sql) ?? make(sql)
+    kept.delete(sql)
+    kept.set(sql, statement)
+    if (kept.size > STATEMENTS) kept.delete(kept.keys().next().value as string)
+    return statement
+  }
 }
