@@ -11,7 +11,7 @@ import { type Database, openDatabase } from './database/open.ts'
 import { httpServer } from './http/server.ts'
 import { createSites, isLoopback } from './http/sites.ts'
 import { createFormTokens } from './login/form-token.ts'
-import { builtInPlugins, checkGuests, operatorPlugins } from './plugins.ts'
+import { builtInPlugins, checkGuests, operatorPlugins, usableTrusted } from './plugins.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { createCatalog } from './solutions/catalog.ts'
 import { exampleFolder, exampleNames, packFolder } from './solutions/examples.ts'
@@ -52,10 +52,12 @@ const SWEEP_EVERY = 10 * 60_000
 /** Running requests get this long at a stop, in ms. */
 const STOP_GRACE = 3_000
 
-/** Starts everything, in the order in which the parts need one another. */
+/** Starts everything, in the order in which the parts need one another; a start that fails ends what it had started. */
 export async function startHost({ settings, log, version, terminal }: HostOptions): Promise<Host> {
+  await using started = new AsyncDisposableStack()
   const { limits, home } = settings
   const db = await openDatabase(home)
+  started.defer(() => db.destroy())
   const key = await openPlatformKey(db, home, settings.platformKey)
   const { adminName: name, adminPassword: password } = settings
   const { account, made } = await openAdminAccount(db, { name, password, home, terminal })
@@ -63,13 +65,18 @@ export async function startHost({ settings, log, version, terminal }: HostOption
   const builtIn = builtInPlugins(settings.environment, limits)
   const taken = [...builtIn.map((plugin) => plugin.name), ...OTHER_GLOBALS]
   const plugins = [...builtIn, ...(await operatorPlugins(home, taken))]
-  const supervisor = createSupervisor({ limits, timeZone: settings.timeZone, memory: settings.memory })
-  if (plugins.length > builtIn.length) await checkGuests(plugins, supervisor, limits)
-  const makeSandboxSolution = createSandboxSolutionMaker(plugins, limits)
-
   const store = createSolutionStore(db, limits)
   const solutionLog = createSolutionLog(db, limits)
+  started.defer(() => solutionLog.flush())
   const sessions = createSessions(db, limits)
+
+  const { timeZone, memory } = settings
+  const makeSandboxSolution = createSandboxSolutionMaker(plugins)
+  const trusted = usableTrusted(plugins, makeSandboxSolution, limits)
+  const supervisor = createSupervisor({ limits, trusted, timeZone, memory })
+  started.defer(() => supervisor.stop())
+  if (plugins.length > builtIn.length) await checkGuests(plugins, supervisor, limits)
+
   const catalog = createCatalog(store, supervisor, makeSandboxSolution)
   const uploads = createUploads({ store, catalog, supervisor, makeSandboxSolution, limits })
   const runEntry = createEntryRunner({ supervisor, plugins, log: solutionLog, limits, onPluginError })
@@ -99,9 +106,14 @@ export async function startHost({ settings, log, version, terminal }: HostOption
   }
   await addExamplesOnce(db, settings, uploads)
 
-  const server = await listen(httpServer(createApp(parts)), settings.port, settings.host)
-  port = (server.address() as AddressInfo).port
-  const adminServer = await listen(httpServer(createAdminApp(parts)), settings.adminPort, settings.adminHost)
+  const servers: Server[] = []
+  started.defer(async () => void (await Promise.all(servers.map(close))))
+  async function listen(server: Server, wanted: number, address: string): Promise<number> {
+    servers.push(await listening(server, wanted, address))
+    return (server.address() as AddressInfo).port
+  }
+  port = await listen(httpServer(createApp(parts)), settings.port, settings.host)
+  const adminPort = await listen(httpServer(createAdminApp(parts)), settings.adminPort, settings.adminHost)
 
   const sweep = setInterval(() => {
     Promise.all([sessions.sweep(), solutionLog.sweep(), eraseDeleted()]).catch((error: Error) =>
@@ -109,31 +121,28 @@ export async function startHost({ settings, log, version, terminal }: HostOption
     )
   }, SWEEP_EVERY)
   sweep.unref()
+  started.defer(() => clearInterval(sweep))
 
   async function eraseDeleted(): Promise<void> {
     for (const deleted of await store.sweep()) await solutionLog.erase(deleted)
   }
 
-  async function stop(): Promise<void> {
-    stopping = true
-    clearInterval(sweep)
-    await Promise.all([close(server), close(adminServer)])
-    supervisor.stop()
-    await solutionLog.flush()
-    await db.destroy()
-  }
-
   const client = { address: '127.0.0.1', protocol: 'http' as const, host: `${urlHost(settings.host)}:${port}` }
+  const madePassword = made === null ? null : await made.keep()
+  const everything = started.move()
   return {
     url: `http://${client.host}`,
     publicUrl: settings.publicUrl?.origin ?? `http://${client.host}`,
-    adminUrl: `http://${urlHost(settings.adminHost)}:${(adminServer.address() as AddressInfo).port}`,
-    madePassword: made === null ? null : await made.keep(),
+    adminUrl: `http://${urlHost(settings.adminHost)}:${adminPort}`,
+    madePassword,
     sharedOrigin: sites.shared,
     processes: supervisor.processes,
     addressOf: (solution) => `${sites.originOf(solution, client)}/solution/${solution}/`,
     solutionNames: async () => (await store.list()).filter(({ listed }) => listed).map((solution) => solution.name),
-    stop,
+    async stop() {
+      stopping = true
+      await everything.disposeAsync()
+    },
   }
 }
 
@@ -156,7 +165,7 @@ function getsExamples({ host, environment }: Settings): boolean {
   return isLoopback(host) && ['none', 'dev', 'e2e'].includes(environment)
 }
 
-function listen(server: Server, port: number, host: string): Promise<Server> {
+function listening(server: Server, port: number, host: string): Promise<Server> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, () => {

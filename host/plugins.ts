@@ -6,16 +6,17 @@ import application from '../plugins/application/host.ts'
 import eventsManager from '../plugins/events-manager/host.ts'
 import i18n from '../plugins/i18n/host.ts'
 import security, { type SecurityPorts } from '../plugins/security/host.ts'
-import { checkManifest } from '../runtime/bundle/manifest.ts'
 import { PlatformError } from '../runtime/errors.ts'
 import type { Limits } from '../runtime/limits.ts'
 import { command, type Plugin, request } from '../runtime/plugin.ts'
+import type { Trusted } from '../runtime/protocol.ts'
 import type { Supervisor } from '../runtime/supervisor.ts'
 import type { Environment } from './config/properties.ts'
 import { hostCall } from './solutions/host-call.ts'
 import { messageTables } from './solutions/messages.ts'
 import { eventTypesOf, permissionsOf } from './solutions/prepared-solution.ts'
-import { createSandboxSolutionMaker, type SandboxSolutionMaker } from './solutions/sandbox-solution.ts'
+import type { SandboxSolutionMaker } from './solutions/sandbox-solution.ts'
+import { readTrusted } from './solutions/trusted.ts'
 
 /** The platform's own plugins, each given what it needs of the host. */
 export function builtInPlugins(environment: Environment, limits: Limits): readonly Plugin[] {
@@ -23,7 +24,9 @@ export function builtInPlugins(environment: Environment, limits: Limits): readon
     user: (call) => hostCall(call).user,
     permissions: permissionsOf,
     logIn: (call, login) => {
-      hostCall(call).effects.login ??= login
+      const { effects } = hostCall(call)
+      effects.login ??= login
+      effects.logout = null
     },
     logOut: (call, target) => {
       const { effects } = hostCall(call)
@@ -97,42 +100,34 @@ export async function operatorPlugins(home: string, taken: readonly string[]): P
   return plugins
 }
 
+/** What the sandbox processes get of the plugins. @throws ERR_PLUGIN_INVALID */
+export function usableTrusted(
+  plugins: readonly Plugin[],
+  makeSandboxSolution: SandboxSolutionMaker,
+  limits: Limits,
+): Trusted {
+  try {
+    return readTrusted(plugins, makeSandboxSolution, limits)
+  } catch (error) {
+    throw unusable(plugins, error instanceof Error ? error.message : String(error))
+  }
+}
+
 /**
- * Loads the guest parts of all plugins in a sandbox process, as an upload would, without any solution.
+ * Lets a sandbox process become ready, which builds the guest parts of all plugins and loads a solution with them.
  * @throws ERR_PLUGIN_INVALID when they cannot be compiled or fail while they build their globals
  */
 export async function checkGuests(plugins: readonly Plugin[], supervisor: Supervisor, limits: Limits): Promise<void> {
-  const { manifest } = checkManifest({ name: 'plugin-check', version: '0.0.0' }, 'solution.json')
-  if (manifest === null) throw new TypeError('the manifest of the check is not right')
-  const facts = { name: 'plugin-check', version: '0.0.0', sha256: '', manifest, modules: [], texts: {}, forms: [] }
   const nothing = { scripts: [], formScripts: [], forms: [], i18n: [], loginTemplate: null }
-  const names = plugins.map(({ name }) => name).join(', ')
-  const unusable = (why: string) =>
-    new PlatformError('ERR_PLUGIN_INVALID', `A guest part of the plugins ${names} cannot be used: ${why}`)
-  const makeSandboxSolution = stripGuests()
-  const { faults } = await supervisor.checkUpload(
-    { ...nothing, isolateMemory: limits.ISOLATE_MEMORY },
-    () =>
-      makeSandboxSolution(facts, {
-        ...nothing,
-        manifest,
-        modules: [],
-        texts: {},
-        template: null,
-        entries: {},
-        warnings: [],
-      }),
-    [{ unit: 'main', entries: [] }],
-  )
-  if (faults[0] !== undefined) throw unusable(faults[0].message)
+  const noSolution = { scripts: [], units: {}, settings: {}, tables: {} }
+  const files = { ...nothing, isolateMemory: limits.ISOLATE_MEMORY }
+  const { faults } = await supervisor.checkUpload(files, () => noSolution, [])
+  if (faults[0] !== undefined) throw unusable(plugins, faults[0].message)
+}
 
-  function stripGuests(): SandboxSolutionMaker {
-    try {
-      return createSandboxSolutionMaker(plugins, limits)
-    } catch (error) {
-      throw unusable(error instanceof Error ? error.message : String(error))
-    }
-  }
+function unusable(plugins: readonly Plugin[], why: string): PlatformError {
+  const names = plugins.map(({ name }) => name).join(', ')
+  return new PlatformError('ERR_PLUGIN_INVALID', `A guest part of the plugins ${names} cannot be used: ${why}`)
 }
 
 async function loadPlugin(folder: string): Promise<Plugin> {

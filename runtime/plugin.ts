@@ -33,8 +33,8 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 export type Command = {
   /** Whether it also counts when a login attempt ended without an accepted login. */
   readonly withoutLogin: boolean
-  /** Whether it is what logs a user in: applied before the others, since they depend on it. */
-  readonly logsIn: boolean
+  /** Whether it logs a user in or out: such commands are applied before the others, since those depend on it. */
+  readonly decidesLogin: boolean
   /** @throws ZodError when the arguments are not what the binding sends. */
   readonly check: (args: unknown) => unknown
   /** Called once per command, in the order of the script, after every command of the call was checked. */
@@ -77,10 +77,10 @@ export type Tables = Readonly<Record<string, Readonly<Record<string, string>>>>
 export function command<T>(
   schema: ZodType<T>,
   apply: (call: Call, args: T) => void,
-  options: { readonly withoutLogin?: boolean; readonly logsIn?: boolean } = {},
+  options: { readonly withoutLogin?: boolean; readonly decidesLogin?: boolean } = {},
 ): Command {
-  const { withoutLogin = false, logsIn = false } = options
-  return { withoutLogin, logsIn, check: (args) => schema.parse(args), apply }
+  const { withoutLogin = false, decidesLogin = false } = options
+  return { withoutLogin, decidesLogin, check: (args) => schema.parse(args), apply }
 }
 
 /** A request whose arguments `schema` describes (an array, one entry for each argument). */

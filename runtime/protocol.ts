@@ -7,16 +7,25 @@ export type Unit = 'authenticator' | 'main' | 'configuration'
 
 export type SandboxScript = { readonly file: string; readonly source: string }
 
+/** What every context holds, whatever the solution: a sandbox process makes it ready before it has one. */
+export type Trusted = {
+  /** Sources, stripped of types: `runtime/sandbox/guest.ts`, and the plugins' guest parts in the order of building. */
+  readonly bootstrap: string
+  readonly guests: readonly { readonly name: string; readonly source: string }[]
+  readonly limits: Readonly<Record<string, number>>
+  readonly rehearsal: Rehearsal
+}
+
+/** A call of a solution of our own: with it a process compiles what every call needs before it says that it is ready. */
+export type Rehearsal = { readonly solution: SandboxSolution; readonly call: SandboxCall }
+
 /** Everything a sandbox process needs of one solution version; its scripts are stripped of types already. */
 export type SandboxSolution = {
   /** Each script once; the units name them by index. */
   readonly scripts: readonly SandboxScript[]
   readonly units: Readonly<Partial<Record<Unit, readonly number[]>>>
-  /** Sources of the plugins' guest parts, stripped of types, in the order in which they are built. */
-  readonly guests: readonly { readonly name: string; readonly source: string }[]
   readonly settings: Readonly<Record<string, Json>>
   readonly tables: Readonly<Record<string, Tables>>
-  readonly limits: Readonly<Record<string, number>>
 }
 
 /** The files of an upload that are looked into only in a sandbox process. */
@@ -36,8 +45,11 @@ export type UploadFiles = {
 
 /** From the host to a sandbox process. */
 export type ToSandbox =
+  /** The first message; answered by `ready` or `unready`. */
+  | { readonly kind: 'prepare'; readonly trusted: Trusted }
   | { readonly kind: 'load'; readonly solution: SandboxSolution }
-  | { readonly kind: 'call'; readonly id: number; readonly call: SandboxCall }
+  /** `announce`: whether its start is to be told by `started`, which takes time. */
+  | { readonly kind: 'call'; readonly id: number; readonly call: SandboxCall; readonly announce: boolean }
   | { readonly kind: 'probe'; readonly id: number; readonly unit: Unit; readonly entries: readonly string[] }
   | {
       readonly kind: 'answer'
@@ -76,16 +88,25 @@ export type SandboxOutcome =
       readonly message: string
       readonly position?: Position
       readonly limit?: { readonly name: string; readonly allowed: number; readonly used?: number }
+      /** It was stopped while it ran, not while it waited for an answer. */
+      readonly cutOff?: boolean
       readonly milliseconds: number
     }
 
 /** From a sandbox process to the host. The host checks each with a schema: the process runs hostile code. */
 export type FromSandbox =
   | { readonly kind: 'ready' }
+  /** The trusted part cannot be built: a plugin of the operator is at fault. */
+  | { readonly kind: 'unready'; readonly message: string }
   | { readonly kind: 'pong' }
   | { readonly kind: 'loaded'; readonly faults: readonly Fault[] }
   | { readonly kind: 'started'; readonly id: number }
   | { readonly kind: 'ended'; readonly id: number; readonly outcome: SandboxOutcome }
+  /**
+   * After a call that returned well: the context for the next one is made, so nothing of the solution runs any more.
+   * `started` of the next call says the same.
+   */
+  | { readonly kind: 'settled' }
   | {
       readonly kind: 'probed'
       readonly id: number

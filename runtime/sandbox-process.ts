@@ -1,16 +1,31 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
 import type { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { createFrameReader, encodeFrame } from './frames.ts'
-import type { FromSandbox, ToSandbox } from './protocol.ts'
+import { startBehind } from './process-priority.ts'
+import type { FromSandbox, ToSandbox, Trusted } from './protocol.ts'
 import { checkFromSandbox } from './protocol-check.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const MAIN = fileURLToPath(new URL('./sandbox/main.ts', import.meta.url))
+const MAIN = new URL('./sandbox/main.ts', import.meta.url)
+/** What `main.ts` imports now or later, itself included; the folders with all they hold. */
+export const SANDBOX_SOURCES = [
+  'sandbox',
+  'template',
+  'frames.ts',
+  'address.ts',
+  'bundle/strict-json.ts',
+  'bundle/faults.ts',
+]
+
+const SOURCES = new URL('./sandbox/sources.js', import.meta.url).href
 
 /**
  * isolated-vm needs the first flag. The permission model takes away files, network (Node 26), children and threads;
- * only the code may be read, and not the platform's data, which may lie in a folder beside it.
+ * only the code may be read, and not the platform's data, which may lie in a folder beside it. The last ones are for
+ * many short-lived contexts in little memory (`npm run bench`); none takes a feature of the language away.
  */
 export const SANDBOX_FLAGS = [
   '--no-node-snapshot',
@@ -20,6 +35,13 @@ export const SANDBOX_FLAGS = [
   `--allow-fs-read=${ROOT}node_modules`,
   `--allow-fs-read=${ROOT}package.json`,
   '--no-warnings',
+  '--no-incremental-marking',
+  '--no-rehash-snapshot',
+  '--single-threaded-gc',
+  '--optimize-for-size',
+  '--max-semi-space-size=2',
+  '--initial-old-space-size=6',
+  '--heap-growing-percent=50',
 ] as const
 
 /** A process that is not ready after this, in ms, never will be (60 ms measured on an idle machine). */
@@ -31,7 +53,7 @@ const MAX_CALL_FRAME = 4 * 1024 ** 2
 /** One sandbox process, from its start to its SIGKILL. It is ended in no other way. */
 export type SandboxProcess = {
   readonly pid: number
-  /** Resolves when the process is ready for a solution; rejects when it ended before. */
+  /** Resolves when the process is ready for a solution; rejects with the reason when it cannot become so. */
   readonly ready: Promise<void>
   readonly send: (message: ToSandbox) => void
   readonly kill: () => void
@@ -39,24 +61,52 @@ export type SandboxProcess = {
   readonly allowLargeFrames: (bytes: number) => void
   /** At most one receiver; frames that come without one are dropped. */
   onMessage: ((message: FromSandbox) => void) | null
-  /** Called once, when the process has ended for whatever reason. */
-  onExit: (() => void) | null
+  /** Called once, when the process has ended for whatever reason. `byOthers`: by a SIGKILL that did not come from here. */
+  onExit: ((byOthers: boolean) => void) | null
   readonly ended: () => boolean
 }
+
+export type SandboxProcessOptions = { readonly timeZone: string; readonly trusted: Trusted }
 
 /**
  * Starts an empty sandbox process: an environment of LIBC and TZ only, no files but the code, no network (Node 26),
  * no children, its error output dropped since it may quote a script.
  */
-export function startSandboxProcess(options: { readonly timeZone: string }): SandboxProcess {
-  const child = spawn(process.execPath, [...SANDBOX_FLAGS, MAIN], {
+export function startSandboxProcess(options: SandboxProcessOptions): SandboxProcess {
+  const child = spawn(process.execPath, [...SANDBOX_FLAGS, `--import=${SOURCES}`, fileURLToPath(MAIN)], {
     cwd: ROOT,
     env: { LIBC: 'glibc', TZ: options.timeZone },
-    stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
+    stdio: ['pipe', 'ignore', 'ignore', 'pipe'],
     // A process group of its own: Ctrl-C on the terminal is for the host, which lets running logins end.
     detached: true,
   })
-  return wrap(child)
+  const made = wrap(child)
+  if (made.pid > 0) startBehind(made.pid)
+  // It may have ended already: that is told by its exit.
+  child.stdin?.on('error', () => {}).end(sandboxSources())
+  made.send({ kind: 'prepare', trusted: options.trusted })
+  return made
+}
+
+let sources: string | null = null
+
+/** The modules of a sandbox process without their types, as `sources.js` reads them. */
+function sandboxSources(): string {
+  sources ??= JSON.stringify(
+    Object.fromEntries(
+      sourceFiles().map((file) => [file.href, stripTypeScriptTypes(readFileSync(file, 'utf8'), { mode: 'strip' })]),
+    ),
+  )
+  return sources
+}
+
+function sourceFiles(): URL[] {
+  return SANDBOX_SOURCES.flatMap((name) => {
+    const url = new URL(name, import.meta.url)
+    if (name.endsWith('.ts')) return [url]
+    const files = readdirSync(url).filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
+    return files.map((file) => new URL(`${name}/${file}`, import.meta.url))
+  })
 }
 
 function wrap(child: ChildProcess): SandboxProcess {
@@ -67,14 +117,15 @@ function wrap(child: ChildProcess): SandboxProcess {
   const notReady = setTimeout(kill, READY_TIME)
   let maxFrame = MAX_CALL_FRAME
   let over = false
+  let killed = false
 
-  function finish(): void {
+  function finish(signal: NodeJS.Signals | null): void {
     if (over) return
     over = true
     clearTimeout(notReady)
     ready.reject(new Error('the sandbox process ended before it was ready'))
     channel.destroy()
-    made.onExit?.()
+    made.onExit?.(signal === 'SIGKILL' && !killed)
   }
 
   function becomeReady(): void {
@@ -82,7 +133,13 @@ function wrap(child: ChildProcess): SandboxProcess {
     ready.resolve()
   }
 
+  function fail(reason: string): void {
+    ready.reject(new Error(reason))
+    kill()
+  }
+
   function kill(): void {
+    killed = true
     child.kill('SIGKILL')
   }
 
@@ -92,6 +149,7 @@ function wrap(child: ChildProcess): SandboxProcess {
       const message = checkFromSandbox(text)
       if (message === null) kill()
       else if (message.kind === 'ready') becomeReady()
+      else if (message.kind === 'unready') fail(message.message)
       else made.onMessage?.(message)
     },
   )
@@ -99,8 +157,8 @@ function wrap(child: ChildProcess): SandboxProcess {
     if (!reader.push(chunk)) kill()
   })
   channel.on('error', kill)
-  child.on('error', finish)
-  child.on('exit', finish)
+  child.on('error', () => finish(null))
+  child.on('exit', (_code, signal) => finish(signal))
 
   const made: SandboxProcess = {
     pid: child.pid ?? -1,

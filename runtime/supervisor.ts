@@ -1,9 +1,10 @@
-import { availableParallelism, setPriority } from 'node:os'
+import { availableParallelism } from 'node:os'
 import { checkUpload, type Probe, refusedCheck, type UploadCheck } from './check-upload.ts'
 import type { Limits } from './limits.ts'
 import type { Failed, Outcome } from './outcome.ts'
 import { createProcessPool } from './process-pool.ts'
-import type { CheckedFiles, SandboxCall, SandboxSolution, UploadFiles } from './protocol.ts'
+import { bringForward, setBack } from './process-priority.ts'
+import type { CheckedFiles, SandboxCall, SandboxSolution, Trusted, UploadFiles } from './protocol.ts'
 import { createQuarantine } from './quarantine.ts'
 import type { SandboxProcess } from './sandbox-process.ts'
 import { type CallHandlers, CRASHED, createWorker, type Loadable, type PendingCall, type Worker } from './worker.ts'
@@ -32,6 +33,7 @@ export interface Supervisor {
 
 export type SupervisorOptions = {
   readonly limits: Limits
+  readonly trusted: Trusted
   readonly timeZone: string
   /** Bytes, see `ProcessPoolOptions`. */
   readonly memory?: { readonly minimum: number; readonly maximum: number }
@@ -39,12 +41,14 @@ export type SupervisorOptions = {
 
 /** How often idle processes are looked for and asked for a sign of life, in ms. */
 const SWEEP = 5_000
-/** Niceness of a process whose solution had to be killed lately, so that it takes from others only what they leave. */
-const SUSPECT_NICENESS = 10
-/** A version with so many waiting calls per process gets a further process, up to the cores. */
+/** A version gets a further process when so many calls are with each that it has. One core is left to the host. */
 const HOT = 2
+const MOST_PROCESSES = Math.max(1, availableParallelism() - 1)
+/** One whose calls come alone, but so many in a row before the context for the next could be made, gets a second one. */
+const HOT_IN_A_ROW = 30
+const MOST_IN_TURN = Math.min(2, availableParallelism())
 
-export function createSupervisor({ limits, timeZone, memory = NO_BOUND }: SupervisorOptions): Supervisor {
+export function createSupervisor({ limits, trusted, timeZone, memory = NO_BOUND }: SupervisorOptions): Supervisor {
   /** Those that take new calls, by key. */
   const workers = new Map<string, Worker[]>()
   /** All that live, those too that only end their last calls. */
@@ -55,7 +59,7 @@ export function createSupervisor({ limits, timeZone, memory = NO_BOUND }: Superv
   const quarantine = createQuarantine()
   const suspects = new Set<string>()
   const pool = createProcessPool({
-    timeZone,
+    sandbox: { timeZone, trusted },
     memory,
     inUse: () => [...living, ...checking].map(({ pid }) => pid),
     makeRoom: retireLongestIdle,
@@ -79,10 +83,11 @@ export function createSupervisor({ limits, timeZone, memory = NO_BOUND }: Superv
     const process = await pool.take()
     if (process === null) return null
     const worker = createWorker(process, version.key, solution, limits, { gone })
-    if (suspects.has(version.key)) makeNice(process.pid)
+    if (suspects.has(version.key)) setBack(process.pid)
+    else bringForward(process.pid)
     living.add(worker)
     workers.set(version.key, [...(workers.get(version.key) ?? []), worker])
-    pool.fill()
+    pool.fillSoon()
     return worker
   }
 
@@ -102,14 +107,14 @@ export function createSupervisor({ limits, timeZone, memory = NO_BOUND }: Superv
     if (retryAt !== null) return pending.settle(quarantined(retryAt))
     const serving = workers.get(version.key) ?? []
     const best = serving.reduce<Worker | null>(
-      (least, one) => (least === null || one.callCount() < least.callCount() ? one : least),
+      (least, one) => (least === null || isLess(one, least) ? one : least),
       null,
     )
-    const isHot = best !== null && best.callCount() >= HOT && serving.length < availableParallelism()
-    const worker = best === null || isHot ? ((await start(version)) ?? best) : best
+    if (best !== null && isHot(best, serving.length)) void start(version).catch(() => {})
+    const worker = best ?? (await start(version))
     if (stopped) pending.settle({ ...CRASHED, message: 'the host is stopping' })
     else if (worker === null) pending.settle(busy('no sandbox process could be started'))
-    else if (living.has(worker)) worker.run(pending)
+    else if (living.has(worker)) worker.run(pending, suspects.has(version.key))
     else replayOrFail(pending)
   }
 
@@ -117,7 +122,9 @@ export function createSupervisor({ limits, timeZone, memory = NO_BOUND }: Superv
   function gone(worker: Worker, lost: readonly PendingCall[], failed: ReadonlyMap<PendingCall, Failed>): void {
     living.delete(worker)
     forget(worker)
-    if (failed.size > 0 && !stopped) noteKill(worker.key, [...failed.keys()])
+    const hungAfter = worker.hungAfter()
+    const culprits = hungAfter === null ? [...failed.keys()] : [...failed.keys(), hungAfter]
+    if (culprits.length > 0 && !stopped) noteKill(worker.key, culprits)
     for (const pending of lost) {
       const failure = failed.get(pending)
       if (failure) pending.settle(failure)
@@ -163,11 +170,11 @@ export function createSupervisor({ limits, timeZone, memory = NO_BOUND }: Superv
     return workers.get(worker.key)?.includes(worker) ?? false
   }
 
-  function retireLongestIdle(): boolean {
+  function retireLongestIdle(): number | null {
     const [oldest] = idleWorkers()
-    if (oldest === undefined) return false
+    if (oldest === undefined) return null
     retire(oldest)
-    return true
+    return oldest.pid
   }
 
   function sweepIdle(): void {
@@ -185,7 +192,8 @@ export function createSupervisor({ limits, timeZone, memory = NO_BOUND }: Superv
   ): Promise<UploadCheck> {
     const process = await pool.take()
     if (process === null) {
-      return refusedCheck({ code: 'script_crashed', file: '', message: 'no sandbox process could be started' })
+      const message = `no sandbox process could be started: ${pool.lastFailure()}`
+      return refusedCheck({ code: 'script_crashed', file: '', message })
     }
     checking.add(process)
     pool.fill()
@@ -201,7 +209,7 @@ export function createSupervisor({ limits, timeZone, memory = NO_BOUND }: Superv
   return {
     call: (version, call, handlers) =>
       new Promise((settle) => {
-        const state = { timer: null, changedSomething: false, replayed: false, startedAt: null }
+        const state = { timer: null, changedSomething: false, replayed: false, startedAt: null, announced: true }
         void dispatch({ id: ++lastId, version, call, handlers, settle, ...state })
       }),
     checkUpload: (files, prepare, probes) => fewAtATime(() => checkInOwnProcess(files, prepare, probes)),
@@ -222,6 +230,18 @@ export function createSupervisor({ limits, timeZone, memory = NO_BOUND }: Superv
       for (const process of checking) process.kill()
     },
   }
+}
+
+/** @param worker the one with the least to do, of `count` */
+function isHot(worker: Worker, count: number): boolean {
+  if (worker.callCount() >= HOT) return count < MOST_PROCESSES
+  return worker.callsInARow() >= HOT_IN_A_ROW && count < MOST_IN_TURN
+}
+
+/** Of two that have as little to do, the one that had longer to make the context for its next call. */
+function isLess(one: Worker, other: Worker): boolean {
+  const difference = one.callCount() - other.callCount()
+  return difference < 0 || (difference === 0 && one.lastEnded() < other.lastEnded())
 }
 
 /** Lets so much work run at once; the rest waits for its turn. */
@@ -248,12 +268,4 @@ function busy(message: string): Failed {
 
 function quarantined(retryAt: number): Failed {
   return { ...busy('the solution is paused, since its sandbox processes had to be ended again and again'), retryAt }
-}
-
-function makeNice(pid: number): void {
-  try {
-    setPriority(pid, SUSPECT_NICENESS)
-  } catch {
-    // It ended in the meantime, or the system does not allow it: then it runs as any other.
-  }
 }

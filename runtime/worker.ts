@@ -1,7 +1,8 @@
 import type { Limits } from './limits.ts'
 import type { Failed, GuestLogLine, Outcome } from './outcome.ts'
 import type { Json } from './plugin.ts'
-import { residentSize } from './process-memory.ts'
+import { processorTime, residentSize } from './process-memory.ts'
+import { setBack } from './process-priority.ts'
 import type { FromSandbox, SandboxCall, SandboxOutcome, SandboxSolution } from './protocol.ts'
 import type { SandboxProcess } from './sandbox-process.ts'
 
@@ -32,10 +33,15 @@ export type PendingCall = {
   changedSomething: boolean
   replayed: boolean
   /**
-   * By `performance.now()`; null until the process said that it began. A call that is lost before, such as with a process
-   * that had died already, cannot be what it died of and runs again.
+   * By `performance.now()`; null until the process said that it began, or for one that is not announced when it was sent.
+   * A call that is lost before it began cannot be what its process died of and runs again.
    */
   startedAt: number | null
+  /**
+   * Whether the process says when it begins. The first call of an idle process begins at once, so it is not said; should
+   * the process be lost, such as one that had died already, the call runs again, announced.
+   */
+  announced: boolean
 }
 
 export type WorkerEvents = {
@@ -50,11 +56,18 @@ export interface Worker {
   readonly callCount: () => number
   /** Epoch ms of the last start or end of a call. */
   readonly lastUsed: () => number
-  readonly run: (pending: PendingCall) => void
+  /** When the last call ended, by `performance.now()`. */
+  readonly lastEnded: () => number
+  /** How many calls came alone, one after the other, without a pause in which the context for the next could be made. */
+  readonly callsInARow: () => number
+  /** @param isSuspect whether a process of the solution had to be killed lately: then each call is announced */
+  readonly run: (pending: PendingCall, isSuspect: boolean) => void
   /** Ends it once it has no calls; at once when it has none. */
   readonly retire: () => void
+  /** The call after which it had to be killed, since its scripts hung or grew while no call ran; null if it was not. */
+  readonly hungAfter: () => PendingCall | null
   readonly kill: () => void
-  /** Kills a process that did not answer the last time it was asked. Called for idle ones only. */
+  /** Kills a process that did not answer the last time it was asked, or grew too large. Called for idle ones only. */
   readonly checkHeartbeat: () => void
 }
 
@@ -62,8 +75,14 @@ export interface Worker {
 export const DEADLINE_GRACE = 250
 /** How long a call may wait behind others for its start, in ms. */
 const QUEUE_TIME = 10_000
-/** How often the resident size is looked at while a call runs, in ms. */
-const MEMORY_WATCH = 50
+/** How often the resident size and the processor time are looked at while a call runs, in ms. */
+const WATCH = 50
+/** A process whose call used more processor time than this, in ms, runs behind all others from then on. */
+const LONG_CALL = 40
+/** A call that comes so soon after another one, in ms, has to wait for its context. */
+const SETTLE_TIME = 2
+/** An idle process's size is looked at no oftener than this, in ms: a login should not wait for the file system. */
+const IDLE_MEASURE = 250
 /** A process that served so many calls makes room for a fresh one, whatever it may have gathered. */
 const CALLS_SERVED = 20_000
 
@@ -84,10 +103,21 @@ export function createWorker(
   const failed = new Map<PendingCall, Failed>()
   let lastUsed = Date.now()
   let served = 0
+  let lastEndedAt = 0
+  let inARow = 0
   let retiring = false
   let killed = false
   let heartbeatMissing = false
-  let memoryWatch: NodeJS.Timeout | null = null
+  let lastEnded: PendingCall | null = null
+  /** When the last call returned well, by `performance.now()`, and no sign since that the context for the next is made. */
+  let unsettledSince: number | null = null
+  /** The call after which it hung. */
+  let hungAfter: PendingCall | null = null
+  let watching: NodeJS.Timeout | null = null
+  /** The call that ran when it was last looked, and the processor time by then. */
+  let watched: { readonly pending: PendingCall; readonly time: number } | null = null
+  let isSetBack = false
+  let lastMeasured = 0
 
   process.onMessage = receive
   process.onExit = lose
@@ -95,6 +125,7 @@ export function createWorker(
 
   function receive(message: FromSandbox): void {
     if (message.kind === 'pong') heartbeatMissing = false
+    else if (message.kind === 'settled') settled()
     const pending = 'id' in message ? calls.get(message.id) : undefined
     if (pending === undefined) return
     if (message.kind === 'started') started(pending)
@@ -113,6 +144,11 @@ export function createWorker(
   }
 
   function started(pending: PendingCall): void {
+    unsettledSince = null
+    begin(pending)
+  }
+
+  function begin(pending: PendingCall): void {
     if (pending.timer) clearTimeout(pending.timer)
     pending.startedAt = performance.now()
     const deadline = limits.LOAD_TIME + limits[pending.call.timeLimit] + DEADLINE_GRACE
@@ -131,13 +167,39 @@ export function createWorker(
     }
   }
 
+  function watch(): void {
+    watchMemory()
+    if (isUnsettledFor(limits.LOAD_TIME + DEADLINE_GRACE)) killHung()
+    if (!isSetBack) watchProcessor()
+  }
+
+  /** A call that was sent meanwhile has a deadline of its own. */
+  function isUnsettledFor(milliseconds: number): boolean {
+    return unsettledSince !== null && latestStarted() === null && performance.now() - unsettledSince > milliseconds
+  }
+
+  /** One solution's endless loop must not take from the others what their logins need. */
+  function watchProcessor(): void {
+    const pending = latestStarted()
+    if (pending === null) return
+    const time = processorTime(process.pid)
+    if (watched?.pending !== pending) watched = { pending, time }
+    else if (time - watched.time >= LONG_CALL) {
+      isSetBack = true
+      setBack(process.pid)
+    }
+  }
+
   /** isolated-vm's heap limit is a trigger and not a bound, and much lies outside of the heap: so it is watched here. */
   function watchMemory(): void {
     const used = residentSize(process.pid)
     const allowed = limits.PROCESS_MEMORY
     if (used <= allowed) return
     const culprit = latestStarted()
-    if (culprit === null) return
+    if (culprit === null) {
+      if (unsettledSince !== null) killHung()
+      return
+    }
     const message = `the sandbox process grew to ${megabytes(used)} MB; ${megabytes(allowed)} MB are allowed`
     const limit = { name: 'PROCESS_MEMORY', allowed, used }
     killFor(culprit, { code: 'script_memory', message, limit, milliseconds: elapsed(culprit) })
@@ -153,14 +215,27 @@ export function createWorker(
   }
 
   function ended(pending: PendingCall, outcome: SandboxOutcome): void {
-    // The isolate is gone after it ran out of memory, and with it what the process was there for.
-    if (!outcome.ok && outcome.code === 'script_memory') {
+    // The isolate is gone after it ran out of memory, and what a call that was cut off left in the isolate's queue would
+    // run inside the next one: neither serves anybody any more.
+    if (!outcome.ok && (outcome.code === 'script_memory' || outcome.cutOff)) {
       killFor(pending, outcomeOf(outcome) as Failed)
       return
     }
+    // After a call that failed no context is made ahead.
+    unsettledSince = outcome.ok ? performance.now() : null
+    lastEnded = pending
     finish(pending, outcomeOf(outcome))
-    // What a call that was cut off left in the isolate's queue would run inside the next one.
-    if (!outcome.ok && outcome.code === 'script_timeout') kill()
+  }
+
+  function settled(): void {
+    unsettledSince = null
+    if (isIdle()) becomeIdle()
+  }
+
+  /** Top-level code that runs ahead of a call has no call that could fail for it. */
+  function killHung(): void {
+    hungAfter = lastEnded
+    kill()
   }
 
   /**
@@ -200,26 +275,45 @@ export function createWorker(
     if (pending.timer) clearTimeout(pending.timer)
     calls.delete(pending.id)
     lastUsed = Date.now()
+    lastEndedAt = performance.now()
     served++
-    if (calls.size === 0) becomeIdle()
+    if (isIdle()) becomeIdle()
     pending.settle(outcome)
   }
 
-  function becomeIdle(): void {
-    if (memoryWatch) clearInterval(memoryWatch)
-    memoryWatch = null
-    if (retiring || served >= CALLS_SERVED || residentSize(process.pid) > limits.PROCESS_MEMORY / 2) kill()
+  function isIdle(): boolean {
+    return calls.size === 0 && unsettledSince === null
   }
 
-  function lose(): void {
-    if (memoryWatch) clearInterval(memoryWatch)
+  function becomeIdle(): void {
+    if (watching) clearInterval(watching)
+    watching = null
+    watched = null
+    if (retiring || served >= CALLS_SERVED || isTooLarge()) kill()
+  }
+
+  /** What is left when nothing runs. */
+  function isTooLarge(): boolean {
+    if (Date.now() - lastMeasured < IDLE_MEASURE) return false
+    lastMeasured = Date.now()
+    return residentSize(process.pid) > limits.PROCESS_MEMORY / 2
+  }
+
+  /** @param byOthers whether something else killed the process, such as the system when its memory runs out */
+  function lose(byOthers: boolean): void {
+    if (watching) clearInterval(watching)
     const lost = [...calls.values()]
     calls.clear()
     for (const pending of lost) if (pending.timer) clearTimeout(pending.timer)
     const running = lost.filter(({ startedAt }) => startedAt !== null)
-    // A process that ended by itself while one call ran ended through that call, as far as anybody can know.
-    if (!killed && running.length === 1) failed.set(running[0] as PendingCall, CRASHED)
+    const [only] = running
+    if (!killed && only !== undefined && running.length === 1 && isCulprit(only, byOthers)) failed.set(only, CRASHED)
     events.gone(made, lost, failed)
+  }
+
+  /** A process that ended while one call ran ended through that call, as far as anybody can know; twice is no chance. */
+  function isCulprit(pending: PendingCall, byOthers: boolean): boolean {
+    return pending.replayed || (!byOthers && (pending.announced || pending.changedSomething))
   }
 
   const made: Worker = {
@@ -227,13 +321,20 @@ export function createWorker(
     pid: process.pid,
     callCount: () => calls.size,
     lastUsed: () => lastUsed,
-    run(pending) {
+    lastEnded: () => lastEndedAt,
+    callsInARow: () => inARow,
+    hungAfter: () => hungAfter,
+    run(pending, isSuspect) {
       pending.startedAt = null
+      pending.announced = isSuspect || pending.replayed || calls.size > 0
       calls.set(pending.id, pending)
       lastUsed = Date.now()
-      memoryWatch ??= setInterval(watchMemory, MEMORY_WATCH)
-      pending.timer = setTimeout(() => giveUpWaiting(pending), QUEUE_TIME)
-      process.send({ kind: 'call', id: pending.id, call: pending.call })
+      const isAlone = calls.size === 1
+      inARow = isAlone && performance.now() - lastEndedAt < SETTLE_TIME ? inARow + 1 : 0
+      watching ??= setInterval(watch, WATCH)
+      if (pending.announced) pending.timer = setTimeout(() => giveUpWaiting(pending), QUEUE_TIME)
+      else begin(pending)
+      process.send({ kind: 'call', id: pending.id, call: pending.call, announce: pending.announced })
     },
     retire() {
       retiring = true
@@ -242,7 +343,8 @@ export function createWorker(
     kill,
     checkHeartbeat() {
       if (calls.size > 0) return
-      if (heartbeatMissing) return kill()
+      if (heartbeatMissing) return killHung()
+      if (isTooLarge()) return kill()
       heartbeatMissing = true
       process.send({ kind: 'ping' })
     },

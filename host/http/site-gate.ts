@@ -37,13 +37,18 @@ export function siteGate(sites: Sites, catalog: Catalog): Middleware {
   }
 }
 
-/** The admin port answers only to loopback names, its own address and `ALLOWED_HOSTS`. */
+/**
+ * The admin port answers only to loopback names, its own address and `ALLOWED_HOSTS`. Behind a proxy both count, the name
+ * that it forwards and the one under which it asks: a page that got here by DNS rebinding can forward any name itself.
+ */
 export function adminGate(adminHost: string, allowedHosts: readonly string[]): Middleware {
+  const isKnown = (host: string) => {
+    const hostname = hostnameOf(host)
+    return hostname !== null && (isLoopback(hostname) || hostname === adminHost || allowedHosts.includes(hostname))
+  }
   return (ctx, next) => {
-    const hostname = hostnameOf(stateOf(ctx).client.host)
-    const known =
-      hostname !== null && (isLoopback(hostname) || hostname === adminHost || allowedHosts.includes(hostname))
-    if (!known) throw unknownHost(stateOf(ctx).client.host)
+    const unknown = [stateOf(ctx).client.host, ctx.req.headers.host ?? ''].find((host) => !isKnown(host))
+    if (unknown !== undefined) throw unknownHost(unknown)
     return next()
   }
 }

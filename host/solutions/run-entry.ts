@@ -62,10 +62,15 @@ export function createEntryRunner({ supervisor, plugins, log, limits, onPluginEr
 
   /** Whether a user is logged in is decided first: without it a login's other commands count only for its answer. */
   function applyCommands(call: HostCall, commands: readonly CheckedCommand[]): void {
-    for (const { command, args } of commands) if (command.logsIn) command.apply(call, args)
-    const countsOnlyForAnswer = call.kind === 'login' && call.effects.login === null
+    let loggedIn = false
     for (const { command, args } of commands) {
-      if (!command.logsIn && (command.withoutLogin || !countsOnlyForAnswer)) command.apply(call, args)
+      if (command.decidesLogin) command.apply(call, args)
+      loggedIn ||= call.effects.login !== null
+    }
+    const countsOnlyForAnswer = call.kind === 'login' && !loggedIn
+    if (countsOnlyForAnswer) call.effects.logout = null
+    for (const { command, args } of commands) {
+      if (!command.decidesLogin && (command.withoutLogin || !countsOnlyForAnswer)) command.apply(call, args)
     }
   }
 

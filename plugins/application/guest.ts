@@ -9,7 +9,8 @@ type Settings = {
 type Level = 'debug' | 'info' | 'warn' | 'error'
 
 export default function application(api: GuestApi<Settings, string>) {
-  const { safe, settings } = api
+  const { safe } = api
+  let settings: Settings = { name: '', version: '', environment: '', forms: [] }
   const levels: Record<string, Level> = {
     __proto__: null,
     debug: 'debug',
@@ -18,6 +19,10 @@ export default function application(api: GuestApi<Settings, string>) {
     warning: 'warn',
     error: 'error',
   } as never
+
+  api.onLoad((loaded) => {
+    settings = loaded
+  })
 
   function readLevel(value: unknown): Level {
     if (value === undefined || value === null) return 'info'

@@ -3,6 +3,16 @@ import type { GuestApi } from '../../runtime/sandbox/guest-api.d.ts'
 type Settings = { readonly builtIn: readonly string[]; readonly custom: readonly string[] }
 type Callback = (event: JSEvent, ...args: unknown[]) => unknown
 type Listener = { readonly callback: Callback; readonly context: string | null }
+/** A list is never changed, only replaced: who fires keeps the one it started with. */
+type EventType = { readonly name: string; readonly isBuiltIn: boolean; listeners: readonly Listener[] }
+/** What a fired event gives its listeners. `all`: null when there are at most three. */
+type Arguments = {
+  readonly count: number
+  readonly first: unknown
+  readonly second: unknown
+  readonly third: unknown
+  readonly all: readonly unknown[] | null
+}
 type JSEvent = {
   readonly type: string
   readonly source: string | null
@@ -11,34 +21,38 @@ type JSEvent = {
   readonly stopPropagation: () => void
 }
 
+const NO_ARGUMENTS: Arguments = { count: 0, first: undefined, second: undefined, third: undefined, all: null }
+
 export default function eventsManager(api: GuestApi<Settings>) {
-  const { safe, settings, limits } = api
+  const { safe, limits } = api
   const aggregation = { __proto__: null, RETURN_VALUE_BOOLEAN: 0, RETURN_VALUE_ARRAY: 1 } as never as {
     RETURN_VALUE_BOOLEAN: 0
     RETURN_VALUE_ARRAY: 1
   }
-  const kinds: Record<string, 'builtIn' | 'custom'> = { __proto__: null } as never
-  const types: Record<string, string> = { __proto__: null } as never
-  let known = ''
-  for (let index = 0; index < settings.builtIn.length; index++) addType(settings.builtIn[index] as string, 'builtIn')
-  for (let index = 0; index < settings.custom.length; index++) addType(settings.custom[index] as string, 'custom')
-
-  /** By type. A list is never changed, only replaced: who fires keeps the one it started with. */
-  const listeners: Record<string, readonly Listener[]> = { __proto__: null } as never
+  /** By name. */
+  const eventTypes: Record<string, EventType> = { __proto__: null } as never
+  const constants: Record<string, string> = { __proto__: null } as never
   const nobody = api.list<Listener>()
-  let count = 0
+  let listenerCount = 0
   let depth = 0
 
-  function addType(name: string, kind: 'builtIn' | 'custom'): void {
-    kinds[name] = kind
-    types[name] = name
-    known += `${known === '' ? '' : ', '}${name}`
+  function addType(name: string, isBuiltIn: boolean): void {
+    eventTypes[name] = { name, isBuiltIn, listeners: nobody }
+    constants[name] = name
   }
 
-  function readType(value: unknown): string {
-    if (typeof value === 'string' && kinds[value] !== undefined) return value
+  function readType(value: unknown): EventType {
+    const found = typeof value === 'string' ? eventTypes[value] : undefined
+    if (found !== undefined) return found
     const given = typeof value === 'string' ? `"${safe.slice(value, 0, 100)}"` : safe.describe(value)
-    throw new safe.TypeError(`unknown event type ${given}; known are: ${known}`)
+    throw new safe.TypeError(`unknown event type ${given}; known are: ${knownTypes()}`)
+  }
+
+  function knownTypes(): string {
+    const names = safe.keys(constants)
+    let text = ''
+    for (let index = 0; index < names.length; index++) text += `${index === 0 ? '' : ', '}${names[index]}`
+    return text
   }
 
   function readCallback(value: unknown): Callback {
@@ -54,15 +68,21 @@ export default function eventsManager(api: GuestApi<Settings>) {
     throw new safe.TypeError('the context must be a form, the global scope or a string')
   }
 
-  function readArguments(value: unknown): unknown[] {
-    const args = api.list<unknown>()
-    if (value === undefined || value === null) return args
+  /** The first three are kept apart: most events have no more, and a plain call with them is far faster than a list. */
+  function readArguments(value: unknown): Arguments {
+    if (value === undefined || value === null) return NO_ARGUMENTS
     if (!safe.isArray(value)) throw new safe.TypeError('the callback arguments must be an array')
     const most = limits.EVENT_ARGUMENTS as number
     const count = api.lengthOf(value)
     if (count > most) throw api.quotaError('EVENT_ARGUMENTS', most, count)
-    for (let index = 0; index < count; index++) args[index] = value[index]
-    return args
+    if (count <= 3) {
+      const first = count > 0 ? value[0] : undefined
+      const second = count > 1 ? value[1] : undefined
+      return { count, first, second, third: count > 2 ? value[2] : undefined, all: null }
+    }
+    const all = api.list<unknown>()
+    for (let index = 0; index < count; index++) all[index] = value[index]
+    return { count, first: undefined, second: undefined, third: undefined, all }
   }
 
   function readAggregation(value: unknown): 0 | 1 {
@@ -75,109 +95,113 @@ export default function eventsManager(api: GuestApi<Settings>) {
     return listener.context === null || context === null || listener.context === context
   }
 
-  function add(type: string, listener: Listener): () => boolean {
+  function add(type: EventType, listener: Listener): () => boolean {
     const most = limits.LISTENERS as number
-    if (count >= most) throw api.quotaError('LISTENERS', most, count + 1)
-    const before = listeners[type] ?? nobody
+    if (listenerCount >= most) throw api.quotaError('LISTENERS', most, listenerCount + 1)
+    const before = type.listeners
     const after = api.list<Listener>()
     for (let index = 0; index < before.length; index++) after[index] = before[index] as Listener
     after[before.length] = listener
-    listeners[type] = after
-    count++
+    type.listeners = after
+    listenerCount++
     return () => remove(type, (one) => one === listener)
   }
 
-  function remove(type: string, isMeant: (listener: Listener) => boolean): boolean {
-    const before = listeners[type] ?? nobody
+  function remove(type: EventType, isMeant: (listener: Listener) => boolean): boolean {
+    const before = type.listeners
     const after = api.list<Listener>()
     for (let index = 0; index < before.length; index++) {
       const one = before[index] as Listener
       if (!isMeant(one)) after[after.length] = one
     }
-    listeners[type] = after
-    count -= before.length - after.length
+    type.listeners = after
+    listenerCount -= before.length - after.length
     return after.length < before.length
   }
 
-  function fire(type: string, context: string | null, args: unknown[], wanted: 0 | 1): boolean | unknown[] {
+  function fire(type: EventType, context: string | null, args: Arguments, wanted: 0 | 1): boolean | unknown[] {
     const most = limits.EVENT_DEPTH as number
     if (depth >= most) throw api.quotaError('EVENT_DEPTH', most, depth + 1)
     depth++
     try {
-      return run(listeners[type] ?? nobody, type, context, args, wanted)
+      return run(type, context, args, wanted)
     } finally {
       depth--
     }
   }
 
-  function run(
-    round: readonly Listener[],
-    type: string,
-    context: string | null,
-    args: unknown[],
-    wanted: 0 | 1,
-  ): boolean | unknown[] {
+  function run(type: EventType, context: string | null, args: Arguments, wanted: 0 | 1): boolean | unknown[] {
+    const round = type.listeners
+    const { count, first } = args
     const values: unknown[] = []
     let all = true
     let found = 0
     let stopped = false
-    const stop = () => {
+    const event = createEvent(type.name, context, args, () => {
       stopped = true
-    }
-    const event = createEvent(type, context, args, stop)
+    })
     for (let index = 0; index < round.length && !stopped; index++) {
-      const listener = round[index] as Listener
-      if (!matches(listener, context)) continue
-      const value = callListener(listener.callback, event, args, type)
+      const { callback, context: where } = round[index] as Listener
+      if (where !== null && context !== null && where !== context) continue
+      let value: unknown
+      try {
+        if (count === 1) value = callback(event, first)
+        else if (count === 0) value = callback(event)
+        else value = callWithMany(callback, event, args)
+        if (value === true && wanted === 0) continue
+        if (typeof value === 'object' && value !== null && safe.isPromise(value)) value = refusePromise(type)
+      } catch (error) {
+        value = reportFailure(error, type)
+      }
       if (!value) all = false
       if (wanted === 1) values[found++] = value
     }
     return wanted === 1 ? values : all
   }
 
-  function callArguments(event: JSEvent, args: unknown[]): unknown[] {
-    const given = api.list<unknown>()
-    given[0] = event
-    for (let index = 0; index < args.length; index++) given[index + 1] = args[index]
-    return given
-  }
-
-  /** A listener that throws or returns a Promise is reported and counts as undefined; the others run. */
-  function callListener(callback: Callback, event: JSEvent, args: unknown[], type: string): unknown {
-    try {
-      const value = call(callback, event, args)
-      if (typeof value !== 'object' || value === null || !safe.isPromise(value)) return value
-      api.log('error', `a listener of ${type} returned a Promise; listeners must answer at once, so it counts as false`)
-    } catch (error) {
-      if (api.isQuotaError(error)) throw error
-      api.report(error, `a listener of ${type} failed`)
-    }
+  /** @returns undefined, which is what the listener counts as */
+  function refusePromise({ name }: EventType): undefined {
+    api.log('error', `a listener of ${name} returned a Promise; listeners must answer at once, so it counts as false`)
     return undefined
   }
 
-  /** Plain calls are far faster than applying a list, and most events have few arguments. */
-  function call(callback: Callback, event: JSEvent, args: unknown[]): unknown {
-    switch (args.length) {
-      case 0:
-        return callback(event)
-      case 1:
-        return callback(event, args[0])
-      case 2:
-        return callback(event, args[0], args[1])
-      case 3:
-        return callback(event, args[0], args[1], args[2])
-      default:
-        return safe.apply(callback as never, undefined, callArguments(event, args))
-    }
+  /** The others run all the same. @returns undefined, which is what the listener counts as */
+  function reportFailure(error: unknown, { name }: EventType): undefined {
+    if (api.isQuotaError(error)) throw error
+    api.report(error, `a listener of ${name} failed`)
+    return undefined
   }
 
-  function createEvent(type: string, context: string | null, args: unknown[], stopPropagation: () => void): JSEvent {
+  function callWithMany(callback: Callback, event: JSEvent, args: Arguments): unknown {
+    const { count, first, second, third, all } = args
+    if (count === 2) return callback(event, first, second)
+    if (count === 3) return callback(event, first, second, third)
+    const given = api.list<unknown>()
+    given[0] = event
+    for (let index = 0; index < count; index++) given[index + 1] = (all as unknown[])[index]
+    return safe.apply(callback as never, undefined, given)
+  }
+
+  /** An array of the script's own kind: what listeners do to it changes no argument of the next. */
+  function dataOf({ count, first, second, third, all }: Arguments): unknown[] {
+    if (count === 0) return []
+    if (count === 1) return [first]
+    if (count === 2) return [first, second]
+    if (count === 3) return [first, second, third]
     const data: unknown[] = []
-    for (let index = 0; index < args.length; index++) data[index] = args[index]
-    return { type, source: context, formName: null, data, stopPropagation }
+    for (let index = 0; index < count; index++) data[index] = (all as unknown[])[index]
+    return data
   }
 
-  api.defineGlobal('EventType', types)
+  function createEvent(type: string, context: string | null, args: Arguments, stopPropagation: () => void): JSEvent {
+    return { type, source: context, formName: null, data: dataOf(args), stopPropagation }
+  }
+
+  api.onLoad(({ builtIn, custom }) => {
+    for (let index = 0; index < builtIn.length; index++) addType(builtIn[index] as string, true)
+    for (let index = 0; index < custom.length; index++) addType(custom[index] as string, false)
+    api.defineGlobal('EventType', constants)
+  })
   api.defineGlobal('EVENTS_AGGREGATION_TYPE', aggregation)
 
   return {
@@ -190,21 +214,21 @@ export default function eventsManager(api: GuestApi<Settings>) {
       const only = callback === undefined || callback === null ? null : readCallback(callback)
       const where = readContext(context)
       // Listeners of built-in types go by their deregister function (guide 4.2).
-      if (kinds[type] === 'builtIn') return false
+      if (type.isBuiltIn) return false
       return remove(
         type,
         (one) => (only === null || one.callback === only) && (where === null || one.context === where),
       )
     },
     hasEventListeners(eventType: unknown, context?: unknown): boolean {
-      const all = listeners[readType(eventType)] ?? nobody
+      const all = readType(eventType).listeners
       const where = readContext(context)
       for (let index = 0; index < all.length; index++) if (matches(all[index] as Listener, where)) return true
       return false
     },
     fireEventListeners(eventType: unknown, second?: unknown, third?: unknown, fourth?: unknown): boolean | unknown[] {
       const type = readType(eventType)
-      if (kinds[type] === 'builtIn') throw new safe.TypeError(`${type} is fired by the platform, not by scripts`)
+      if (type.isBuiltIn) throw new safe.TypeError(`${type.name} is fired by the platform, not by scripts`)
       // An array as second argument is the arguments; null there is the context.
       if (safe.isArray(second)) return fire(type, null, readArguments(second), 0)
       return fire(type, readContext(second), readArguments(third), readAggregation(fourth))

@@ -11,12 +11,16 @@ type State = { readonly kind: 'login' | 'open'; readonly user: User | null }
 
 export default function security(api: GuestApi<Settings, State>) {
   const { safe, limits } = api
-  const allowed = api.settings.permissions
+  /** null: the manifests list none, so every name may be given. */
+  let allowed: readonly string[] | null = null
   let kind: State['kind'] = 'open'
   let user: { username: string; uid: string; permissions: readonly string[] } | null = null
   let tenant: readonly (string | number)[] | null = null
   let loggedIn = false
 
+  api.onLoad((settings) => {
+    allowed = settings.permissions
+  })
   api.onCall((state) => {
     kind = state.kind
     user = state.user
@@ -45,14 +49,21 @@ export default function security(api: GuestApi<Settings, State>) {
       const name = needText(value[index], `security.login: permissions[${index}]`)
       const longest = limits.PERMISSION_LENGTH as number
       if (name.length > longest) throw api.quotaError('PERMISSION_LENGTH', longest, name.length)
+      if (!isPlain(name))
+        throw new safe.TypeError(`security.login: permissions[${index}] has characters that no name has`)
       read[index] = name
     }
     return read
   }
 
   function isName(text: string): boolean {
+    return text.length > 0 && text.length <= 200 && isPlain(text)
+  }
+
+  /** No control characters, no marks that change the direction of the text around, no broken characters. */
+  function isPlain(text: string): boolean {
     const odd = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/
-    return text.length > 0 && text.length <= 200 && safe.isWellFormed(text) && safe.match(odd, text) === null
+    return safe.isWellFormed(text) && safe.match(odd, text) === null
   }
 
   function unknownPermission(names: readonly string[]): string | null {

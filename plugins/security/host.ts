@@ -18,15 +18,10 @@ export interface SecurityPorts {
   setTenant(call: Call, tenant: Tenant): void
 }
 
-/** No control characters, no lone surrogates, no marks that change the direction of the text around a name. */
-const Name = z
-  .string()
-  .min(1)
-  .max(200)
-  .refine((text) => text.isWellFormed() && !/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u.test(text))
+const Name = z.string().min(1).max(200).refine(isPlain)
 
 export default function security(ports: SecurityPorts, limits: Limits): Plugin {
-  const Permission = z.string().min(1).max(limits.PERMISSION_LENGTH)
+  const Permission = z.string().min(1).max(limits.PERMISSION_LENGTH).refine(isPlain)
   return {
     name: 'security',
     guest: new URL('./guest.ts', import.meta.url),
@@ -41,15 +36,25 @@ export default function security(ports: SecurityPorts, limits: Limits): Plugin {
           if (call.kind !== 'login' || unknown) return
           ports.logIn(call, { username, uid, permissions })
         },
-        { logsIn: true },
+        { decidesLogin: true },
       ),
-      logout: command(z.tuple([z.string().max(63).nullable(), z.string().max(2048).nullable()]), (call, target) =>
-        ports.logOut(call, { solution: target[0], argument: target[1] }),
+      logout: command(
+        z.tuple([z.string().max(63).nullable(), z.string().max(2048).nullable()]),
+        (call, target) => ports.logOut(call, { solution: target[0], argument: target[1] }),
+        { decidesLogin: true },
       ),
       setTenantValue: command(
         z.tuple([
           z
-            .array(z.union([z.string().max(200), z.number()]))
+            .array(
+              z.union([
+                z
+                  .string()
+                  .max(200)
+                  .refine((text) => text.isWellFormed()),
+                z.number(),
+              ]),
+            )
             .min(1)
             .max(100),
         ]),
@@ -59,4 +64,9 @@ export default function security(ports: SecurityPorts, limits: Limits): Plugin {
     settings: (solution): Json => ({ permissions: ports.permissions(solution) }),
     state: (call): Json => ({ kind: call.kind, user: ports.user(call) }),
   }
+}
+
+/** No control characters, no lone surrogates, no marks that change the direction of the text around a name. */
+function isPlain(text: string): boolean {
+  return text.isWellFormed() && !/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u.test(text)
 }

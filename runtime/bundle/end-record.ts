@@ -4,12 +4,15 @@ const END_RECORD_SIZE = 22
 const RECORD_SIGNATURE = 0x02014b50
 const ZIP64_LOCATOR_SIGNATURE = 0x07064b50
 const ZIP64_LOCATOR_SIZE = 20
+/** Its signature and its length, which does not count them. */
+const ZIP64_LENGTH_END = 12
 
 /**
- * Compares what the end record says with the directory that yauzl read between `start` and `end`: programs that
- * believe different ones of these numbers must not see different files.
+ * Compares what the end records say with the directory that yauzl read between `start` and `end`: programs that
+ * believe different ones of these numbers must not see different files. Nothing may lie between the directory and its
+ * end record, since some programs look for the directory just before that.
  * @returns what is wrong, or null
- * @see APPNOTE.TXT 4.3.16 and 4.3.15
+ * @see APPNOTE.TXT 4.3.14 to 4.3.16
  */
 export function checkEndRecord(zip: Buffer, file: ZipFile, start: number, end: number): string | null {
   const at = zip.length - END_RECORD_SIZE - Buffer.byteLength(file.comment as string | Buffer)
@@ -22,9 +25,31 @@ export function checkEndRecord(zip: Buffer, file: ZipFile, start: number, end: n
     const value = zip.readUIntLE(at + offset, bytes)
     return value === truth || (hasZip64 && value === 2 ** (8 * bytes) - 1)
   }
+  if (!says(4, 2, 0) || !says(6, 2, 0)) return 'the zip is a part of several'
   if (!says(8, 2, file.entryCount) || !says(10, 2, file.entryCount))
     return 'the end records differ in the number of entries'
   if (!says(12, 4, end - start)) return 'the directory has another size than the end record says'
   if (!says(16, 4, start)) return 'the end records differ in the place of the directory'
+  if (hasZip64) return checkZip64Records(zip, file, { start, end, locator })
+  return end === at ? null : 'there are bytes between the directory and the end record'
+}
+
+type Directory = { readonly start: number; readonly end: number; readonly locator: number }
+
+/** yauzl uses the record's count and place of the directory; the other numbers are other programs' to believe. */
+function checkZip64Records(zip: Buffer, file: ZipFile, { start, end, locator }: Directory): string | null {
+  const record = readNumber(zip, locator + 8)
+  if (end !== record) return 'there are bytes between the directory and the end record'
+  if (record + ZIP64_LENGTH_END + readNumber(zip, record + 4) !== locator)
+    return 'the zip64 end record has another length than it says'
+  const disks = [zip.readUInt32LE(record + 16), zip.readUInt32LE(record + 20), zip.readUInt32LE(locator + 4)]
+  // The number of disks is 1, but some programs count from 0.
+  if (disks.some((disk) => disk !== 0) || zip.readUInt32LE(locator + 16) > 1) return 'the zip is a part of several'
+  if (readNumber(zip, record + 24) !== file.entryCount) return 'the end records differ in the number of entries'
+  if (readNumber(zip, record + 40) !== end - start) return 'the directory has another size than the end record says'
   return null
+}
+
+function readNumber(zip: Buffer, at: number): number {
+  return Number(zip.readBigUInt64LE(at))
 }

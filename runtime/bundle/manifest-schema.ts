@@ -151,7 +151,7 @@ const OAuth = z
     { error: 'must be an object' },
   )
   .catchall(
-    z.union([z.string().max(2000), z.number(), z.boolean()], {
+    z.union([z.string().max(2000).refine(isWellFormed), z.number(), z.boolean()], {
       error: 'must be a text of at most 2000 characters, a number or a boolean',
     }),
   )
@@ -256,7 +256,13 @@ export function manifestJsonSchema(): object {
 }
 
 function text(max: number) {
-  return pattern(/^[^\x00-\x1f\x7f-\x9f]*$/, max, `a text of 1 to ${max} characters without control characters`)
+  const what = `a text of 1 to ${max} characters without control characters`
+  return pattern(/^[^\x00-\x1f\x7f-\x9f]*$/, max, what).refine(isWellFormed, { error: `must be ${what}` })
+}
+
+/** Half of a surrogate pair is no character: addresses, the database and pages each make something else of it. */
+function isWellFormed(text: string): boolean {
+  return text.isWellFormed()
 }
 
 function pattern(form: RegExp, max: number, what: string) {

@@ -185,6 +185,8 @@ function refuseDuplicates(entries: readonly ListedEntry[], found: Findings): voi
       folders.add(key.slice(0, slash))
   }
   for (const listed of entries) {
+    // Normalising takes time in the square of a name's length, and a name as long is refused already.
+    if (listed.name.length > MAX_PATH) continue
     const key = nameKey(listed.name)
     const shown = showName(listed.name)
     const other = byKey.get(key)

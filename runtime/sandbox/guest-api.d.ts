@@ -3,8 +3,11 @@
  * uses these and plain syntax, never a method of a prototype (a script may have replaced it).
  */
 export interface GuestApi<Settings = unknown, State = unknown> {
-  /** Data of the version, from the plugin's `settings`. */
-  readonly settings: Settings
+  /**
+   * Called once in each context, before the solution's scripts, with the data of the version: what the plugin's `settings`
+   * gave, or null. Until then there is no solution: the global is built once and copied into each context.
+   */
+  onLoad(start: (settings: Settings) => void): void
   /** Data of the running call, from the plugin's `state`; null while the scripts load. */
   state(): State | null
   /** Called at the start of each call, before the entry function. */
@@ -13,13 +16,13 @@ export interface GuestApi<Settings = unknown, State = unknown> {
   command(method: string, args: readonly unknown[]): void
   /** Asks the host. The Promise fails with an Error that names the binding; it never carries a host error. */
   request(method: string, args: readonly unknown[]): Promise<unknown>
-  /** Looks a text up in the plugin's `tables`. */
+  /** Looks a text up in the plugin's `tables`; null for what is not there. */
   lookUp(table: string, key: string): string | null
   /** Writes a line of the solution's log, with the position of the script that called. */
   log(level: 'debug' | 'info' | 'warn' | 'error', message: string): void
   /** Writes an error that a script threw into the solution's log, with its position. */
   report(error: unknown, what: string): void
-  /** A further global beside the plugin's own, frozen. */
+  /** A further global beside the plugin's own, frozen. Works while the plugin is built and in `onLoad`. */
   defineGlobal(name: string, value: unknown): void
   /** An error of the kind that becomes the outcome `script_quota` when the script does not catch it. */
   quotaError(limit: string, allowed: number, used: unknown): Error

@@ -1,21 +1,28 @@
-// Runs inside each context, before any customer's script: captures the built-ins, builds the bindings, and gives the
-// sandbox process one function that turns a text into a text. Whatever a script does later to prototypes or globals,
-// nothing here looks it up again.
+// Runs once, while the snapshot of the trusted part is made: captures the built-ins and builds the bindings. Each context
+// begins as a copy of that and is started with the data of its solution; then the sandbox process has one function that
+// turns a text into a text. Whatever a script does later to prototypes or globals, nothing here looks it up again.
 import type { GuestApi, SafeBuiltins } from './guest-api.d.ts'
 
 type Host = (
+  context: number,
   kind: 'log' | 'look' | 'uuid' | 'address' | 'request' | 'done',
   text: string,
   key?: string,
-) => string | null
+) => string | null | false
 type PluginGuest = { name: string; build: (api: GuestApi) => unknown }
-type Setup = { limits: Record<string, number>; settings: Record<string, unknown> }
+/** A function that finds the called entry function by its name, in the scope of the scripts. */
+type FindEntry = () => unknown
+type Enter = (text: string, findEntry?: FindEntry) => string
+type Start = (host: Host, context: number, settings: string) => Enter
 type CallText = { kind: 'call'; entry: string; args: unknown[]; state: Record<string, unknown> }
 type AnswerText = { kind: 'answer'; id: number; ok: boolean; value: unknown }
 type Thrown = { name: string; message: string; stack: string; quota: Quota | null }
 type Quota = { error: unknown; limit: string; allowed: number; used: number }
 
-export default function bootstrap(host: Host, setupText: string, plugins: PluginGuest[]): (text: string) => string {
+/** The global under which a fresh context holds its `start`, until it is started. */
+const START = 'solhostStart'
+
+export default function bootstrap(limits: Record<string, number>, plugins: PluginGuest[]): Start {
   const { apply, defineProperty, getOwnPropertyDescriptor, setPrototypeOf, ownKeys, deleteProperty } = Reflect
   const { parse, stringify } = JSON
   const { freeze, keys, create } = Object
@@ -25,8 +32,6 @@ export default function bootstrap(host: Host, setupText: string, plugins: Plugin
   const SafeRangeError = RangeError
   const SafePromise = Promise
   const promiseThen = Promise.prototype.then
-  // biome-ignore lint/security/noGlobalEval: inside the isolate, to find a function that no property of the global names
-  const evaluate = eval
   const { upperCase, lowerCase, slice, indexOf, isWellFormed, regExpExec } = {
     upperCase: String.prototype.toUpperCase,
     lowerCase: String.prototype.toLowerCase,
@@ -36,10 +41,12 @@ export default function bootstrap(host: Host, setupText: string, plugins: Plugin
     regExpExec: RegExp.prototype.exec,
   }
   const isFiniteNumber = Number.isFinite
+  const unwanted = ['WebAssembly', 'SharedArrayBuffer', 'Atomics', 'WeakRef', 'FinalizationRegistry', START]
 
-  const setup = parse(setupText) as Setup
-  setPrototypeOf(setup.limits, null)
-  const limits = freeze(setup.limits)
+  setPrototypeOf(limits, null)
+  freeze(limits)
+  /** How this context asks the sandbox process; nothing can be asked before it is started. */
+  let host = (_kind: Parameters<Host>[1], _text: string, _key?: string): string | null => null
 
   function list<T>(): T[] {
     const made: T[] = []
@@ -147,6 +154,7 @@ export default function bootstrap(host: Host, setupText: string, plugins: Plugin
   let states: Record<string, unknown> = record()
   let lastQuota: Quota | null = null
   const waiting: Record<string, Waiting> = record()
+  const loadStarts = list<(settings: Record<string, unknown>) => void>()
   const callStarts = list<() => void>()
 
   /** `used` may be what a script calls a length: only a number may stand in the outcome. */
@@ -274,17 +282,12 @@ export default function bootstrap(host: Host, setupText: string, plugins: Plugin
 
   // --- the way in --------------------------------------------------------------------------------------------------
 
-  /** Finds a top-level function by name, declared in whatever way (a `const` is no property of the global). */
-  function findEntry(name: string): unknown {
-    return apply(evaluate, undefined, [`typeof ${name} === 'function' ? ${name} : undefined`])
-  }
-
-  function call(message: CallText): string {
+  function call(message: CallText, findEntry: FindEntry): string {
     running = true
     states = message.state
     setPrototypeOf(states, null)
     for (let index = 0; index < callStarts.length; index++) (callStarts[index] as () => void)()
-    const entry = findEntry(message.entry)
+    const entry = findEntry()
     if (typeof entry !== 'function') {
       running = false
       return failedText(new SafeTypeError(`the scripts have no function ${message.entry}`))
@@ -320,10 +323,10 @@ export default function bootstrap(host: Host, setupText: string, plugins: Plugin
     return text
   }
 
-  function enter(text: string): string {
+  function enter(text: string, findEntry?: FindEntry): string {
     try {
       const message = parse(text) as CallText | AnswerText
-      if (message.kind === 'call') return call(message)
+      if (message.kind === 'call') return call(message, findEntry as FindEntry)
       answer(message)
       return ''
     } catch (error) {
@@ -333,31 +336,29 @@ export default function bootstrap(host: Host, setupText: string, plugins: Plugin
 
   // --- globals -----------------------------------------------------------------------------------------------------
 
-  /** Blocking waits, fine clocks, memory outside the heap limit, and code that runs outside any call. */
+  /**
+   * Blocking waits, threads' clocks, memory outside the heap limit, and code that runs outside any call. At the start of each
+   * context and not in the snapshot: V8 adds to some of them whenever it makes a context, and ends the process without them.
+   */
   function removeGlobals(): void {
-    for (const name of ['WebAssembly', 'SharedArrayBuffer', 'Atomics', 'WeakRef', 'FinalizationRegistry', 'console']) {
-      deleteProperty(globalThis, name)
-    }
-    // The RegExp statics hold the last match of whoever matched last.
+    for (let index = 0; index < unwanted.length; index++) deleteProperty(globalThis, unwanted[index] as string)
+  }
+
+  /** The RegExp statics hold the last match of whoever matched last. */
+  function removeRegExpStatics(): void {
     for (const key of ownKeys(RegExp)) {
       const descriptor = getOwnPropertyDescriptor(RegExp, key)
       if (descriptor?.get !== undefined && typeof key === 'string') deleteProperty(RegExp, key)
     }
   }
 
-  function deepFreeze(value: unknown): unknown {
-    if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return value
-    for (const key of ownKeys(value)) deepFreeze((value as Record<PropertyKey, unknown>)[key])
-    return freeze(value)
-  }
-
   function defineGlobal(name: string, value: unknown): void {
     if (typeof value === 'function') freeze(value)
     else if (typeof value === 'object' && value !== null) {
-      for (const key of ownKeys(value)) {
-        const descriptor = getOwnPropertyDescriptor(value, key)
-        // A function's prototype object is reachable, so it is frozen with it.
-        if (typeof descriptor?.value === 'function') freeze(descriptor.value)
+      const names = keys(value)
+      for (let index = 0; index < names.length; index++) {
+        const part = (value as Record<string, unknown>)[names[index] as string]
+        if (typeof part === 'function') freeze(part)
       }
       freeze(value)
     }
@@ -387,8 +388,10 @@ export default function bootstrap(host: Host, setupText: string, plugins: Plugin
 
   function apiOf(name: string): GuestApi {
     return freeze({
-      settings: deepFreeze(setup.settings[name] ?? null),
       state: () => states[name] ?? null,
+      onLoad: (start: (settings: unknown) => void) => {
+        loadStarts[loadStarts.length] = (settings) => start(settings[name] ?? null)
+      },
       onCall: (start: (state: unknown) => void) => {
         callStarts[callStarts.length] = () => start(states[name] ?? null)
       },
@@ -425,11 +428,34 @@ export default function bootstrap(host: Host, setupText: string, plugins: Plugin
     return made
   }
 
-  removeGlobals()
+  /** Makes this context one of a solution. Called once, before any of its scripts. */
+  function start(ask: Host, context: number, settingsText: string): Enter {
+    host = (kind, text, key) => {
+      let answered: string | null | false
+      try {
+        answered = ask(context, kind, text, key)
+      } catch {
+        // At the end of the stack the call fails on its way out, with an error that tells of the process around.
+        answered = false
+      }
+      if (answered === false) throw new SafeRangeError('Maximum call stack size exceeded')
+      return answered
+    }
+    removeGlobals()
+    const settings = parse(settingsText) as Record<string, unknown>
+    setPrototypeOf(settings, null)
+    for (let index = 0; index < loadStarts.length; index++) {
+      ;(loadStarts[index] as (settings: Record<string, unknown>) => void)(settings)
+    }
+    return enter
+  }
+
+  removeRegExpStatics()
+  deleteProperty(globalThis, 'console')
   defineGlobal('console', consoleOf())
   for (let index = 0; index < plugins.length; index++) {
     const plugin = plugins[index] as PluginGuest
     defineGlobal(plugin.name, plugin.build(apiOf(plugin.name)))
   }
-  return enter
+  return start
 }

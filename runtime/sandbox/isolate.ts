@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto'
 import ivm from 'isolated-vm'
 import { isAllowedAddress } from '../address.ts'
 import type { Failure, LogLevel, Position } from '../outcome.ts'
 import type { Json } from '../plugin.ts'
-import type { SandboxCall, SandboxOutcome, SandboxSolution, Unit } from '../protocol.ts'
+import type { SandboxCall, SandboxOutcome, SandboxSolution, Trusted, Unit } from '../protocol.ts'
 import { findPosition } from './positions.ts'
 
 // The only file that imports isolated-vm. Only texts cross: each context gets one callback and gives one function.
@@ -17,6 +16,8 @@ export type IsolateEvents = {
   readonly log: (call: number, level: LogLevel, message: string, position?: Position) => void
   readonly request: (call: number, request: number, plugin: string, method: string, args: readonly Json[]) => void
   readonly ended: (call: number, outcome: SandboxOutcome) => void
+  /** After a call that returned well, once the context for the next one is made. */
+  readonly settled: () => void
 }
 
 export type LoadFault = {
@@ -47,8 +48,14 @@ function compile(isolate: ivm.Isolate, file: string, source: string): ivm.Script
   }
 }
 
+/** @param memory in bytes */
 export function createIsolate(memory: number): ivm.Isolate {
-  return new ivm.Isolate({ memoryLimit: Math.max(8, Math.round(memory / MEGABYTE)) })
+  return new ivm.Isolate({ memoryLimit: inMegabytes(memory) })
+}
+
+/** isolated-vm takes no fewer than 8. */
+function inMegabytes(bytes: number): number {
+  return Math.max(8, Math.round(bytes / MEGABYTE))
 }
 
 /** The completion value of a script would cross the border, and may be a Proxy: it is always undefined. */
@@ -56,34 +63,85 @@ function closed(source: string): string {
   return `${source}\n;void 0;`
 }
 
+/** A context with the trusted part in it, still of no solution. */
+type FreshContext = { readonly context: ivm.Context; readonly start: ivm.Reference }
+
 /** A context with its scripts loaded. What it logs before it belongs to a call waits in `lines`. */
 type LoadedContext = {
+  readonly id: number
+  readonly unit: Unit
+  readonly entry: string
   readonly context: ivm.Context
   readonly enter: ivm.Reference
-  readonly owner: { call: number; readonly lines: (readonly [LogLevel, string, Position | undefined])[] }
+  /** Gives the function of that name, when it is called. */
+  readonly findEntry: ivm.Reference
   readonly madeAt: number
+  readonly lines: (readonly [LogLevel, string, Position | undefined])[]
+  /** The call that it serves; `NOBODY` while it waits for one. */
+  call: number
 }
 
 /** A context made ahead is used for so long, in ms: what scripts did at load time must not grow old. */
 const AHEAD_FOR = 30_000
-/** The owner of a context that no call has taken yet. */
+/** The call of a context that no call has taken yet. */
 const NOBODY = 0
+/** Where a fresh context holds its `start`, see guest.ts. */
+const START = 'solhostStart'
 
-type OpenCall = LoadedContext & {
-  readonly unit: Unit
+type OpenCall = {
+  readonly loaded: LoadedContext
   readonly started: number
   readonly limitName: SandboxCall['timeLimit']
   /** In ms. */
   readonly timeLimit: number
-  readonly timer: NodeJS.Timeout | null
+  timer: NodeJS.Timeout | null
+}
+
+/** The isolate of a process before it has a solution: its contexts begin with the trusted part, from a snapshot. */
+export type PreparedIsolate = {
+  readonly isolate: ivm.Isolate
+  readonly limits: Trusted['limits']
+  readonly freshContext: () => FreshContext
+  /** Makes the next fresh context now. */
+  readonly makeAhead: () => void
+}
+
+/**
+ * Runs the trusted part once and keeps what it built as a snapshot of the heap, which every context begins with: that
+ * is far faster than to build it anew, and no script can have touched it. @throws what a guest part throws
+ */
+export function prepareIsolate(trusted: Trusted): PreparedIsolate {
+  const { limits } = trusted
+  const code = `globalThis.${START} = ${trustedSource(trusted)};`
+  const snapshot = ivm.Isolate.createSnapshot([{ code, filename: TRUSTED }])
+  const memory = limits.ISOLATE_MEMORY as number
+  const isolate = new ivm.Isolate({ memoryLimit: inMegabytes(memory), snapshot })
+  let ahead: FreshContext | null = null
+
+  function makeContext(): FreshContext {
+    const context = isolate.createContextSync()
+    return { context, start: context.global.getSync(START, { reference: true }) as ivm.Reference }
+  }
+
+  return {
+    isolate,
+    limits,
+    freshContext() {
+      const fresh = ahead ?? makeContext()
+      ahead = null
+      return fresh
+    },
+    makeAhead() {
+      ahead ??= makeContext()
+    },
+  }
 }
 
 /** One solution version in one isolate. @throws nothing: faults of loading are returned */
-export function loadSolution(solution: SandboxSolution, events: IsolateEvents) {
-  const isolate = createIsolate(solution.limits.ISOLATE_MEMORY as number)
+export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolution, events: IsolateEvents) {
+  const { isolate, limits } = prepared
   const files = new Set(solution.scripts.map((script) => script.file))
-  const trusted = isolate.compileScriptSync(trustedSource(solution), { filename: TRUSTED })
-  const setup = JSON.stringify({ limits: solution.limits, settings: solution.settings })
+  const settings = JSON.stringify(solution.settings)
   const tables = new Map(
     Object.entries(solution.tables).flatMap(([plugin, named]) =>
       Object.entries(named).map(([table, texts]): [string, Map<string, string>] => [
@@ -92,6 +150,12 @@ export function loadSolution(solution: SandboxSolution, events: IsolateEvents) {
       ]),
     ),
   )
+  /** One function for all contexts; each says which one it is. Only the trusted part holds it. */
+  const ask = new ivm.Callback(fromGuest, { sync: true })
+  const contexts = new Map<number, LoadedContext>()
+  let lastContext = 0
+  /** Scripts that give a function which finds an entry function by its name, in whatever way it was declared. */
+  const finders = new Map<string, ivm.Script>()
   const faults: LoadFault[] = []
   const scripts = solution.scripts.map(({ file, source }) => {
     try {
@@ -105,67 +169,84 @@ export function loadSolution(solution: SandboxSolution, events: IsolateEvents) {
 
   /** At most one for each unit, made after a call of it: whoever is asked once is asked again. */
   const ahead = new Map<Unit, LoadedContext>()
+  let mayMakeAhead = true
 
-  function takeContext(unit: Unit, call: number): LoadedContext {
+  function takeContext({ unit, entry }: SandboxCall, call: number): LoadedContext {
     const made = ahead.get(unit)
     ahead.delete(unit)
-    if (made === undefined) return createContext(unit, call)
-    if (performance.now() - made.madeAt > AHEAD_FOR) {
+    if (made === undefined) return createContext(unit, entry, call)
+    if (made.entry !== entry || performance.now() - made.madeAt > AHEAD_FOR) {
       giveBack(made)
-      return createContext(unit, call)
+      return createContext(unit, entry, call)
     }
-    made.owner.call = call
-    for (const line of made.owner.lines.splice(0)) events.log(call, ...line)
+    made.call = call
+    for (const line of made.lines.splice(0)) events.log(call, ...line)
     return made
   }
 
   /** Scripts that cannot be loaded are told of when a call needs them. */
-  function makeAhead(unit: Unit): void {
-    if (isolate.isDisposed || ahead.has(unit) || open.size > 0) return
+  function makeAhead(unit: Unit, entry: string): void {
+    if (!mayMakeAhead || isolate.isDisposed || ahead.has(unit) || open.size > 0) return
     try {
-      ahead.set(unit, createContext(unit, NOBODY))
+      ahead.set(unit, createContext(unit, entry, NOBODY))
     } catch {
       // The next call meets the same fault and says so.
+      mayMakeAhead = false
     }
   }
 
-  function giveBack({ context, enter }: LoadedContext): void {
+  function settle({ unit, entry }: LoadedContext): void {
+    makeAhead(unit, entry)
+    events.settled()
+  }
+
+  function giveBack({ id, context, enter, findEntry }: LoadedContext): void {
+    contexts.delete(id)
     if (isolate.isDisposed) return
     enter.release()
+    findEntry.release()
     context.release()
   }
 
   /** A fresh context with its bindings and the unit's scripts. @throws LoadFault */
-  function createContext(unit: Unit, call: number): LoadedContext {
-    const context = isolate.createContextSync()
-    const owner: LoadedContext['owner'] = { call, lines: [] }
-    let enter: ivm.Reference | null = null
+  function createContext(unit: Unit, entry: string, call: number): LoadedContext {
+    const { context, start } = prepared.freshContext()
+    const id = ++lastContext
+    const enter = start.applySync(undefined, [ask, id, settings], { result: { reference: true } }) as ivm.Reference
+    start.release()
+    const findEntry = finderOf(entry).runSync(context, { reference: true }) as ivm.Reference
+    const made: LoadedContext = {
+      id,
+      unit,
+      entry,
+      context,
+      enter,
+      findEntry,
+      madeAt: performance.now(),
+      lines: [],
+      call,
+    }
+    contexts.set(id, made)
     try {
-      const build = trusted.runSync(context, { reference: true })
-      const callback = new ivm.Callback(
-        (kind: unknown, text: unknown, key: unknown) => fromGuest(owner, kind, text, key),
-        {
-          sync: true,
-        },
-      )
-      enter = build.applySync(undefined, [callback, setup], {
-        result: { reference: true },
-        timeout: solution.limits.LOAD_TIME as number,
-      }) as ivm.Reference
-      build.release()
       runScripts(context, solution.units[unit] ?? [])
-      return { context, enter, owner, madeAt: performance.now() }
+      return made
     } catch (error) {
-      if (!isolate.isDisposed) {
-        enter?.release()
-        context.release()
-      }
+      giveBack(made)
       throw error
     }
   }
 
+  function finderOf(entry: string): ivm.Script {
+    const known = finders.get(entry)
+    if (known !== undefined) return known
+    const source = `(function () { 'use strict'; return typeof ${entry} === 'function' ? ${entry} : undefined })`
+    const made = isolate.compileScriptSync(source, { filename: TRUSTED })
+    finders.set(entry, made)
+    return made
+  }
+
   function runScripts(context: ivm.Context, indexes: readonly number[]): void {
-    const allowed = solution.limits.LOAD_TIME as number
+    const allowed = limits.LOAD_TIME as number
     const end = performance.now() + allowed
     for (const index of indexes) {
       const file = solution.scripts[index]?.file ?? ''
@@ -182,16 +263,17 @@ export function loadSolution(solution: SandboxSolution, events: IsolateEvents) {
     }
   }
 
-  /** The one callback of a context. It never throws: a host error's stack would cross the border with it. */
-  function fromGuest(
-    { call, lines }: LoadedContext['owner'],
-    kind: unknown,
-    text: unknown,
-    key: unknown,
-  ): string | null {
+  /**
+   * It never throws: a host error's stack would cross the border with it.
+   * @returns false when the question could not be dealt with, such as at the end of the stack
+   */
+  function fromGuest(context: unknown, kind: unknown, text: unknown, key: unknown): string | null | false {
     try {
+      const made = contexts.get(context as number)
+      if (made === undefined) return null
+      const { call } = made
       if (typeof text !== 'string') return null
-      if (kind === 'uuid') return randomUUID()
+      if (kind === 'uuid') return crypto.randomUUID()
       if (kind === 'address') return isAllowedAddress(text) ? '' : null
       if (kind === 'look') return typeof key === 'string' ? (tables.get(text)?.get(key) ?? null) : null
       if (kind === 'done') {
@@ -203,7 +285,7 @@ export function loadSolution(solution: SandboxSolution, events: IsolateEvents) {
       if (kind === 'log') {
         const { level, message: line, stack } = message as { level: LogLevel; message: string; stack: string }
         const position = findPosition(stack, files)
-        if (call === NOBODY) lines.push([level, line, position])
+        if (call === NOBODY) made.lines.push([level, line, position])
         else events.log(call, level, line, position)
       } else if (kind === 'request') {
         const { id, plugin, method, args } = message as { id: number; plugin: string; method: string; args: Json[] }
@@ -211,7 +293,7 @@ export function loadSolution(solution: SandboxSolution, events: IsolateEvents) {
       }
       return null
     } catch {
-      return null
+      return false
     }
   }
 
@@ -246,19 +328,22 @@ export function loadSolution(solution: SandboxSolution, events: IsolateEvents) {
     if (one === undefined) return
     open.delete(call)
     if (one.timer !== null) clearTimeout(one.timer)
-    giveBack(one)
     events.ended(call, outcome)
-    // A call that failed may have left something in the isolate; its process decides whether it goes on.
-    if (outcome.ok) setImmediate(() => makeAhead(one.unit))
+    giveBack(one.loaded)
+    // A call that failed may have left something in the isolate; the host decides whether its process goes on.
+    if (outcome.ok) setImmediate(() => settle(one.loaded))
   }
 
-  function enter(call: number, text: string): void {
+  /** Lets the guest go on with a call, for as long as the call has left. */
+  function enter(call: number, ...args: readonly [string, ivm.Dereference<unknown>?]): void {
     const one = open.get(call)
     if (one === undefined) return
-    const left = Math.max(1, Math.ceil(one.started + one.timeLimit - performance.now()))
+    const left = one.started + one.timeLimit - performance.now()
     try {
-      const answered = one.enter.applySync(undefined, [text], { timeout: left }) as string
+      const timeout = Math.max(1, Math.ceil(left))
+      const answered = one.loaded.enter.applySync(undefined, [...args], { timeout }) as string
       if (answered !== '') end(call, outcomeOf(answered, call))
+      else one.timer ??= setTimeout(() => end(call, timedOut(one, Math.round(performance.now() - one.started))), left)
     } catch (error) {
       end(call, interrupted(error, one))
     }
@@ -268,7 +353,7 @@ export function loadSolution(solution: SandboxSolution, events: IsolateEvents) {
   function interrupted(error: unknown, one: OpenCall): SandboxOutcome {
     const milliseconds = Math.round(performance.now() - one.started)
     if (isolate.isDisposed) {
-      const allowed = solution.limits.ISOLATE_MEMORY as number
+      const allowed = limits.ISOLATE_MEMORY as number
       return {
         ok: false,
         code: 'script_memory',
@@ -277,19 +362,19 @@ export function loadSolution(solution: SandboxSolution, events: IsolateEvents) {
         milliseconds,
       }
     }
-    if (milliseconds >= one.timeLimit - 1) return timedOut(one, milliseconds)
+    if (milliseconds >= one.timeLimit - 1) return { ...timedOut(one, milliseconds), cutOff: true }
     const message = error instanceof Error ? error.message.slice(0, 500) : 'the script ended in an unknown way'
     return { ok: false, code: 'script_error', message, milliseconds }
   }
 
-  function timedOut(one: OpenCall, milliseconds: number): SandboxOutcome {
+  function timedOut(one: OpenCall, milliseconds: number): Extract<SandboxOutcome, { ok: false }> {
     const limit = { name: one.limitName, allowed: one.timeLimit, used: milliseconds }
     const message = `the call took longer than ${one.timeLimit} ms`
     return { ok: false, code: 'script_timeout', message, limit, milliseconds }
   }
 
   function memoryText(): string {
-    return `the isolate needed more than ${Math.round((solution.limits.ISOLATE_MEMORY as number) / MEGABYTE)} MB`
+    return `the isolate needed more than ${Math.round((limits.ISOLATE_MEMORY as number) / MEGABYTE)} MB`
   }
 
   return {
@@ -298,30 +383,30 @@ export function loadSolution(solution: SandboxSolution, events: IsolateEvents) {
     /** Runs one entry function in a fresh context; the end is told by the event `ended`. */
     call(id: number, call: SandboxCall): void {
       const loading = performance.now()
-      let made: LoadedContext
+      let loaded: LoadedContext
       try {
-        made = takeContext(call.unit, id)
+        loaded = takeContext(call, id)
       } catch (fault) {
         events.ended(id, loadFailure(fault, Math.round(performance.now() - loading)))
         return
       }
-      const started = performance.now()
       const limitName = call.timeLimit
-      const timeLimit = solution.limits[limitName] as number
-      const timer = setTimeout(() => {
-        const one = open.get(id)
-        if (one) end(id, timedOut(one, Math.round(performance.now() - one.started)))
-      }, timeLimit)
-      open.set(id, { ...made, unit: call.unit, started, limitName, timeLimit, timer })
-      enter(id, JSON.stringify({ kind: 'call', entry: call.entry, args: call.args, state: call.state }))
+      const timeLimit = limits[limitName] as number
+      open.set(id, { loaded, started: performance.now(), limitName, timeLimit, timer: null })
+      const text = JSON.stringify({ kind: 'call', args: call.args, state: call.state, entry: call.entry })
+      enter(id, text, loaded.findEntry.derefInto())
     },
     answer(id: number, request: number, ok: boolean, value: Json): void {
       enter(id, JSON.stringify({ kind: 'answer', id: request, ok, value }))
     },
+    /** No further call will come, so no context is made ahead. */
+    close(): void {
+      mayMakeAhead = false
+    },
     /** Loads a unit's scripts without calling anything. @returns the entry functions that exist */
     probe(unit: Unit, entries: readonly string[]): { found: readonly string[]; fault: LoadFault | null } {
       try {
-        const made = createContext(unit, NOBODY)
+        const made = createContext(unit, 'onSolutionOpen', NOBODY)
         const found = entries.filter((entry) =>
           made.context.evalSync(`typeof ${entry} === 'function'`, { timeout: 100 }),
         )
@@ -337,12 +422,12 @@ export function loadSolution(solution: SandboxSolution, events: IsolateEvents) {
     const { code, file, line, column, message } = isLoadFault(fault) ? fault : unknownFault(fault)
     const failure: Failure = code === 'script_syntax' || code === 'script_load' ? 'script_error' : code
     const position = line === undefined ? {} : { position: { file, line, column: column ?? 1 } }
-    const limit = failure === 'script_timeout' ? { limit: loadLimit(milliseconds) } : {}
+    const limit = failure === 'script_timeout' ? { limit: loadLimit(milliseconds), cutOff: true } : {}
     return { ok: false, code: failure, message, ...position, ...limit, milliseconds }
   }
 
   function loadLimit(used: number) {
-    return { name: 'LOAD_TIME', allowed: solution.limits.LOAD_TIME as number, used }
+    return { name: 'LOAD_TIME', allowed: limits.LOAD_TIME as number, used }
   }
 
   function unknownFault(error: unknown): LoadFault {
@@ -387,15 +472,10 @@ function describeFault(error: unknown, code: LoadFault['code'], file: string, fi
   return position ? { code, message, ...position } : { code, message, file }
 }
 
-/** One script for the trusted part: the bootstrap, then each plugin's guest part, in one function each. */
-function trustedSource(solution: SandboxSolution): string {
-  const [bootstrap, ...plugins] = solution.guests
-  const built = plugins.map(({ name, source }) => `{ name: ${JSON.stringify(name)}, build: ${asFunction(source)} }`)
-  return `(function () { 'use strict';
-const bootstrap = ${asFunction(bootstrap?.source ?? '')};
-const plugins = [${built.join(',\n')}];
-return function (host, setup) { return bootstrap(host, setup, plugins) };
-})()`
+/** The trusted part as one expression, whose value is `start`: the bootstrap, with each plugin's guest part. */
+function trustedSource({ bootstrap, guests, limits }: Trusted): string {
+  const built = guests.map(({ name, source }) => `{ name: ${JSON.stringify(name)}, build: ${asFunction(source)} }`)
+  return `${asFunction(bootstrap)}(${JSON.stringify(limits)}, [${built.join(',\n')}])`
 }
 
 /** A guest file as an expression: its default export becomes the value of a function around the file. */

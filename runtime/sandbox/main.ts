@@ -3,8 +3,8 @@
 import { Socket } from 'node:net'
 import type { Fault } from '../bundle/faults.ts'
 import { createFrameReader, encodeFrame } from '../frames.ts'
-import type { FromSandbox, SandboxCall, SandboxOutcome, ToSandbox } from '../protocol.ts'
-import { loadSolution } from './isolate.ts'
+import type { FromSandbox, SandboxCall, SandboxOutcome, ToSandbox, Trusted } from '../protocol.ts'
+import { loadSolution, type PreparedIsolate, prepareIsolate } from './isolate.ts'
 
 /** The host's frames hold whole solutions; 256 MiB is above what the bundle limits let through. */
 const MAX_FRAME = 256 * 1024 ** 2
@@ -17,8 +17,13 @@ channel.on('data', (chunk: Buffer) => {
 channel.on('close', () => process.exit(0))
 channel.on('error', () => process.exit(0))
 
+/** A call that starts says as well that the one before is settled, so `settled` is said only when none does, in ms. */
+const SETTLED_AFTER = 20
+let settling: NodeJS.Timeout | undefined
+
 /** Calls that have not started yet, in their order. */
-const waiting = new Map<number, SandboxCall>()
+const waiting = new Map<number, { readonly call: SandboxCall; readonly announce: boolean }>()
+let prepared: PreparedIsolate | null = null
 let solution: ReturnType<typeof loadSolution> | null = null
 
 function send(message: FromSandbox): void {
@@ -28,11 +33,14 @@ function send(message: FromSandbox): void {
 function receive(text: string): void {
   const message = JSON.parse(text) as ToSandbox
   switch (message.kind) {
+    case 'prepare':
+      prepare(message.trusted)
+      return
     case 'load':
       load(message)
       return
     case 'call':
-      waiting.set(message.id, message.call)
+      waiting.set(message.id, message)
       setImmediate(startNext)
       return
     case 'cancel':
@@ -59,25 +67,70 @@ function receive(text: string): void {
  */
 function startNext(): void {
   const [next] = waiting
-  if (next === undefined) return
-  const [id, call] = next
+  if (next === undefined) {
+    flush()
+    return
+  }
+  const [id, { call, announce }] = next
   waiting.delete(id)
-  send({ kind: 'started', id })
+  clearTimeout(settling)
+  if (announce) send({ kind: 'started', id })
+  flush()
   if (solution === null) ended(id, refused('no solution is loaded'))
   else solution.call(id, call)
 }
 
+function prepare(trusted: Trusted): void {
+  try {
+    prepared = prepareIsolate(trusted)
+    rehearse(prepared, trusted.rehearsal)
+    prepared.makeAhead()
+    send({ kind: 'ready' })
+    // Node loads its cryptography at the first use, which takes 10 ms, and at the end of a script's stack it cannot.
+    setImmediate(() => crypto.randomUUID())
+  } catch (error) {
+    const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+    send({ kind: 'unready', message: message.slice(0, 2000) })
+  }
+}
+
+/** What the call comes to does not count, but its solution must load: a plugin that fails there fails everywhere. */
+function rehearse(isolate: PreparedIsolate, { solution: ours, call }: Trusted['rehearsal']): void {
+  const rehearsal = loadSolution(isolate, ours, {
+    log: () => {},
+    request: () => {},
+    ended: () => {},
+    settled: () => {},
+  })
+  const { fault } = rehearsal.probe(call.unit, [])
+  if (fault) throw new Error(fault.message)
+  rehearsal.call(0, call)
+  // Else it would take the context that is made ahead for the first customer.
+  rehearsal.close()
+}
+
 function load(message: Extract<ToSandbox, { kind: 'load' }>): void {
-  solution = loadSolution(message.solution, {
+  if (prepared === null) return
+  solution = loadSolution(prepared, message.solution, {
     log: (id, level, line, position) =>
       send({ kind: 'log', id, level, message: line, ...(position ? { position } : {}) }),
     request: (id, request, plugin, method, args) => send({ kind: 'request', id, request, plugin, method, args }),
     ended,
+    settled: () => {
+      clearTimeout(settling)
+      settling = setTimeout(send, SETTLED_AFTER, { kind: 'settled' })
+    },
   })
   send({ kind: 'loaded', faults: solution.faults as readonly Fault[] })
 }
 
+function flush(): void {
+  while (channel.writableCorked > 0) channel.uncork()
+}
+
+/** What the next call has to say at its start goes out together with this: each write wakes the host. */
 function ended(id: number, outcome: SandboxOutcome): void {
+  if (waiting.size > 0) channel.cork()
   send({ kind: 'ended', id, outcome })
 }
 
@@ -95,5 +148,3 @@ async function check(message: Extract<ToSandbox, { kind: 'check' }>): Promise<vo
 function refused(message: string): SandboxOutcome {
   return { ok: false, code: 'sandbox_busy', message, milliseconds: 0 }
 }
-
-send({ kind: 'ready' })

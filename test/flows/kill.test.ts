@@ -4,24 +4,36 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
-import { startTestHost } from '../support/host.ts'
+import { startTestHost, type TestHost } from '../support/host.ts'
 import { startHostProcess } from '../support/host-process.ts'
 import { ask, createVisitor } from '../support/http.ts'
 import { slowSolution, untilSlowLogin } from '../support/slow-solution.ts'
 import { bundleOf } from '../support/zip.ts'
 
-test('kill -9 of the sandbox process during a login: that login fails with the error label, the next one works', async () => {
+const PAGE = '/solution/slow/index.html'
+
+/** A host with a login of a second under way. */
+async function startSlowLogin() {
   const host = await startTestHost()
   await host.upload('slow', await slowSolution())
-  const page = '/solution/slow/index.html'
   const visitor = createVisitor(host.url)
-  await visitor.get(page)
-  const login = visitor.post(page, { username: 'anna', password: 'p', custom_wait: 'yes' })
+  await visitor.get(PAGE)
+  const login = visitor.post(PAGE, { username: 'anna', password: 'p', custom_wait: 'yes' })
+  return { host, visitor, login }
+}
+
+function killRunning(host: TestHost): void {
+  process.kill(host.processes().find(({ calls }) => calls > 0)?.pid ?? 0, 'SIGKILL')
+}
+
+test('kill -9 of the sandbox process during a login: it runs again once; killed again it fails with the error label, and the next one works', async () => {
+  const { host, login, visitor } = await startSlowLogin()
   const log = `${host.url}/admin/api/solutions/slow/log`
   const headers = { authorization: host.admin }
-  await untilSlowLogin(host.url, host.admin)
-  const running = host.processes().find(({ calls }) => calls > 0)
-  process.kill(running?.pid ?? 0, 'SIGKILL')
+  for (const times of [1, 2]) {
+    await untilSlowLogin(host.url, host.admin, times)
+    killRunning(host)
+  }
   const health: number[] = []
   let answered = false
   const probing = (async () => {
@@ -36,7 +48,15 @@ test('kill -9 of the sandbox process during a login: that login fails with the e
   expect(health.every((status) => status === 200)).toBe(true)
   const { items } = (await ask(log, { headers })).json() as { items: { code?: string; correlationId?: string }[] }
   expect(items.at(-1)).toMatchObject({ code: 'script_crashed', correlationId: answer.headers['x-correlation-id'] })
-  expect((await visitor.post(page, { username: 'anna', password: 'p' })).status).toBe(303)
+  expect((await visitor.post(PAGE, { username: 'anna', password: 'p' })).status).toBe(303)
+  await host.stop()
+})
+
+test('kill -9 of the sandbox process during a login: it is run again, and the user signs in', async () => {
+  const { host, login } = await startSlowLogin()
+  await untilSlowLogin(host.url, host.admin)
+  killRunning(host)
+  expect((await login).status).toBe(303)
   await host.stop()
 })
 

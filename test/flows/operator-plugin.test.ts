@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { startTestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
 import { bundleOf, moduleFile } from '../support/zip.ts'
@@ -107,3 +107,30 @@ test.each([
   )
   await expect(startTestHost({}, { home })).rejects.toMatchObject({ code: 'ERR_PLUGIN_INVALID' })
 })
+
+test('a start that fails leaves no sandbox process and no open database behind', async () => {
+  addPlugin(
+    'wrong',
+    "export default () => ({ name: 'x', guest: new URL('./guest.ts', import.meta.url), commands: {} })",
+    'no module',
+  )
+  await expect(startTestHost({}, { home })).rejects.toMatchObject({ code: 'ERR_PLUGIN_INVALID' })
+  await vi.waitFor(() => expect(childProcesses()).toEqual([]))
+  const open = readdirSync('/proc/self/fd').flatMap((fd) => linkOf(`/proc/self/fd/${fd}`))
+  expect(open.filter((file) => file.startsWith(home))).toEqual([])
+})
+
+function childProcesses(): string[] {
+  return readdirSync('/proc/self/task').flatMap((thread) =>
+    readFileSync(`/proc/self/task/${thread}/children`, 'utf8').split(' ').filter(Boolean),
+  )
+}
+
+/** Nothing when it was closed since it was listed. */
+function linkOf(path: string): string[] {
+  try {
+    return [readlinkSync(path)]
+  } catch {
+    return []
+  }
+}

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { SANDBOX_SOURCES } from '../../runtime/sandbox-process.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const FOLDERS = ['runtime', 'plugins', 'host']
@@ -64,4 +65,16 @@ test('the runtime knows no HTTP', () => {
 test('what a sandbox process runs stays below runtime/sandbox and what it imports', () => {
   const host = imports.filter(({ file, target }) => file.startsWith('host/') && target.startsWith('runtime/sandbox/'))
   expect(host).toEqual([])
+})
+
+test('a sandbox process is sent all modules that its main imports, so that it strips no types itself', () => {
+  const needed = new Set(['runtime/sandbox/main.ts'])
+  for (const file of needed) {
+    for (const one of imports) {
+      if (one.file === file && !one.isType && one.target.startsWith('runtime/')) needed.add(one.target)
+    }
+  }
+  const isSent = (file: string) => SANDBOX_SOURCES.some((name) => `${file}/`.startsWith(`runtime/${name}/`))
+  expect(needed).toContain('runtime/sandbox/check-upload.ts')
+  expect([...needed].filter((file) => !isSent(file))).toEqual([])
 })

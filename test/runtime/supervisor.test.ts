@@ -90,11 +90,30 @@ test('a login that is followed by a logout logs nobody in', async () => {
   expect(effects.login).toBeNull()
 })
 
-test('a plugin whose settings fail makes the call fail, and nothing is left behind', async () => {
+test('a process that is idle for longer than a load may take is neither ended nor counted as hung', async () => {
+  lab = createScriptLab({ limits: { LOAD_TIME: 200 } })
+  const script = "function onSolutionOpen(arg) { if (arg === 'bad') throw new Error('x'); return '{}' }"
+  for (const arg of ['good', 'good', 'bad', 'good']) await lab.run({ script, arg })
+  const pid = lab.supervisor.processes().find(({ key }) => key !== null)?.pid
+  await new Promise((resolve) => setTimeout(resolve, 700))
+  expect(lab.supervisor.processes().find(({ key }) => key !== null)?.pid).toBe(pid)
+  expect((await lab.run({ script })).failure).toBeNull()
+})
+
+test('a logout that a login follows does not undo it', async () => {
+  lab = createScriptLab()
+  const { effects } = await lab.run({
+    script: "function onSolutionOpen() { security.logout(); security.login('a', 'b', ['x']) }",
+  })
+  expect(effects).toMatchObject({ login: { username: 'a' }, logout: null })
+})
+
+test('a plugin whose settings fail for a solution makes its calls fail, and nothing is left behind', async () => {
   const broken: Plugin = {
     ...probePlugin().plugin,
-    settings: () => {
-      throw new Error('no settings')
+    settings: ({ name }) => {
+      if (name === 'probe') throw new Error('no settings')
+      return null
     },
   }
   lab = createScriptLab({ plugins: [broken] })

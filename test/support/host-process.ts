@@ -11,16 +11,21 @@ export type HostProcess = {
   readonly gone: Promise<unknown>
 }
 
-/** The host as a process of its own, on free ports, without examples. */
-export async function startHostProcess(home: string, properties: Record<string, string>): Promise<HostProcess> {
+/** The host as a process of its own, on free ports, without examples; started by the CLI, or by a file with a channel. */
+export async function startHostProcess(
+  home: string,
+  properties: Record<string, string>,
+  fileWithChannel?: string,
+): Promise<HostProcess> {
   const settings = { PORT: '0', ADMIN_PORT: '0', PLATFORM_HOME: home, ENVIRONMENT: 'prod' }
   const env = { ...process.env, ...settings, ...properties }
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', CLI, 'start'], {
+  const start = fileWithChannel === undefined ? [CLI, 'start'] : [fileWithChannel]
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...start], {
     env,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', ...(fileWithChannel === undefined ? [] : (['ipc'] as const))],
   })
   let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)))
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += String(chunk)))
   let ended = false
   const gone = new Promise((resolve) => child.once('exit', resolve)).then(() => {
     ended = true

@@ -14,11 +14,11 @@ export const slowSolution = () =>
     },
   )
 
-/** Resolves when a login of it is under way. */
-export async function untilSlowLogin(url: string, authorization: string): Promise<void> {
+/** Resolves when a login of it is under way, `times` in all. */
+export async function untilSlowLogin(url: string, authorization: string, times = 1): Promise<void> {
   const isWaiting = async () => {
     const log = await ask(`${url}/admin/api/solutions/slow/log`, { headers: { authorization } })
-    return log.text.includes('"waiting"')
+    return log.text.split('"waiting"').length > times
   }
   while (!(await isWaiting())) await new Promise(setImmediate)
 }

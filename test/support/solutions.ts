@@ -4,11 +4,12 @@ import type { PreparedSolution } from '../../host/solutions/prepared-solution.ts
 import { createEntryRunner, type EntryResult } from '../../host/solutions/run-entry.ts'
 import { createSandboxSolutionMaker } from '../../host/solutions/sandbox-solution.ts'
 import type { NewLogLine, SolutionLog } from '../../host/solutions/solution-log.ts'
+import { readTrusted } from '../../host/solutions/trusted.ts'
 import { checkManifest, type Manifest } from '../../runtime/bundle/manifest.ts'
 import { createLimits, type LimitName } from '../../runtime/limits.ts'
 import type { GuestLogLine } from '../../runtime/outcome.ts'
 import type { Json, Plugin } from '../../runtime/plugin.ts'
-import { createSupervisor, type Supervisor } from '../../runtime/supervisor.ts'
+import { createSupervisor, type Supervisor, type SupervisorOptions } from '../../runtime/supervisor.ts'
 
 /** A manifest in full, from what a test cares about. */
 export function manifestOf(written: Record<string, unknown>): Manifest {
@@ -51,12 +52,15 @@ export function createScriptLab(
     readonly texts?: PreparedSolution['texts']
     readonly forms?: readonly string[]
     readonly plugins?: readonly Plugin[]
+    readonly memory?: SupervisorOptions['memory']
   } = {},
 ): ScriptLab {
   const limits = createLimits(options.limits)
-  const supervisor = createSupervisor({ limits, timeZone: 'Etc/UTC' })
   const plugins = [...builtInPlugins('none', limits), ...(options.plugins ?? [])]
-  const makeSandboxSolution = createSandboxSolutionMaker(plugins, limits)
+  const makeSandboxSolution = createSandboxSolutionMaker(plugins)
+  const trusted = readTrusted(plugins, makeSandboxSolution, limits)
+  const memory = options.memory ? { memory: options.memory } : {}
+  const supervisor = createSupervisor({ limits, trusted, timeZone: 'Etc/UTC', ...memory })
   const lines: (NewLogLine & GuestLogLine)[] = []
   const log = { write: (_solution: string, line: NewLogLine) => void lines.push(line) } as unknown as SolutionLog
   const runEntry = createEntryRunner({ supervisor, plugins, log, limits, onPluginError: () => {} })

@@ -49,9 +49,16 @@ export type RawEntry = Partial<Header> & {
   readonly local?: Partial<Header>
   /** Written behind the data. */
   readonly descriptor?: Uint8Array
+  /** Written before the local header: bytes that belong to no entry. */
+  readonly gap?: Uint8Array
   /** Unix mode with the file type, such as 0o120777 for a link. */
   readonly mode?: number
+  /** Attributes as MS-DOS has them, such as 0x10 for a folder. */
+  readonly dosAttributes?: number
   readonly madeBy?: number
+  /** The disk that the directory says the entry is on. */
+  readonly disk?: number
+  readonly comment?: Uint8Array
   /** Where the directory says that the local header is. */
   readonly offset?: number
   /** No local header and no data of its own. */
@@ -63,9 +70,26 @@ export type RawEnd = {
   readonly entriesOnDisk?: number
   readonly directorySize?: number
   readonly directoryOffset?: number
+  readonly disk?: number
+  readonly directoryDisk?: number
   readonly comment?: Uint8Array
+  /** The comment's length, where it says another. */
+  readonly commentLength?: number
+  /** Written behind the directory. */
+  readonly gap?: Uint8Array
   /** Zip64 records before the end record, made from the true numbers or from these. */
-  readonly zip64?: { readonly entries?: bigint; readonly directoryOffset?: bigint; readonly recordOffset?: bigint }
+  readonly zip64?: {
+    readonly entries?: bigint
+    readonly entriesOnDisk?: bigint
+    readonly directorySize?: bigint
+    readonly directoryOffset?: bigint
+    readonly recordOffset?: bigint
+    readonly recordSize?: bigint
+    readonly disk?: number
+    readonly directoryDisk?: number
+    readonly recordDisk?: number
+    readonly disks?: number
+  }
 }
 
 /** A zip byte by byte. @see APPNOTE.TXT 4.3 */
@@ -74,10 +98,11 @@ export function rawZip(entries: readonly RawEntry[], end: RawEnd = {}): Buffer {
   const directory: Buffer[] = []
   let at = 0
   for (const entry of entries) {
-    const offset = entry.offset ?? at
     const { header, packed } = complete(entry)
+    const offset = entry.offset ?? at + (entry.gap?.length ?? 0)
     if (!entry.directoryOnly) {
       const bytes = Buffer.concat([
+        Buffer.from(entry.gap ?? []),
         localHeader({ ...header, ...entry.local }),
         packed,
         Buffer.from(entry.descriptor ?? []),
@@ -134,15 +159,17 @@ function localHeader(header: Header): Buffer {
 
 function centralHeader(header: Header, entry: RawEntry, offset: number): Buffer {
   const name = Buffer.from(header.name)
-  const attributes = ((entry.mode ?? 0) * 0x10000) >>> 0
+  const attributes = ((entry.mode ?? 0) * 0x10000 + (entry.dosAttributes ?? 0)) >>> 0
+  const comment = Buffer.from(entry.comment ?? [])
   return Buffer.concat([
     numbers32(0x02014b50),
     numbers16(((entry.madeBy ?? 3) << 8) | 20),
     shared(header, name),
-    numbers16(0, 0, 0),
+    numbers16(comment.length, entry.disk ?? 0, 0),
     numbers32(attributes, offset),
     name,
     header.extra,
+    comment,
   ])
 }
 
@@ -156,27 +183,35 @@ function shared(header: Header, name: Buffer): Buffer {
 
 function endRecords(count: number, offset: number, size: number, end: RawEnd): Buffer {
   const comment = Buffer.from(end.comment ?? [])
+  const gap = Buffer.from(end.gap ?? [])
   return Buffer.concat([
-    end.zip64 ? zip64Records(count, offset, size, end.zip64) : Buffer.alloc(0),
+    gap,
+    end.zip64 ? zip64Records(count, offset, size, gap.length, end.zip64) : Buffer.alloc(0),
     numbers32(0x06054b50),
-    numbers16(0, 0, end.entriesOnDisk ?? end.entries ?? count, end.entries ?? count),
+    numbers16(end.disk ?? 0, end.directoryDisk ?? 0, end.entriesOnDisk ?? end.entries ?? count, end.entries ?? count),
     numbers32(end.directorySize ?? size, end.directoryOffset ?? offset),
-    numbers16(comment.length),
+    numbers16(end.commentLength ?? comment.length),
     comment,
   ])
 }
 
-function zip64Records(count: number, offset: number, size: number, lies: NonNullable<RawEnd['zip64']>): Buffer {
+function zip64Records(
+  count: number,
+  offset: number,
+  size: number,
+  gap: number,
+  lies: NonNullable<RawEnd['zip64']>,
+): Buffer {
   const entries = lies.entries ?? BigInt(count)
   return Buffer.concat([
     numbers32(0x06064b50),
-    numbers64(44),
+    numbers64(lies.recordSize ?? 44),
     numbers16(45, 45),
-    numbers32(0, 0),
-    numbers64(entries, entries, size, lies.directoryOffset ?? offset),
-    numbers32(0x07064b50, 0),
-    numbers64(lies.recordOffset ?? offset + size),
-    numbers32(1),
+    numbers32(lies.disk ?? 0, lies.directoryDisk ?? 0),
+    numbers64(lies.entriesOnDisk ?? entries, entries, lies.directorySize ?? size, lies.directoryOffset ?? offset),
+    numbers32(0x07064b50, lies.recordDisk ?? 0),
+    numbers64(lies.recordOffset ?? offset + size + gap),
+    numbers32(lies.disks ?? 1),
   ])
 }
 

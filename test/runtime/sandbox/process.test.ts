@@ -2,11 +2,19 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
+import { builtInPlugins } from '../../../host/plugins.ts'
+import { createSandboxSolutionMaker } from '../../../host/solutions/sandbox-solution.ts'
+import { readTrusted } from '../../../host/solutions/trusted.ts'
 import { createFrameReader, encodeFrame } from '../../../runtime/frames.ts'
+import { createLimits } from '../../../runtime/limits.ts'
 import { checkFromSandbox } from '../../../runtime/protocol-check.ts'
 import { SANDBOX_FLAGS, type SandboxProcess, startSandboxProcess } from '../../../runtime/sandbox-process.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+
+const limits = createLimits()
+const plugins = builtInPlugins('none', limits)
+const trusted = readTrusted(plugins, createSandboxSolutionMaker(plugins), limits)
 
 let started: SandboxProcess | null = null
 afterEach(() => started?.kill())
@@ -42,9 +50,15 @@ test('a sandbox process cannot open a connection', () => {
   expect(outcomeOf(code)).toBe('ERR_ACCESS_DENIED')
 })
 
+test('a sandbox process can send signals to processes of the same account, its host included', () => {
+  expect(
+    outcomeOf("try { process.kill(process.ppid, 0); console.log('done') } catch (e) { console.log(e.code) }"),
+  ).toBe('done')
+})
+
 test('a sandbox process has an environment of LIBC and TZ only', async () => {
   process.env.SOLHOST_PROBE_SECRET = 'secret'
-  started = startSandboxProcess({ timeZone: 'Europe/Brussels' })
+  started = startSandboxProcess({ timeZone: 'Europe/Brussels', trusted })
   await started.ready
   const environment = readFileSync(`/proc/${started.pid}/environ`, 'utf8')
     .split('\0')
@@ -53,10 +67,10 @@ test('a sandbox process has an environment of LIBC and TZ only', async () => {
 })
 
 test('a sandbox process ends when what it gets cannot be read, and the host hears of it', async () => {
-  started = startSandboxProcess({ timeZone: 'Etc/UTC' })
+  started = startSandboxProcess({ timeZone: 'Etc/UTC', trusted })
   await started.ready
   const ended = new Promise<void>((resolve) => {
-    if (started) started.onExit = resolve
+    if (started) started.onExit = () => resolve()
   })
   started.send({ kind: 'load', solution: null } as never)
   await ended

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { compileTemplate } from '../../../runtime/template/compile-template.ts'
-import { CompiledTemplateSchema, MAX_PARTS, MAX_TEXT } from '../../../runtime/template/compiled-template.ts'
+import { MAX_PARTS, MAX_TEXT } from '../../../runtime/template/compiled-template.ts'
+import { CompiledTemplateSchema } from '../../../runtime/template/template-schema.ts'
 
 function accepts(template: unknown): boolean {
   return CompiledTemplateSchema.safeParse(template).success

@@ -1,0 +1,187 @@
+import { once } from 'node:events'
+import { readdirSync, statSync } from 'node:fs'
+import { type AddressInfo, connect } from 'node:net'
+import { join } from 'node:path'
+import Koa from 'koa'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readSettings } from '../../host/config/settings.ts'
+import { httpServer } from '../../host/http/server.ts'
+import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { ask } from '../support/http.ts'
+
+// What somebody on the way can do who is neither browser nor solution: a neighbour in the network, a proxy, a slow client.
+
+const PAGE = '/solution/tenant-login/index.html'
+
+let open: TestHost
+let proxied: TestHost
+beforeAll(async () => {
+  open = await startTestHost({ ADMIN_FAILURES: '3' })
+  proxied = await startTestHost({
+    ADMIN_FAILURES: '3',
+    TRUSTED_PROXIES: '127.0.0.1',
+    PUBLIC_URL: 'https://apps.example.org',
+  })
+  for (const host of [open, proxied]) {
+    await host.upload('tenant-login', await packFolder(exampleFolder('tenant-login')))
+  }
+})
+afterAll(() => Promise.all([open.stop(), proxied.stop()]))
+
+/** Sends bytes as they are. @returns all that came back until the host closed the connection */
+async function raw(url: string, bytes: string): Promise<string> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  socket.write(bytes)
+  // What the host did not read any more is reset, which may come before the end.
+  const chunks: Buffer[] = []
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+  await new Promise((resolve) => socket.on('error', resolve).on('end', resolve).on('close', resolve))
+  socket.destroy()
+  return String(Buffer.concat(chunks))
+}
+
+/** The statuses of all answers in it. */
+const statuses = (text: string) => [...text.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map((match) => Number(match[1]))
+
+async function guess(host: TestHost, forwardedFor: string): Promise<number> {
+  const authorization = `Basic ${Buffer.from('admin:wrong').toString('base64')}`
+  const headers = { authorization, 'x-forwarded-for': forwardedFor }
+  return (await ask(`${host.url}/admin/api/solutions`, { headers })).status
+}
+
+// --- forwarding headers and host names -----------------------------------------------------------------------------------
+
+test('X-Forwarded-* of who is no trusted proxy count for nothing: neither host name, nor https, nor another address', async () => {
+  const lies = {
+    'x-forwarded-host': 'localhost',
+    'x-forwarded-proto': 'https',
+    forwarded: 'host=localhost;proto=https',
+  }
+  for (const url of [`${open.url}/`, `${open.adminUrl}/admin/`]) {
+    const answer = await ask(url, { headers: { ...lies, host: 'evil.example', accept: 'text/html' } })
+    expect([url, answer.status]).toEqual([url, 421])
+  }
+  const { headers } = await ask(`${open.url}${PAGE}`, { headers: lies })
+  expect(headers['set-cookie']?.[0]).toMatch(/^login-tenant-login=[^;]+; path=[^;]+; samesite=lax; httponly$/i)
+  const answers: number[] = []
+  for (let tried = 1; tried <= 4; tried++) answers.push(await guess(open, `198.51.100.${tried}`))
+  expect(answers).toEqual([401, 401, 401, 429])
+})
+
+test('behind a trusted proxy the address counts that the proxy saw, whatever the browser wrote in front of it', async () => {
+  const answers: number[] = []
+  for (let tried = 1; tried <= 4; tried++) answers.push(await guess(proxied, `198.51.100.${tried}, 203.0.113.7`))
+  expect(answers).toEqual([401, 401, 401, 429])
+  expect(await guess(proxied, '203.0.113.8')).toBe(401)
+})
+
+test('a trusted proxy is believed its host name, but where PUBLIC_URL is https it cannot make a cookie without Secure', async () => {
+  const said = { host: 'evil.example', 'x-forwarded-host': 'apps.example.org', 'x-forwarded-proto': 'http' }
+  const { status, headers } = await ask(`${proxied.url}${PAGE}`, { headers: said })
+  expect(status).toBe(200)
+  expect(headers['set-cookie']?.[0]).toMatch(/^__Secure-login-tenant-login=[^;]+; .*; secure; httponly$/i)
+  // Of several the first counts: a proxy has to put its own in place of the browser's, not behind it.
+  const added = { ...said, 'x-forwarded-host': 'evil.example, apps.example.org' }
+  expect((await ask(`${proxied.url}${PAGE}`, { headers: added })).status).toBe(421)
+})
+
+test('a page that made its host name point to the admin port reaches neither the page nor the API, even with the account', async () => {
+  for (const host of ['evil.example', '127.0.0.1.evil.example', 'localhost.evil.example', 'evil.example:8081']) {
+    const headers = { host, authorization: open.admin }
+    for (const path of ['/admin/', '/admin/api/solutions']) {
+      expect([host, path, (await ask(`${open.adminUrl}${path}`, { headers })).status]).toEqual([host, path, 421])
+    }
+  }
+})
+
+test('such a page from the address of a trusted proxy does not get there by forwarding another name', async () => {
+  for (const name of ['localhost', '127.0.0.1', 'apps.example.org']) {
+    const headers = { host: 'evil.example:8081', 'x-forwarded-host': name, authorization: proxied.admin }
+    for (const path of ['/admin/', '/admin/api/solutions']) {
+      expect([name, path, (await ask(`${proxied.adminUrl}${path}`, { headers })).status]).toEqual([name, path, 421])
+    }
+  }
+  expect((await ask(`${proxied.adminUrl}/admin/`, { headers: { 'x-forwarded-host': 'localhost' } })).status).toBe(200)
+})
+
+test('without a host name, or with two, nothing is served', async () => {
+  expect(statuses(await raw(open.url, 'GET / HTTP/1.0\r\n\r\n'))).toEqual([421])
+  expect(statuses(await raw(open.url, 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n'))).toEqual([400])
+  const two = 'GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\nConnection: close\r\n\r\n'
+  expect(statuses(await raw(open.url, two))).toEqual([400])
+})
+
+// --- bytes ---------------------------------------------------------------------------------------------------------------
+
+const HIDDEN = 'GET /health/live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
+
+test.each([
+  ['a length and chunks', 'Content-Length: 4\r\nTransfer-Encoding: chunked\r\n', `0\r\n\r\n${HIDDEN}`],
+  ['two lengths', `Content-Length: 0\r\nContent-Length: ${HIDDEN.length}\r\n`, HIDDEN],
+  ['a length that is no number', 'Content-Length: +0\r\n', HIDDEN],
+  ['an encoding that nobody knows', 'Transfer-Encoding: xchunked\r\n', `0\r\n\r\n${HIDDEN}`],
+  ['chunks that are not last', 'Transfer-Encoding: chunked, identity\r\n', `0\r\n\r\n${HIDDEN}`],
+  ['a space before the colon', `Content-Length : ${HIDDEN.length}\r\n`, HIDDEN],
+  ['a line that ends in LF alone', `X: y\nContent-Length: ${HIDDEN.length}\r\n`, HIDDEN],
+])(
+  'a request that two servers read differently is refused whole, and what it hides is not answered: %s',
+  async (_case, headers, body) => {
+    for (const url of [open.url, open.adminUrl]) {
+      const text = await raw(url, `POST / HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n${body}`)
+      expect(statuses(text)).toEqual([400])
+    }
+  },
+)
+
+test.each([
+  ['one header of 20 kB', `X-Long: ${'x'.repeat(20_000)}\r\n`, '/'],
+  ['2,000 headers of 20 bytes', 'X-Many: 0123456789\r\n'.repeat(2000), '/'],
+  ['an address of 20 kB', '', `/${'x'.repeat(20_000)}`],
+])('%s: 431, with the header set, on both ports', async (_case, headers, path) => {
+  for (const url of [open.url, open.adminUrl]) {
+    const text = await raw(url, `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`)
+    expect(statuses(text)).toEqual([431])
+    expect(text).toContain('X-Content-Type-Options: nosniff')
+  }
+})
+
+test('what is too large, or from nobody who may, is refused before its body is sent', async () => {
+  const form = 'Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000000\r\nConnection: close'
+  expect(statuses(await raw(open.url, `POST ${PAGE} HTTP/1.1\r\nHost: localhost\r\n${form}\r\n\r\n`))).toEqual([413])
+  const zip = 'Content-Type: application/zip\r\nContent-Length: 9000000\r\nConnection: close'
+  const upload = `PUT /admin/api/solutions/crm HTTP/1.1\r\nHost: localhost\r\n${zip}\r\n\r\n`
+  for (const url of [open.url, open.adminUrl]) expect(statuses(await raw(url, upload))).toEqual([401])
+})
+
+test('a slow client keeps nobody waiting, and has a minute for its headers and five for its request', async () => {
+  const slow = Array.from({ length: 50 }, () => connect(Number(new URL(open.url).port), '127.0.0.1'))
+  for (const socket of slow) socket.write('POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\nx')
+  expect((await ask(`${open.url}/health/live`)).status).toBe(200)
+  for (const socket of slow) socket.destroy()
+
+  const server = httpServer(new Koa())
+  expect([server.headersTimeout, server.requestTimeout]).toEqual([60_000, 300_000])
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  const [socket] = await once(server, 'connection')
+  // As Node tells that the time is over.
+  server.emit('clientError', Object.assign(new Error('too slow'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket)
+  expect(String(Buffer.concat(await client.toArray()))).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\nConnection: close/)
+  server.close()
+})
+
+// --- the same machine ----------------------------------------------------------------------------------------------------
+
+test('no other account of the machine can read what the platform keeps', () => {
+  const files = readdirSync(open.home)
+  expect(files).toEqual(expect.arrayContaining(['platform-key', 'platform.sqlite', 'platform.sqlite-wal']))
+  expect(files.filter((file) => statSync(join(open.home, file)).mode & 0o077)).toEqual([])
+})
+
+// --- what is not there yet -----------------------------------------------------------------------------------------------
+
+test('database servers and the control center cannot be set: the platform has no connection that somebody could be on', () => {
+  const set = { PLATFORM_DATABASE: 'alpha', REMOTE_ENVIRONMENT_TOKEN: 'token' }
+  expect(() => readSettings(set)).toThrow(/PLATFORM_DATABASE must be embedded.*REMOTE_ENVIRONMENT_TOKEN is set, but/s)
+})

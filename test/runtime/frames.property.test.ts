@@ -1,0 +1,130 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createFrameReader, encodeFrame } from '../../runtime/frames.ts'
+
+const SEED = 20_260_101
+const Text = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.string({ unit: 'grapheme', maxLength: 40 }),
+  fc.json(),
+  fc.constantFrom('', '\0', '\ufeff', '\ud800', '\udc00\ud800', '😀', '\r\n'),
+  fc.integer({ min: 0, max: 70_000 }).map((length) => 'é'.repeat(length)),
+)
+/** What a text is once it was UTF-8: half a surrogate pair is no character. */
+const sent = (text: string) => text.toWellFormed()
+
+/** The bytes in pieces that end at these shares of them, empty pieces among them. */
+function split(bytes: Buffer, shares: readonly number[]): Buffer[] {
+  const ends = [...shares.map((share) => Math.floor(share * bytes.length)).sort((a, b) => a - b), bytes.length]
+  return ends.map((end, index) => bytes.subarray(ends[index - 1] ?? 0, end))
+}
+const Shares = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 30 })
+
+test('frames: however the bytes are cut, the same texts arrive in the same order', () => {
+  fc.assert(
+    fc.property(fc.array(Text, { maxLength: 6 }), Shares, (texts, shares) => {
+      const got: string[] = []
+      const { push } = createFrameReader(
+        () => 1_000_000,
+        (text) => void got.push(text),
+      )
+      for (const chunk of split(Buffer.concat(texts.map(encodeFrame)), shares)) expect(push(chunk)).toBe(true)
+      expect(got).toEqual(texts.map(sent))
+    }),
+    { numRuns: 3000, seed: SEED },
+  )
+})
+
+test('frames: byte by byte the same texts arrive, each with its last byte', () => {
+  fc.assert(
+    fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 20 }), { minLength: 1, maxLength: 4 }), (texts) => {
+      const got: string[] = []
+      const { push } = createFrameReader(
+        () => 1000,
+        (text) => void got.push(text),
+      )
+      texts.forEach((text, index) => {
+        const frame = encodeFrame(text)
+        for (let at = 0; at < frame.length; at++) {
+          expect(got.length).toBe(index)
+          push(frame.subarray(at, at + 1))
+        }
+        expect(got).toEqual(texts.slice(0, index + 1).map(sent))
+      })
+    }),
+    { numRuns: 500, seed: SEED },
+  )
+})
+
+test('frames: a length over the bound is refused as soon as it is read, and nothing of it or behind it arrives', () => {
+  const Case = fc.record({
+    before: fc.array(fc.string({ maxLength: 10 }), { maxLength: 3 }),
+    bound: fc.integer({ min: 40, max: 70_000 }),
+    over: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 0xffffffff - 70_000 })),
+    shares: Shares,
+    behind: fc.uint8Array({ maxLength: 50 }),
+  })
+  fc.assert(
+    fc.property(Case, ({ before, bound, over, shares, behind }) => {
+      const got: string[] = []
+      const { push } = createFrameReader(
+        () => bound,
+        (text) => void got.push(text),
+      )
+      const head = Buffer.alloc(4)
+      head.writeUInt32BE(bound + over)
+      const sound = before.filter((text) => Buffer.byteLength(text) <= bound)
+      const bytes = Buffer.concat([...sound.map(encodeFrame), head])
+      const chunks = split(bytes, shares)
+      const last = chunks.pop() as Buffer
+      const answers = chunks.map((chunk) => push(chunk))
+      const end = push(Buffer.concat([last, behind]))
+      // The head may be whole before the last piece, where that is empty.
+      expect([...answers, end]).toContain(false)
+      expect(answers.filter((answer, index) => !answer && bytesUpTo(chunks, index) < bytes.length)).toEqual([])
+      expect(got).toEqual(sound.map(sent))
+    }),
+    { numRuns: 2000, seed: SEED },
+  )
+})
+
+function bytesUpTo(chunks: readonly Buffer[], last: number): number {
+  return chunks.slice(0, last + 1).reduce((sum, { length }) => sum + length, 0)
+}
+
+test('frames: the bound is of bytes, includes itself, and is asked for at each frame', () => {
+  fc.assert(
+    fc.property(Text, (text) => {
+      const length = encodeFrame(text).length - 4
+      let bound = length
+      const got: string[] = []
+      const { push } = createFrameReader(
+        () => bound,
+        (one) => void got.push(one),
+      )
+      expect(push(encodeFrame(text))).toBe(true)
+      bound = length - 1
+      expect(push(encodeFrame(text))).toBe(false)
+      expect(got).toEqual([sent(text)])
+    }),
+    { numRuns: 500, seed: SEED },
+  )
+})
+
+test('frames: bytes that are no UTF-8 never throw and give well-formed texts', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
+      const got: string[] = []
+      const { push } = createFrameReader(
+        () => 60,
+        (text) => void got.push(text),
+      )
+      const head = Buffer.alloc(4)
+      head.writeUInt32BE(bytes.length)
+      expect(push(Buffer.concat([head, bytes]))).toBe(true)
+      expect(got).toHaveLength(1)
+      expect(got[0]?.isWellFormed()).toBe(true)
+    }),
+    { numRuns: 1000, seed: SEED },
+  )
+})

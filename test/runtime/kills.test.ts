@@ -1,0 +1,70 @@
+import { getPriority } from 'node:os'
+import { afterEach, expect, test, vi } from 'vitest'
+import { createScriptLab, type ScriptLab } from '../support/solutions.ts'
+
+// What a solution's own misbehaviour costs it: its processes, and after the third its turn.
+
+let lab: ScriptLab
+afterEach(() => lab.stop())
+
+const HEALTHY = "function onSolutionOpen() { security.login('n', 'n', ['Users']) }"
+/** No timeout inside the process ends it. */
+const NATIVE_LOOP = 'Array.prototype.indexOf.call(new Proxy({ length: 2 ** 53 - 1 }, {}), 1)'
+
+async function codesOf(script: string, calls: number): Promise<(string | undefined)[]> {
+  const codes: (string | undefined)[] = []
+  for (let call = 0; call < calls; call++) codes.push((await lab.run({ script })).failure?.code)
+  return codes
+}
+
+/** The processes of the lab's nth solution. */
+function processesOf(solution: number): number[] {
+  const all = lab.supervisor.processes().filter(({ key }) => key?.endsWith(`sha-${solution}`))
+  return all.map(({ pid }) => pid)
+}
+
+test('calls that are cut off count as kills: after three the solution pauses, and another one does not', async () => {
+  lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 150 } })
+  expect(await codesOf('function onSolutionOpen() { for (;;); }', 4)).toEqual([
+    'script_timeout',
+    'script_timeout',
+    'script_timeout',
+    'sandbox_busy',
+  ])
+  expect((await lab.run({ script: HEALTHY })).effects.login?.username).toBe('n')
+})
+
+test('calls that wait too long cost neither the process nor the turn', async () => {
+  lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 150 } })
+  const script = 'function onSolutionOpen() { return new Promise(() => {}) }'
+  await codesOf(script, 1)
+  const before = processesOf(0)
+  expect(await codesOf(script, 4)).toEqual(Array(4).fill('script_timeout'))
+  expect(processesOf(0)).toEqual(before)
+})
+
+test('a process that hangs while it makes the context for the next call is ended, and counts for the quarantine', async () => {
+  lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 1000, LOAD_TIME: 200 } })
+  await lab.run({ script: HEALTHY })
+  const from = Date.now() + 600
+  const script = `if (Date.now() >= ${from}) ${NATIVE_LOOP}
+    function onSolutionOpen() { while (Date.now() < ${from}); }`
+  expect(await codesOf(script, 1)).toEqual([undefined])
+  expect(processesOf(1)).toHaveLength(1)
+  await vi.waitFor(() => expect(processesOf(1)).toEqual([]), { timeout: 5000, interval: 20 })
+  // Two more are enough, so the first was one.
+  expect(await codesOf(script, 3)).toEqual(['script_timeout', 'script_timeout', 'sandbox_busy'])
+})
+
+test('a process whose call takes long runs behind all others from then on; those of quick calls do not', async () => {
+  lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 1000 } })
+  await lab.run({ script: HEALTHY })
+  const [healthy = 0] = processesOf(0)
+  const running = codesOf('function onSolutionOpen() { for (;;); }', 1)
+  await vi.waitFor(() => expect(processesOf(1).map((pid) => getPriority(pid))).toEqual([10]), {
+    timeout: 3000,
+    interval: 20,
+  })
+  expect(getPriority(healthy)).toBe(0)
+  expect(await running).toEqual(['script_timeout'])
+})

@@ -1,0 +1,22 @@
+import type { PluginApi } from '../../../host/plugins.ts'
+import type { Plugin } from '../../../runtime/plugin.ts'
+
+/** How long an answer takes, in ms. */
+const ANSWER_TIME = 100
+
+/** A plugin as an operator adds it: scripts wait for its answers, and so can be met in the middle of a login. */
+export default (api: PluginApi): Plugin => {
+  const nothing = api.z.tuple([])
+  const answerLater = () => new Promise<null>((resolve) => setTimeout(() => resolve(null), ANSWER_TIME))
+  return {
+    name: 'waits',
+    guest: new URL('./guest.ts', import.meta.url),
+    commands: {},
+    requests: {
+      ask: api.request(nothing, answerLater, { changes: false }),
+      change: api.request(nothing, answerLater),
+      fail: api.request(nothing, () => Promise.reject(new Error('as it should')), { changes: false }),
+      now: api.request(nothing, () => null, { changes: false }),
+    },
+  }
+}
