@@ -1,0 +1,78 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { type Effects, noEffects } from '../../host/solutions/host-call.ts'
+import type { ScriptEnd } from '../support/solutions.ts'
+
+/** How an attack may end: what it tried failed, or it was stopped in one of these ways. */
+export type End = 'contained' | 'error' | 'timeout' | 'memory' | 'busy' | 'escaped'
+
+/** A script that misbehaves, with what its first lines say. */
+export type Attack = {
+  readonly name: string
+  readonly source: string
+  /** `// expect:`, `// also:`, `// also2:` … */
+  readonly expected: readonly string[]
+  /** `// calls: n`: so many logins, one after the other. */
+  readonly calls: number
+  /** `// together: yes`: the logins are made all at once. */
+  readonly together: boolean
+  /** `// code:` the failure that it must be, where several are an `error`. */
+  readonly code: string | null
+  /** `// lines: n`: so many lines in the log. */
+  readonly lines: number | null
+  /** `// effects:` all that a call that returned may have done, as JSON. `#` stands for the number of the login. */
+  readonly effects: string
+}
+
+/** The scripts of a folder beside this file. */
+export function readAttacks(folder: string): readonly Attack[] {
+  const url = new URL(`${folder}/`, import.meta.url)
+  const names = readdirSync(url).filter((name) => name.endsWith('.js'))
+  return names.sort().map((name) => readAttack(name, readFileSync(new URL(name, url), 'utf8')))
+}
+
+function readAttack(name: string, source: string): Attack {
+  const line = (key: string) => new RegExp(`^// ${key}: (.+)$`, 'm').exec(source)?.[1] ?? null
+  const lines = line('lines')
+  return {
+    name,
+    source,
+    expected: [...source.matchAll(/^\/\/ (?:expect|also\d?): (\w+)/gm)].map((match) => match[1] ?? ''),
+    calls: Number(line('calls') ?? 1),
+    together: line('together') !== null,
+    code: line('code'),
+    lines: lines === null ? null : Number(lines),
+    effects: line('effects') ?? '{}',
+  }
+}
+
+/** The ends that fit, in the words of the scripts' first lines. */
+export function endsOf({ failure, values, log }: ScriptEnd): readonly End[] {
+  if (failure === null) {
+    if (values.escaped === true) return ['escaped']
+    // What is no text is refused with a line in the log and nothing of it is used: an error to one, contained to another.
+    return log.some(({ message }) => /^onSolutionOpen returned /.test(message)) ? ['error', 'contained'] : ['contained']
+  }
+  const ends = {
+    script_error: 'error',
+    script_quota: 'error',
+    script_timeout: 'timeout',
+    script_memory: 'memory',
+    script_crashed: 'memory',
+    sandbox_busy: 'busy',
+  } as const
+  return [ends[failure.code]]
+}
+
+/** What the attack's first lines allow its login of this number to have done; a call that failed has done nothing. */
+export function allowedEffects(
+  { effects }: Attack,
+  call: number,
+  failed: boolean,
+): { readonly effects: Effects; readonly notes: readonly string[] } {
+  const {
+    messages = {},
+    notes = [],
+    ...written
+  } = failed ? ({} as Record<string, never>) : JSON.parse(effects.replaceAll('#', String(call)))
+  return { effects: { ...noEffects(), ...written, messages: new Map(Object.entries(messages)) }, notes }
+}

@@ -1,0 +1,26 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import * as z from 'zod'
+import { type Call, command, type Plugin, request } from '../../../runtime/plugin.ts'
+
+/** How long the name `slow` is looked for, in ms. */
+const SLOW = 100
+
+/** An operator's plugin with a command and a request, which none of the built-in ones has. */
+export function directory(onNote: (call: Call, text: string) => void): Plugin {
+  return {
+    name: 'directory',
+    guest: new URL('guest.ts', import.meta.url),
+    commands: { note: command(z.tuple([z.string().max(100)]), (call, [text]) => onNote(call, text)) },
+    requests: {
+      find: request(
+        z.tuple([z.string()]),
+        async (_call, [name]) => {
+          if (name === 'fails') throw new Error('a secret of the host')
+          if (name === 'slow') await wait(SLOW)
+          return { name, groups: ['Users'] }
+        },
+        { changes: false },
+      ),
+    },
+  }
+}

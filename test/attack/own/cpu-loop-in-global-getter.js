@@ -1,0 +1,4 @@
+// expect: timeout
+// why: finding the entry function reads a property of the global
+var real = true;
+Object.defineProperty(globalThis, 'onSolutionOpen', { get: function () { for (;;); }, configurable: true });

@@ -1,0 +1,12 @@
+// expect: contained
+// why: instanceof asks the class: what the wrapper hands to it must be the script's own value and no more
+function onSolutionOpen(arg, queryParams) {
+  var seen = [], own = { own: 1 };
+  [Error, Promise, TypeError, RangeError, Array, Function, Object].forEach(function (C) { Object.defineProperty(C, Symbol.hasInstance, { value: function (v) { if (v !== own) seen.push(typeof v); return true; }, configurable: true }); });
+  eventsManager.addEventListener('probe_event', function () { return own; });
+  var result = eventsManager.fireEventListeners('probe_event', null, null, 1);
+  application.output(own); console.error(own);
+  try { security.login(own, own, own); } catch (e) {}
+  [Error, Promise, TypeError, RangeError, Array, Function, Object].forEach(function (C) { delete C[Symbol.hasInstance]; });
+  return JSON.stringify({ escaped: seen.length > 0, seen: seen, result: result.length });
+}

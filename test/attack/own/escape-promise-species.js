@@ -1,0 +1,13 @@
+// expect: contained
+// why: a patched Promise must not be handed the functions by which the wrapper learns of the end of a call
+var grabbed = [];
+function onSolutionOpen(arg, queryParams) {
+  var realThen = Promise.prototype.then;
+  function Evil(executor) { return new Real(function (ok, no) { executor(ok, no); }); }
+  var Real = Promise;
+  Object.defineProperty(Promise, Symbol.species, { get: function () { return Evil; } });
+  Promise.prototype.constructor = Evil; Evil[Symbol.species] = Evil;
+  Promise.prototype.then = function (ok, no) { [ok, no].forEach(function (f) { if (typeof f === 'function' && /Text|done|finished/.test(String(f))) grabbed.push(String(f).slice(0, 80)); }); return Reflect.apply(realThen, this, [ok, no]); };
+  Promise.resolve = Promise.reject = Promise.all = function () { grabbed.push('static'); };
+  return new Real(function (ok) { ok(JSON.stringify({ escaped: grabbed.length > 0, grabbed: grabbed })); });
+}

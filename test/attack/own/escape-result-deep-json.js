@@ -1,0 +1,3 @@
+// expect: contained
+// why: the host reads the returned JSON: nesting must not overflow its stack
+function onSolutionOpen(arg, queryParams) { return '{"a":'.repeat(5000) + '['.repeat(10000) + ']'.repeat(10000) + '}'.repeat(5000); }

@@ -1,0 +1,9 @@
+// expect: contained
+// effects: {"locale":"nl"}
+// why: a quota that a listener used up and swallowed stays used up
+function onSolutionOpen(arg, queryParams) {
+  var n = 0, refused = 0;
+  eventsManager.addEventListener('probe_event', function () { for (var i = 0; i < 3000; i++) try { i18n.setLocale('nl'); n++; } catch (e) { refused++; } return true; });
+  for (var k = 0; k < 3; k++) eventsManager.fireEventListeners('probe_event');
+  return JSON.stringify({ escaped: n > 2000 || n + refused !== 9000, n: n });
+}

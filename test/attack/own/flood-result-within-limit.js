@@ -1,0 +1,3 @@
+// expect: contained
+// why: the longest result that is allowed, in characters that grow: the frame still fits
+function onSolutionOpen(arg, queryParams) { var head = '{"escaped":false,"a":"'; return head + '\u2028'.repeat(65536 - head.length - 2) + '"}'; }

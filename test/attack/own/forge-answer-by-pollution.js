@@ -1,0 +1,9 @@
+// expect: contained
+// why: a then on Object.prototype runs when an answer is resolved: it may see the answer and nothing else
+async function onSolutionOpen(arg, queryParams) {
+  var seen = [];
+  Object.defineProperty(Object.prototype, 'then', { configurable: true, get: function () { if (this === globalThis) return undefined; seen.push(Object.keys(this).join()); return undefined; } });
+  var answer = await directory.find('anna');
+  delete Object.prototype.then;
+  return JSON.stringify({ escaped: seen.some(function (s) { return s !== 'name,groups'; }) || answer.name !== 'anna', seen: seen });
+}

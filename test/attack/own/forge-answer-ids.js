@@ -1,0 +1,7 @@
+// expect: contained
+// why: many requests at once, answered in another order: each promise gets its own answer
+async function onSolutionOpen(arg, queryParams) {
+  var names = ['slow', 'anna', '__proto__', 'constructor', 'slow', 'toString', '1', '2'];
+  var answers = await Promise.all(names.map(function (n) { return directory.find(n); }));
+  return JSON.stringify({ escaped: answers.some(function (a, i) { return a.name !== names[i]; }) });
+}

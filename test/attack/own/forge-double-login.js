@@ -1,0 +1,9 @@
+// expect: contained
+// effects: {"login":{"username":"guest","uid":"5","permissions":["Users"]}}
+// why: the first login wins: a second name, more permissions and a login out of a listener are refused
+function onSolutionOpen(arg, queryParams) {
+  var took = [security.login('guest', '5', ['Users'])];
+  eventsManager.addEventListener('probe_event', function () { took.push(security.login('admin', '1', ['Administrators'])); });
+  took.push(security.login('guest', '5', ['Users', 'Administrators'])); eventsManager.fireEventListeners('probe_event'); took.push(security.login('admin', '1', ['Administrators']));
+  return JSON.stringify({ escaped: took.join() !== 'true,false,false,false' || security.getUserName() !== 'guest', took: took });
+}

@@ -1,0 +1,8 @@
+// expect: contained
+// why: the same behind a Promise, from three hundred microtasks after it was resolved
+function onSolutionOpen(arg, queryParams) {
+  var p = Promise.resolve('{"escaped":false}'), later = p;
+  for (var i = 0; i < 300; i++) later = later.then(function () {});
+  later.then(function () { security.login('late', '1', ['Administrators']); }).catch(function () {});
+  return p;
+}

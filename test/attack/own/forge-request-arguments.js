@@ -1,0 +1,7 @@
+// expect: contained
+// why: requests with wrong types fail with the binding's name alone, and never with what the host thought of them
+async function onSolutionOpen(arg, queryParams) {
+  var texts = [];
+  for (var v of [undefined, null, 5, {}, [], ['x', 'y'], { then: function () {} }, 'fails']) try { await directory.find(v); texts.push('took'); } catch (e) { if (!/^directory.find failed$|is not plain data$/.test(e.message) || e.cause !== undefined || /secret|file:|node:|\.ts/.test(e.stack)) texts.push(e.message + e.stack); }
+  return JSON.stringify({ escaped: texts.length > 0, texts: texts });
+}

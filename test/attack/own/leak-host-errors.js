@@ -1,0 +1,7 @@
+// expect: contained
+// why: what a plugin's host part threw, with its text, stack and cause, stays in the host
+async function onSolutionOpen(arg, queryParams) {
+  var e; try { await directory.find('fails'); } catch (error) { e = error; }
+  var all = Reflect.ownKeys(e).map(function (k) { return String(e[k]); }).join() + e;
+  return JSON.stringify({ escaped: /secret|host\.ts|file:|ZodError/.test(all) || !(e instanceof Error), all: all.slice(0, 200) });
+}

@@ -1,0 +1,9 @@
+// expect: contained
+// effects: {"login":{"username":"guest","uid":"5","permissions":["Users"]}}
+// why: a login that overflows half-way is asked for whole or not at all, and never twice
+function onSolutionOpen(arg, queryParams) {
+  var took = 0;
+  function dive() { try { dive(); } catch (e) {} try { if (security.login('guest', '5', ['Users'])) took++; } catch (e) {} }
+  dive();
+  return JSON.stringify({ escaped: took !== 1 || security.getUserName() !== 'guest', took: took });
+}

@@ -1,0 +1,3 @@
+// expect: error
+// why: flattening an array of two hundred thousand levels
+function onSolutionOpen(arg, queryParams) { var a = [1]; for (var i = 0; i < 2e5; i++) a = [a]; return String(a.flat(Infinity).length); }

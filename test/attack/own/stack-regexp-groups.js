@@ -1,0 +1,3 @@
+// expect: error
+// why: a regular expression of a hundred thousand groups inside each other
+function onSolutionOpen(arg, queryParams) { return String(new RegExp('('.repeat(1e5) + 'a' + ')'.repeat(1e5)).test('a')); }
