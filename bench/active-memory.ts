@@ -1,0 +1,35 @@
+import { proportionalSize } from '../runtime/process-memory.ts'
+import { createScriptLab } from '../test/support/solutions.ts'
+import { HOOK, labLogin } from './login.ts'
+import type { Row } from './report.ts'
+import { median, pause } from './rounds.ts'
+
+/** So many logins each, after which the heaps have grown and been collected. */
+const LOGINS = 100
+/** In ms; without a pause a solution would get a second process. */
+const BETWEEN = 3
+
+/** PSS of the sandbox processes of five solutions in use. */
+export async function measureActiveMemory(): Promise<Row[]> {
+  const lab = createScriptLab()
+  for (let one = 0; one < 5; one++) {
+    for (let login = 0; login < LOGINS; login++) {
+      await labLogin(lab, `${HOOK}\n// ${one}`)
+      await pause(BETWEEN)
+    }
+  }
+  await pause(1000)
+  const active = lab.supervisor.processes().filter(({ key }) => key !== null)
+  const sizes = active.map(({ pid }) => proportionalSize(pid) / 1024 ** 2)
+  lab.stop()
+  return [
+    {
+      work: 'own memory (PSS) per active solution',
+      against: '-',
+      reach: { atMost: 32 },
+      unit: 'MB',
+      measured: median(sizes),
+      details: `median of ${sizes.length} processes after ${LOGINS} logins each`,
+    },
+  ]
+}

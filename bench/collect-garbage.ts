@@ -1,0 +1,11 @@
+// Loaded into a host before everything else: SIGUSR2 collects its garbage and says so, so that memory can be compared.
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void
+
+process.on('SIGUSR2', () => {
+  collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+  process.stdout.write('garbage collected\n')
+})

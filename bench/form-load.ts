@@ -1,0 +1,102 @@
+import { connect, type Socket } from 'node:net'
+import { CREDENTIALS } from './login.ts'
+
+/** Where the login form is posted to, and what the page before it gave the browser. */
+export type FormTarget = {
+  readonly port: number
+  readonly path: string
+  /** The hidden field, and the cookie that it is bound to. */
+  readonly token: string
+  readonly cookie: string
+}
+
+/** So many browsers sign in at the same time, each on a connection that stays open. */
+const CONNECTIONS = 8
+
+/**
+ * Posts the login form for so many ms, each connection as soon as its last answer is there. The requests are the bytes
+ * of a browser that had loaded the page before: no session, the login cookie, the hidden token. One page serves all of
+ * them, since the host keeps no record of pages; so what is measured is the POST alone.
+ *
+ * The client lives in the bench process and takes little from the two cores: requests are made once, and of an answer
+ * only its status, its length and its session cookie are looked at.
+ * @throws when an answer is anything but 303 with a session cookie
+ */
+export async function postForms(
+  target: FormTarget,
+  milliseconds: number,
+): Promise<{ logins: number; seconds: number }> {
+  const bytes = requestOf(target)
+  const sockets = await Promise.all(Array.from({ length: CONNECTIONS }, () => open(target.port)))
+  const start = performance.now()
+  const until = start + milliseconds
+  const counts = await Promise.all(sockets.map((socket) => postUntil(socket, bytes, until)))
+  const seconds = (performance.now() - start) / 1000
+  for (const socket of sockets) socket.destroy()
+  return { logins: counts.reduce((sum, count) => sum + count, 0), seconds }
+}
+
+function requestOf({ port, path, token, cookie }: FormTarget): Buffer {
+  const body = new URLSearchParams({ csrf_token: token, ...CREDENTIALS }).toString()
+  const lines = [
+    `POST ${path} HTTP/1.1`,
+    `Host: 127.0.0.1:${port}`,
+    'Connection: keep-alive',
+    `Content-Length: ${body.length}`,
+    `Origin: http://127.0.0.1:${port}`,
+    'Content-Type: application/x-www-form-urlencoded',
+    'User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/148.0.0.0 Safari/537.36',
+    'Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
+    'Sec-Fetch-Site: same-origin',
+    'Sec-Fetch-Mode: navigate',
+    'Sec-Fetch-Dest: document',
+    `Referer: http://127.0.0.1:${port}${path}`,
+    'Accept-Encoding: gzip, deflate, br',
+    'Accept-Language: en-US,en;q=0.9',
+    `Cookie: ${cookie}`,
+  ]
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body}`)
+}
+
+function open(port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true }, () => {
+      socket.off('error', reject)
+      resolve(socket)
+    })
+    socket.once('error', reject)
+  })
+}
+
+function postUntil(socket: Socket, bytes: Buffer, until: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let count = 0
+    let text = ''
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk.toString('latin1')
+      const end = answerEnd(text)
+      if (end === null) return
+      if (end !== text.length || !text.startsWith('HTTP/1.1 303 ') || !/^set-cookie: session-/im.test(text)) {
+        reject(new Error(`a login was not answered with 303 and a session: ${text.slice(0, 500)}`))
+        return
+      }
+      text = ''
+      count++
+      if (performance.now() < until) socket.write(bytes)
+      else resolve(count)
+    })
+    socket.on('error', reject)
+    socket.on('close', () => reject(new Error('a connection was closed during the logins')))
+    socket.write(bytes)
+  })
+}
+
+/** How long the answer is; null while it is not complete. */
+function answerEnd(text: string): number | null {
+  const head = text.indexOf('\r\n\r\n')
+  if (head < 0) return null
+  const length = /^content-length: (\d+)/im.exec(text)?.[1]
+  if (length === undefined) throw new Error(`an answer has no length: ${text.slice(0, 500)}`)
+  const end = head + 4 + Number(length)
+  return text.length >= end ? end : null
+}

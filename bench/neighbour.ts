@@ -1,0 +1,164 @@
+import { setPriority } from 'node:os'
+import { ask } from '../test/support/http.ts'
+import { CREDENTIALS } from './login.ts'
+import { openLoginPage, type RealHost, startRealHost } from './real-host.ts'
+import type { Row } from './report.ts'
+import { figure, pause, percentile } from './rounds.ts'
+
+/** What the hostile solutions do at each login. The third makes V8 end its process. */
+const HOSTILE = {
+  spins: 'for (;;);',
+  allocates: "const kept = []; for (;;) kept.push({ n: kept.length, s: 'x' + kept.length })",
+  crashes: "return String('ab'.repeat(1.5e8).split('').length)",
+} as const
+type Kind = keyof typeof HOSTILE
+
+/** The host pauses a version that killed its processes; then the next version goes on with it. */
+const VERSIONS: Record<Kind, number> = { spins: 4, allocates: 20, crashes: 30 }
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 4)
+/** How long each half of a round takes, in ms. */
+const HALF = 5000
+/** A login of the neighbour is due so often, in ms, whether the last one was answered or not. */
+const DUE_EVERY = 20
+
+type Login = { readonly milliseconds: number; readonly status: number }
+type Form = { readonly url: string; readonly headers: Record<string, string>; readonly body: string }
+
+/**
+ * A healthy solution's logins alone, and beside three hostile solutions of the same host (a process of its own, default
+ * settings), each of which is always in a call. A login's time counts from when it was due, so that none is measured
+ * less often because others take long; the percentiles are over the logins of all rounds, since a median of rounds
+ * would hide the worst one. The client runs at a higher priority where the system allows it: it stands for browsers on
+ * other machines, which the hostile scripts cannot slow down.
+ */
+export async function measureNeighbour(): Promise<Row[]> {
+  const host = await startRealHost()
+  try {
+    await host.upload('good')
+    for (const kind of Object.keys(HOSTILE) as Kind[]) await uploadVersions(host, kind)
+    const good = await formOf(host, 'good')
+    raisePriority()
+    await logins(good, HALF / 2)
+    const alone: Login[] = []
+    const beside: Login[] = []
+    const ends: Record<Kind, Map<number, number>> = { spins: new Map(), allocates: new Map(), crashes: new Map() }
+    for (let round = 0; round < ROUNDS; round++) {
+      alone.push(...(await logins(good, HALF)))
+      const hostility = startHostility(host, ends)
+      beside.push(...(await logins(good, HALF)))
+      await hostility.stop()
+      // What the hostile calls left behind is over before the next round begins.
+      await pause(1000)
+    }
+    return rowsOf(alone, beside, ends)
+  } finally {
+    lowerPriority()
+    await host.stop()
+  }
+}
+
+/** Sends the form when it is due, for so long; resolves with the answers to all of them. */
+async function logins(form: Form, milliseconds: number): Promise<Login[]> {
+  const start = performance.now()
+  const running: Promise<Login>[] = []
+  for (let due = start; due < start + milliseconds; due += DUE_EVERY) {
+    await pause(Math.max(0, due - performance.now()))
+    running.push(login(form, due))
+  }
+  return Promise.all(running)
+}
+
+async function login({ url, headers, body }: Form, due: number): Promise<Login> {
+  const { status } = await ask(url, { method: 'POST', headers, body }).catch(() => ({ status: 0 }))
+  return { milliseconds: performance.now() - due, status }
+}
+
+/** One caller for each hostile solution, who calls again at once. */
+function startHostility(host: RealHost, ends: Record<Kind, Map<number, number>>) {
+  let over = false
+  const callers = (Object.keys(HOSTILE) as Kind[]).map(async (kind) => {
+    const forms = await Promise.all(names(kind).map((name) => formOf(host, name)))
+    for (let version = 0; !over; ) {
+      const { status } = await login(forms[version] as Form, performance.now())
+      ends[kind].set(status, (ends[kind].get(status) ?? 0) + 1)
+      if (status !== 503) continue
+      version = (version + 1) % forms.length
+      // All versions may be paused: then this is not to become a flood of requests.
+      await pause(10)
+    }
+  })
+  return {
+    async stop() {
+      over = true
+      await Promise.all(callers)
+    },
+  }
+}
+
+function rowsOf(alone: readonly Login[], beside: readonly Login[], ends: Record<Kind, Map<number, number>>): Row[] {
+  const against = 'the same alone'
+  const work = 'neighbour of a spinning, an allocating and a crashing solution'
+  const time = (logins: readonly Login[], percent: number) =>
+    percentile(
+      logins.map(({ milliseconds }) => milliseconds),
+      percent,
+    )
+  const latency = (percent: number): Row => ({
+    work: `${work}: login latency, p${percent}`,
+    against,
+    reach: { atMost: 2 },
+    unit: 'ratio',
+    measured: time(beside, percent) / time(alone, percent),
+    details: `${figure(time(beside, percent))} ms : ${figure(time(alone, percent))} ms`,
+  })
+  const lost = beside.filter(({ status }) => status !== 303).length
+  const calls = (kind: Kind) => {
+    const paused = ends[kind].get(503) ?? 0
+    return `${kind} ${[...ends[kind].values()].reduce((sum, count) => sum + count, 0) - paused} times`
+  }
+  return [
+    latency(50),
+    latency(99),
+    {
+      work: `${work}: logins lost`,
+      against,
+      reach: { atMost: 0 },
+      unit: 'logins',
+      measured: lost,
+      details: `of ${beside.length}; ${(Object.keys(HOSTILE) as Kind[]).map(calls).join(', ')}`,
+    },
+  ]
+}
+
+function names(kind: Kind): string[] {
+  return Array.from({ length: VERSIONS[kind] }, (_, version) => `${kind}-${version}`)
+}
+
+async function uploadVersions(host: RealHost, kind: Kind): Promise<void> {
+  for (const name of names(kind)) await host.upload(name, `function onSolutionOpen() { ${HOSTILE[kind]} }`)
+}
+
+async function formOf(host: RealHost, solution: string): Promise<Form> {
+  const { path, token, cookie } = await openLoginPage(host.url, solution)
+  return {
+    url: `${host.url}${path}`,
+    headers: { accept: 'text/html', 'content-type': 'application/x-www-form-urlencoded', cookie },
+    body: new URLSearchParams({ csrf_token: token, ...CREDENTIALS }).toString(),
+  }
+}
+
+function raisePriority(): void {
+  try {
+    setPriority(-10)
+  } catch {
+    // Only an administrator may: then the client waits for its turn as everything else does.
+  }
+}
+
+function lowerPriority(): void {
+  try {
+    setPriority(0)
+  } catch {
+    // It was not raised.
+  }
+}

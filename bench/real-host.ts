@@ -1,0 +1,78 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startHostProcess } from '../test/support/host-process.ts'
+import { ask, createVisitor } from '../test/support/http.ts'
+import { bundleOf, moduleFile } from '../test/support/zip.ts'
+import type { FormTarget } from './form-load.ts'
+import { HOOK } from './login.ts'
+
+const PASSWORD = 'password of the bench'
+
+/** The host in a process of its own with a folder of its own, as `npm start` runs it, with default settings. */
+export type RealHost = {
+  readonly pid: number
+  readonly url: string
+  readonly home: string
+  /** Everything that it printed so far. */
+  readonly output: () => string
+  /** Uploads a solution whose authenticator is this script. */
+  readonly upload: (name: string, script?: string) => Promise<void>
+  readonly signal: (signal: 'SIGUSR2') => void
+  readonly stop: () => Promise<void>
+}
+
+export async function startRealHost(environment: Record<string, string> = {}): Promise<RealHost> {
+  const home = mkdtempSync(join(tmpdir(), 'solhost-bench-'))
+  const host = await startHostProcess(home, { SERVLET_PASSWORD: PASSWORD, ...environment })
+  const authorization = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`
+  const { child, url, output, gone } = host
+  // Whatever this process ends by, the host ends with it.
+  const end = () => void child.kill('SIGTERM')
+  process.once('exit', end)
+  return {
+    pid: child.pid ?? 0,
+    url,
+    home,
+    output,
+    async upload(name, script = HOOK) {
+      const bundle = await solutionBundle(name, script)
+      const headers = { authorization, 'content-type': 'application/zip' }
+      const answer = await ask(`${url}/admin/api/solutions/${name}`, { method: 'PUT', headers, body: bundle })
+      if (answer.status !== 201) throw new Error(`the upload of ${name} was answered ${answer.status}: ${answer.text}`)
+    },
+    signal: (signal) => void child.kill(signal),
+    async stop() {
+      process.off('exit', end)
+      end()
+      await gone
+      rmSync(home, { recursive: true, force: true })
+    },
+  }
+}
+
+function solutionBundle(name: string, script: string): Promise<Buffer> {
+  const manifest = { name, authenticator: 'AUTHENTICATOR', modules: ['auth'] }
+  return bundleOf(manifest, {
+    ...moduleFile('auth', { type: 'authenticator' }),
+    'modules/auth/globals.js': script,
+    'i18n/default.json': TEXTS,
+  })
+}
+
+const TEXTS = JSON.stringify({
+  'tenant.error.missing': 'Please name your tenant',
+  'tenant.error.pattern': 'A tenant has letters and digits',
+  'tenant.error.wrong': 'Name or password are wrong',
+})
+
+/** Loads the login page as a browser does. */
+export async function openLoginPage(url: string, solution: string): Promise<FormTarget> {
+  const path = `/solution/${solution}/index.html`
+  const visitor = createVisitor(url)
+  await visitor.get(path)
+  const token = visitor.token()
+  if (token === null) throw new Error('the login page has no hidden token')
+  const cookie = [...visitor.cookies].map(([name, { value }]) => `${name}=${value}`).join('; ')
+  return { port: Number(new URL(url).port), path, token, cookie }
+}

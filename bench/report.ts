@@ -1,0 +1,70 @@
+import { writeFileSync } from 'node:fs'
+import { arch, availableParallelism, cpus, loadavg, platform } from 'node:os'
+
+/** One figure of design section 11, as one run measured it. */
+export type Row = {
+  readonly work: string
+  readonly against: string
+  readonly reach: { readonly atMost: number } | { readonly atLeast: number }
+  readonly unit: 'ratio' | 'ms' | 'MB' | 'KB' | 'logins'
+  readonly measured: number
+  /** The absolute figures behind it. */
+  readonly details: string
+}
+
+/** `subject` is the name by which it can be measured alone. */
+export type Measured = Row & { readonly subject: string }
+
+export type Report = {
+  readonly date: string
+  readonly machine: { readonly cores: number; readonly model: string; readonly platform: string }
+  /** Load average of the last minute before it began: above 1, other work disturbs ratios too. */
+  readonly loadBefore: number
+  readonly node: string
+  readonly rows: readonly (Measured & { readonly reached: boolean })[]
+  /** Subjects that could not be measured, with the reason. */
+  readonly failed: readonly { readonly subject: string; readonly reason: string }[]
+}
+
+const loadBefore = rounded(loadavg()[0] ?? 0)
+
+export function reportOf(rows: readonly Measured[], failed: Report['failed']): Report {
+  return {
+    date: new Date().toISOString(),
+    machine: {
+      cores: availableParallelism(),
+      model: cpus()[0]?.model.trim() ?? 'unknown',
+      platform: `${platform()} ${arch()}`,
+    },
+    loadBefore,
+    node: process.version,
+    rows: rows.map((row) => ({ ...row, measured: rounded(row.measured), reached: isReached(row) })),
+    failed,
+  }
+}
+
+export function tableOf({ date, machine, loadBefore, node, rows, failed }: Report): string {
+  const head = `${date.slice(0, 10)}, ${machine.cores} cores, ${machine.model}, ${machine.platform}, Node.js ${node}, load before ${loadBefore}`
+  const lines = rows.map(({ work, against, reach, unit, measured, reached, details }) => {
+    const bound = 'atMost' in reach ? `≤ ${reach.atMost}` : `≥ ${reach.atLeast}`
+    const suffix = unit === 'ratio' ? '' : ` ${unit}`
+    return `| ${work} | ${against} | ${bound}${suffix} | ${measured}${suffix} | ${reached ? 'yes' : 'no'} | ${details} |`
+  })
+  const columns = '| work | against | reach | measured | reached | in figures |\n|---|---|---|---|---|---|'
+  const failures = failed.map(({ subject, reason }) => `\nNot measured: ${subject}: ${reason}`)
+  return `${head}\n\n${columns}\n${lines.join('\n')}\n${failures.join('')}${failures.length > 0 ? '\n' : ''}`
+}
+
+export function writeJson(report: Report, file: string): void {
+  writeFileSync(file, `${JSON.stringify(report, null, 2)}\n`)
+}
+
+/** By the figure as it was measured: rounding helps nobody over the bound. */
+function isReached({ reach, measured }: Row): boolean {
+  return 'atMost' in reach ? measured <= reach.atMost : measured >= reach.atLeast
+}
+
+/** Three significant digits, so that small ratios and large sizes say equally much. */
+function rounded(figure: number): number {
+  return Number(figure.toPrecision(3))
+}

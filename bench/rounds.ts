@@ -1,0 +1,50 @@
+/** Rounds of all contestants alternate, so that what the machine does meanwhile meets all of them; medians count. */
+export const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 9)
+
+/** Milliseconds per piece of work, one after the other. */
+export async function each(count: number, work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now()
+  for (let done = 0; done < count; done++) await work()
+  return (performance.now() - start) / count
+}
+
+/** The same with pauses between, as logins come: only the work counts. */
+export async function paced(count: number, work: () => Promise<unknown>): Promise<number> {
+  let sum = 0
+  for (let done = 0; done < count; done++) {
+    await pause(5)
+    sum += await each(1, work)
+  }
+  return sum / count
+}
+
+/** Milliseconds per piece of work when eight are always under way. */
+export async function burst(count: number, work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now()
+  let left = count
+  await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      while (left-- > 0) await work()
+    }),
+  )
+  return (performance.now() - start) / count
+}
+
+export function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds))
+}
+
+export function median(values: readonly number[]): number {
+  return percentile(values, 50)
+}
+
+/** The smallest value that so many per cent of them do not pass. */
+export function percentile(values: readonly number[], percent: number): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.max(0, Math.ceil((sorted.length * percent) / 100) - 1)] ?? Number.NaN
+}
+
+/** A figure for the details of a row, in three digits. */
+export function figure(value: number): string {
+  return Number(value.toPrecision(3)).toLocaleString('en')
+}

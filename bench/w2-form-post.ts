@@ -1,0 +1,108 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { cpuTimeOfTree } from './cpu-time.ts'
+import { type FormTarget, postForms } from './form-load.ts'
+import { openLoginPage, startRealHost } from './real-host.ts'
+import type { Row } from './report.ts'
+import { figure, median, ROUNDS } from './rounds.ts'
+import { startWorkerd } from './workerd.ts'
+
+const SOLUTION = 'w2'
+/** How long a contestant serves logins in each round, in ms; before the first round once without being counted. */
+const TURN = 1500
+
+type Served = { readonly pid: number; readonly target: FormTarget; readonly rates: number[]; readonly cpu: number[] }
+
+/**
+ * W2: the login hook by form POST over HTTP. All contestants get the same bytes from the same client, one after the
+ * other in each round, and answer 303 with the same headers, a new session cookie and a new login cookie.
+ *
+ * - The host: a process of its own with default settings. It checks the hidden token, runs the hook in fresh globals
+ *   in its sandbox processes, and has the session in its database (synced to disk) before it answers.
+ * - workerd: one process, the hook in one global scope. It reads form and cookie, runs the hook, and keeps the session
+ *   in its memory; no token is verified and nothing is written. That is less work than the host's, which is for us to
+ *   bear.
+ * - A plain function: the host's own app, sessions and database (`plain-host.ts`), and the hook as a function of the
+ *   host process in place of everything from `run-entry.ts` on.
+ */
+export async function measureFormPosts(): Promise<Row[]> {
+  const host = await startRealHost()
+  const stops: (() => unknown)[] = [host.stop]
+  try {
+    await host.upload(SOLUTION)
+    const target = await openLoginPage(host.url, SOLUTION)
+    const workerd = await startWorkerd()
+    stops.push(workerd.stop)
+    // The page's token is good for the plain host too: it has a copy of the folder, and so the same key.
+    const plain = await startPlainHost(host.home)
+    stops.push(plain.stop)
+    const served = {
+      host: servedBy(host.pid, target),
+      workerd: servedBy(workerd.pid, { ...target, port: workerd.port }),
+      plain: servedBy(plain.pid, { ...target, port: plain.port }),
+    }
+    for (const one of Object.values(served)) await postForms(one.target, TURN)
+    for (let round = 0; round < ROUNDS; round++) for (const one of Object.values(served)) await serve(one)
+    return rowsOf(served, workerd.version)
+  } finally {
+    for (const stop of stops.reverse()) await stop()
+  }
+}
+
+function servedBy(pid: number, target: FormTarget): Served {
+  return { pid, target, rates: [], cpu: [] }
+}
+
+async function serve({ pid, target, rates, cpu }: Served): Promise<void> {
+  const before = cpuTimeOfTree(pid)
+  const { logins, seconds } = await postForms(target, TURN)
+  cpu.push((cpuTimeOfTree(pid) - before) / logins)
+  rates.push(logins / seconds)
+}
+
+function rowsOf({ host, workerd, plain }: Record<'host' | 'workerd' | 'plain', Served>, version: string): Row[] {
+  return [
+    {
+      work: 'W2 throughput, form POST over HTTP, fresh globals',
+      against: `workerd ${version}, one shared global scope`,
+      reach: { atLeast: 0.3 },
+      unit: 'ratio',
+      measured: median(host.rates) / median(workerd.rates),
+      details: `${figure(median(host.rates))} : ${figure(median(workerd.rates))} logins/s (plain function ${figure(median(plain.rates))})`,
+    },
+    {
+      work: 'W2 CPU per login, host and sandbox processes',
+      against: 'the same Koa app with a plain function',
+      reach: { atMost: 5 },
+      unit: 'ratio',
+      measured: median(host.cpu) / median(plain.cpu),
+      details: `${figure(median(host.cpu))} ms : ${figure(median(plain.cpu))} ms (workerd ${figure(median(workerd.cpu))} ms)`,
+    },
+  ]
+}
+
+async function startPlainHost(homeToCopy: string): Promise<{ pid: number; port: number; stop: () => Promise<void> }> {
+  const home = mkdtempSync(join(tmpdir(), 'solhost-plain-'))
+  // Nobody writes to it meanwhile: the upload is answered, and no login has been posted.
+  cpSync(homeToCopy, home, { recursive: true })
+  const execArgv = ['--disable-warning=ExperimentalWarning']
+  const child = fork(fileURLToPath(new URL('plain-host.ts', import.meta.url)), [home], { execArgv })
+  const [message] = (await Promise.race([
+    once(child, 'message'),
+    once(child, 'exit').then(() => Promise.reject(new Error('the app with a plain function did not start'))),
+  ])) as [{ port: number }]
+  return {
+    pid: child.pid ?? 0,
+    port: message.port,
+    async stop() {
+      const gone = once(child, 'exit')
+      child.disconnect()
+      await gone
+      rmSync(home, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { SECURITY_HEADERS } from '../host/http/content-security.ts'
+import { HOOK } from './login.ts'
+
+export type WorkerdProcess = {
+  readonly pid: number
+  readonly port: number
+  readonly version: string
+  readonly stop: () => Promise<void>
+}
+
+const CONFIG = `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [(name = "login", worker = (serviceWorkerScript = embed "worker.js", compatibilityDate = "2026-11-01"))],
+  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "login")]
+);
+`
+
+/**
+ * workerd with the login hook in one global scope that all logins share, as its platform runs scripts. The package of
+ * the machine's binary is depended on directly (`bench/package.json`), so no install script has to run.
+ */
+export async function startWorkerd(): Promise<WorkerdProcess> {
+  const folder = mkdtempSync(join(tmpdir(), 'solhost-workerd-'))
+  const script = [
+    `const HEADERS = ${JSON.stringify(SECURITY_HEADERS)}`,
+    HOOK,
+    readFileSync(new URL('workerd-login.js', import.meta.url), 'utf8'),
+  ]
+  writeFileSync(join(folder, 'worker.js'), script.join('\n'))
+  writeFileSync(join(folder, 'config.capnp'), CONFIG)
+  const { binary, version } = findBinary()
+  const child = spawn(binary, ['serve', join(folder, 'config.capnp'), '--control-fd=3'], {
+    stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
+  })
+  const end = () => void child.kill('SIGTERM')
+  process.once('exit', end)
+  const gone = new Promise<never>((_, reject) => {
+    child.once('error', reject)
+    child.once('exit', (code) => reject(new Error(`workerd ended with ${code}`)))
+  })
+  gone.catch(() => {})
+  const port = await Promise.race([listening(child.stdio[3] as NodeJS.ReadableStream), gone])
+  return {
+    pid: child.pid ?? 0,
+    port,
+    version,
+    async stop() {
+      process.off('exit', end)
+      end()
+      await gone.catch(() => {})
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** workerd tells its port as a line of JSON. */
+function listening(control: NodeJS.ReadableStream): Promise<number> {
+  return new Promise((resolve) => {
+    let text = ''
+    control.on('data', (chunk) => {
+      text += String(chunk)
+      const port = /"event":"listen".*?"port":(\d+)/.exec(text)?.[1]
+      if (port !== undefined) resolve(Number(port))
+    })
+  })
+}
+
+function findBinary(): { binary: string; version: string } {
+  const name = `@cloudflare/workerd-linux-${process.arch === 'x64' ? '64' : process.arch}`
+  const require = createRequire(import.meta.url)
+  try {
+    const { version } = require(`${name}/package.json`) as { version: string }
+    return { binary: require.resolve(`${name}/bin/workerd`), version }
+  } catch (error) {
+    throw new Error(`the package ${name} is not installed: run "npm ci"`, { cause: error })
+  }
+}
