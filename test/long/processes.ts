@@ -1,0 +1,70 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { memoryOf, proportionalSize } from '../../runtime/process-memory.ts'
+
+const MEGABYTE = 1024 ** 2
+
+/** The children of a process, those too that ended and that it did not wait for. A host has sandbox processes only. */
+export function childrenOf(parent: number): number[] {
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .map(Number)
+    .filter((pid) => parentOf(pid) === parent)
+}
+
+function parentOf(pid: number): number | null {
+  // The name of the program, in brackets, may have spaces in it.
+  const afterName = read(`/proc/${pid}/stat`).split(') ').at(-1)
+  return afterName === undefined ? null : Number(afterName.split(' ')[1])
+}
+
+/** Whether this process still lives and is a sandbox process: ids are given anew. */
+export function isSandboxProcess(pid: number): boolean {
+  return read(`/proc/${pid}/cmdline`).includes('sandbox/main.ts')
+}
+
+/** What a process holds and shares with nobody, in MB: unlike its size it does not depend on who else runs. */
+export function ownMemory(pid: number): number {
+  return memoryOf(pid).own / MEGABYTE
+}
+
+export function openFiles(pid: number): number {
+  return readdirSync(`/proc/${pid}/fd`).length
+}
+
+/** The proportional sizes of a host and its sandbox processes together, in MB. It takes some ms for each. */
+export function sumOfSizes(host: number): number {
+  return [host, ...childrenOf(host)].reduce((sum, pid) => sum + proportionalSize(pid), 0) / MEGABYTE
+}
+
+/** The same, reckoned from above by what each holds alone and the largest share, as `memoryOf` explains. */
+function sumOfMemory(host: number): number {
+  const all = [host, ...childrenOf(host)].map(memoryOf)
+  return (all.reduce((sum, { own }) => sum + own, 0) + Math.max(...all.map(({ shared }) => shared))) / MEGABYTE
+}
+
+const LOOK_EVERY = 200
+/** Every so many looks the proportional sizes are added up as well: that takes too long to be done each time. */
+const SIZES_EVERY = 10
+
+/** What a host and its sandbox processes hold together, in MB, while it runs. */
+export function watchMemory(host: number) {
+  const sums: number[] = []
+  const sizes: number[] = []
+  const timer = setInterval(() => {
+    if (sums.push(sumOfMemory(host)) % SIZES_EVERY === 0) sizes.push(sumOfSizes(host))
+  }, LOOK_EVERY)
+  return {
+    samples: () => sums.length,
+    most: () => Math.max(...sums),
+    mostSize: () => Math.max(...sizes),
+    stop: () => clearInterval(timer),
+  }
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'latin1')
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,62 @@
+import { writeFileSync } from 'node:fs'
+import { availableParallelism, cpus, platform } from 'node:os'
+
+/** One line of the table. `holds` null: it is told and nothing has to hold. */
+export type Row = {
+  readonly what: string
+  readonly must: string
+  readonly measured: number | string
+  readonly holds: boolean | null
+}
+
+/** What a long run found. */
+export type Report = { readonly name: string; readonly seconds: number; readonly rows: readonly Row[] }
+
+export type Rows = ReturnType<typeof createRows>
+
+/** Collects the lines of one run, in the order in which they are told. */
+export function createRows() {
+  const rows: Row[] = []
+  return {
+    rows: rows as readonly Row[],
+    tell(what: string, measured: number | string) {
+      rows.push({ what, must: '-', measured: rounded(measured), holds: null })
+    },
+    atMost(what: string, most: number, measured: number) {
+      rows.push({ what, must: `≤ ${most}`, measured: rounded(measured), holds: measured <= most })
+    },
+    atLeast(what: string, least: number, measured: number) {
+      rows.push({ what, must: `≥ ${least}`, measured: rounded(measured), holds: measured >= least })
+    },
+  }
+}
+
+/** Prints the table of a run, and a sentence for each thing that does not hold. @returns whether everything holds */
+export function printReport({ name, seconds, rows }: Report): boolean {
+  const lines = rows.map(({ what, must, measured }) => `| ${what} | ${must} | ${measured} |`)
+  const head = `\n## ${name} (${Math.round(seconds)} s)\n\n| what | must be | measured |\n|---|---|---|\n`
+  process.stdout.write(`${head}${lines.join('\n')}\n`)
+  const broken = rows.filter(({ holds }) => holds === false)
+  for (const { what, must, measured } of broken) {
+    process.stderr.write(`${name}: "${what}" must be ${must}, but is ${measured}.\n`)
+  }
+  return broken.length === 0
+}
+
+export function machine(): string {
+  return `${availableParallelism()} cores, ${cpus()[0]?.model.trim()}, ${platform()} ${process.arch}, Node.js ${process.version}`
+}
+
+export function writeJson(file: string, reports: readonly Report[]): void {
+  writeFileSync(file, `${JSON.stringify({ machine: machine(), date: new Date().toISOString(), reports }, null, 2)}\n`)
+}
+
+/** The value below which so many of a hundred lie; the median for 50. */
+export function percentile(values: readonly number[], percent: number): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN
+}
+
+function rounded(value: number | string): number | string {
+  return typeof value === 'string' ? value : Math.round(value * 10) / 10
+}

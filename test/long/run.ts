@@ -1,0 +1,38 @@
+// The runs that are too long for the tests: `npm run long -- chaos`, or all of them without a name. Each says what must
+// hold and fails when it does not. LONG_JSON names a file for the figures.
+import { chaos } from './chaos.ts'
+import { growth } from './growth.ts'
+import { manySolutions } from './many-solutions.ts'
+import { createRows, machine, printReport, type Report, type Rows, writeJson } from './report.ts'
+
+const RUNS: Readonly<Record<string, (rows: Rows) => Promise<void>>> = {
+  chaos,
+  growth,
+  'many-solutions': manySolutions,
+}
+
+const asked = process.argv.slice(2)
+const unknown = asked.filter((name) => !Object.hasOwn(RUNS, name))
+if (unknown.length > 0) {
+  process.stderr.write(`There is no long run "${unknown[0]}", only ${Object.keys(RUNS).join(', ')}.\n`)
+  process.exit(2)
+}
+
+process.stdout.write(`${machine()}\n`)
+const reports: Report[] = []
+let allHolds = true
+for (const name of asked.length === 0 ? Object.keys(RUNS) : asked) {
+  const rows = createRows()
+  const start = performance.now()
+  try {
+    await RUNS[name]?.(rows)
+  } catch (error) {
+    process.stderr.write(`${name}: it could not be run to its end. ${(error as Error).stack}\n`)
+    allHolds = false
+  }
+  const report = { name, seconds: (performance.now() - start) / 1000, rows: rows.rows }
+  reports.push(report)
+  if (!printReport(report)) allHolds = false
+}
+if (process.env.LONG_JSON) writeJson(process.env.LONG_JSON, reports)
+process.exit(allHolds ? 0 : 1)
