@@ -5,7 +5,8 @@ import { arch, availableParallelism, cpus, loadavg, platform } from 'node:os'
 export type Row = {
   readonly work: string
   readonly against: string
-  readonly reach: { readonly atMost: number } | { readonly atLeast: number }
+  /** null: measured to be known, without a figure to reach. */
+  readonly reach: { readonly atMost: number } | { readonly atLeast: number } | null
   readonly unit: 'ratio' | 'ms' | 'MB' | 'KB' | 'logins'
   readonly measured: number
   /** The absolute figures behind it. */
@@ -46,13 +47,18 @@ export function reportOf(rows: readonly Measured[], failed: Report['failed']): R
 export function tableOf({ date, machine, loadBefore, node, rows, failed }: Report): string {
   const head = `${date.slice(0, 10)}, ${machine.cores} cores, ${machine.model}, ${machine.platform}, Node.js ${node}, load before ${loadBefore}`
   const lines = rows.map(({ work, against, reach, unit, measured, reached, details }) => {
-    const bound = 'atMost' in reach ? `≤ ${reach.atMost}` : `≥ ${reach.atLeast}`
     const suffix = unit === 'ratio' ? '' : ` ${unit}`
-    return `| ${work} | ${against} | ${bound}${suffix} | ${measured}${suffix} | ${reached ? 'yes' : 'no'} | ${details} |`
+    const isReached = reach === null ? '-' : reached ? 'yes' : 'no'
+    return `| ${work} | ${against} | ${boundOf(reach, suffix)} | ${measured}${suffix} | ${isReached} | ${details} |`
   })
   const columns = '| work | against | reach | measured | reached | in figures |\n|---|---|---|---|---|---|'
   const failures = failed.map(({ subject, reason }) => `\nNot measured: ${subject}: ${reason}`)
   return `${head}\n\n${columns}\n${lines.join('\n')}\n${failures.join('')}${failures.length > 0 ? '\n' : ''}`
+}
+
+function boundOf(reach: Row['reach'], suffix: string): string {
+  if (reach === null) return '-'
+  return 'atMost' in reach ? `≤ ${reach.atMost}${suffix}` : `≥ ${reach.atLeast}${suffix}`
 }
 
 export function writeJson(report: Report, file: string): void {
@@ -61,6 +67,7 @@ export function writeJson(report: Report, file: string): void {
 
 /** By the figure as it was measured: rounding helps nobody over the bound. */
 function isReached({ reach, measured }: Row): boolean {
+  if (reach === null) return true
   return 'atMost' in reach ? measured <= reach.atMost : measured >= reach.atLeast
 }
 

@@ -10,6 +10,8 @@ export interface Quarantine {
   killed(key: string): number | null
   /** When the version may run again, in epoch ms; null when it may now. */
   retryAt(key: string): number | null
+  /** Whether a process of it had to be killed not long ago. */
+  isSuspect(key: string): boolean
   /** Forgets what is long over. */
   sweep(): void
 }
@@ -20,7 +22,7 @@ const WINDOW = 60_000
 /** The first pause, in ms; each next one is twice as long, up to the longest. */
 const FIRST_PAUSE = 5_000
 const LONGEST_PAUSE = 5 * 60_000
-/** After so long without a kill, in ms, pauses start small again. */
+/** After so long without a kill, in ms, it is like any other again. */
 const FORGIVEN_AFTER = 10 * 60_000
 
 type Record = { kills: number[]; pauses: number; until: number }
@@ -28,10 +30,12 @@ type Record = { kills: number[]; pauses: number; until: number }
 /** @param now the clock, in epoch ms */
 export function createQuarantine(now: () => number = Date.now): Quarantine {
   const records = new Map<string, Record>()
+  const isForgiven = ({ kills }: Record) => (kills.at(-1) ?? 0) < now() - FORGIVEN_AFTER
 
   return {
     killed(key) {
-      const record = records.get(key) ?? { kills: [], pauses: 0, until: 0 }
+      const before = records.get(key)
+      const record = before === undefined || isForgiven(before) ? { kills: [], pauses: 0, until: 0 } : before
       records.set(key, record)
       record.kills = [...record.kills.filter((time) => time > now() - WINDOW), now()]
       // Once it was paused, one kill more is enough: the pause was its chance.
@@ -44,8 +48,12 @@ export function createQuarantine(now: () => number = Date.now): Quarantine {
       const until = records.get(key)?.until ?? 0
       return until > now() ? until : null
     },
+    isSuspect(key) {
+      const record = records.get(key)
+      return record !== undefined && !isForgiven(record)
+    },
     sweep() {
-      for (const [key, { kills }] of records) if ((kills.at(-1) ?? 0) < now() - FORGIVEN_AFTER) records.delete(key)
+      for (const [key, record] of records) if (isForgiven(record)) records.delete(key)
     },
   }
 }

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { checkUpload, type Probe, refusedCheck, type UploadCheck } from './check-upload.ts'
+import { createGate } from './gate.ts'
 import type { Limits } from './limits.ts'
 import type { Failed, Outcome } from './outcome.ts'
 import { createProcessPool } from './process-pool.ts'
@@ -44,6 +45,14 @@ const SWEEP = 5_000
 /** A version gets a further process when so many calls are with each that it has. One core is left to the host. */
 const HOT = 2
 const MOST_PROCESSES = Math.max(1, availableParallelism() - 1)
+/**
+ * Solutions whose processes had to be killed lately start a call only when no more than so many of theirs and other long
+ * calls run. However low their priority: what wants the processor while such a script uses it waits until the kernel looks
+ * again, some milliseconds, at each of a login's steps.
+ */
+const LONG_CALLS = MOST_PROCESSES
+/** How long such a call waits for its turn, in ms. */
+const TURN_TIME = 10_000
 /** One whose calls come alone, but so many in a row before the context for the next could be made, gets a second one. */
 const HOT_IN_A_ROW = 30
 const MOST_IN_TURN = Math.min(2, availableParallelism())
@@ -55,9 +64,9 @@ export function createSupervisor({ limits, trusted, timeZone, memory = NO_BOUND 
   const living = new Set<Worker>()
   const starting = new Map<string, Promise<Worker | null>>()
   const checking = new Set<SandboxProcess>()
-  const fewAtATime = createGate(availableParallelism())
+  const checks = createGate(availableParallelism())
+  const suspectTurns = createGate(LONG_CALLS)
   const quarantine = createQuarantine()
-  const suspects = new Set<string>()
   const pool = createProcessPool({
     sandbox: { timeZone, trusted },
     memory,
@@ -82,8 +91,8 @@ export function createSupervisor({ limits, trusted, timeZone, memory = NO_BOUND 
     const solution = version.solution()
     const process = await pool.take()
     if (process === null) return null
-    const worker = createWorker(process, version.key, solution, limits, { gone })
-    if (suspects.has(version.key)) setBack(process.pid)
+    const worker = createWorker(process, version.key, solution, limits, { gone, isLong })
+    if (quarantine.isSuspect(version.key)) setBack(process.pid)
     else bringForward(process.pid)
     living.add(worker)
     workers.set(version.key, [...(workers.get(version.key) ?? []), worker])
@@ -93,12 +102,35 @@ export function createSupervisor({ limits, trusted, timeZone, memory = NO_BOUND 
 
   async function dispatch(pending: PendingCall): Promise<void> {
     try {
-      await findWorker(pending)
+      if (quarantine.isSuspect(pending.version.key) && !pending.hasTurn) await takeTurn(pending)
+      else await findWorker(pending)
     } catch (error) {
       // Our own side failed, such as a plugin of the operator: the author cannot help it, but must hear of it.
       const message = `the solution could not be loaded: ${error instanceof Error ? error.message : 'unknown error'}`
       pending.settle({ ...CRASHED, message })
     }
+  }
+
+  async function takeTurn(pending: PendingCall): Promise<void> {
+    if (!(await suspectTurns.enter(TURN_TIME))) {
+      pending.settle(busy(`the call waited ${TURN_TIME} ms, since others like it run`))
+      return
+    }
+    pending.hasTurn = true
+    try {
+      await findWorker(pending)
+      await pending.outcome
+    } finally {
+      suspectTurns.leave()
+    }
+  }
+
+  /** It runs already, so the others wait for it. */
+  async function isLong(pending: PendingCall): Promise<void> {
+    if (pending.hasTurn) return
+    suspectTurns.force()
+    await pending.outcome
+    suspectTurns.leave()
   }
 
   async function findWorker(pending: PendingCall): Promise<void> {
@@ -114,7 +146,7 @@ export function createSupervisor({ limits, trusted, timeZone, memory = NO_BOUND 
     const worker = best ?? (await start(version))
     if (stopped) pending.settle({ ...CRASHED, message: 'the host is stopping' })
     else if (worker === null) pending.settle(busy('no sandbox process could be started'))
-    else if (living.has(worker)) worker.run(pending, suspects.has(version.key))
+    else if (living.has(worker)) worker.run(pending, quarantine.isSuspect(version.key))
     else replayOrFail(pending)
   }
 
@@ -133,7 +165,6 @@ export function createSupervisor({ limits, trusted, timeZone, memory = NO_BOUND 
   }
 
   function noteKill(key: string, culprits: readonly PendingCall[]): void {
-    suspects.add(key)
     const until = quarantine.killed(key)
     if (until === null) return
     const seconds = Math.ceil((until - Date.now()) / 1000)
@@ -207,12 +238,27 @@ export function createSupervisor({ limits, trusted, timeZone, memory = NO_BOUND 
 
   pool.fill()
   return {
-    call: (version, call, handlers) =>
-      new Promise((settle) => {
-        const state = { timer: null, changedSomething: false, replayed: false, startedAt: null, announced: true }
-        void dispatch({ id: ++lastId, version, call, handlers, settle, ...state })
-      }),
-    checkUpload: (files, prepare, probes) => fewAtATime(() => checkInOwnProcess(files, prepare, probes)),
+    call(version, call, handlers) {
+      const { promise: outcome, resolve: settle } = Promise.withResolvers<Outcome>()
+      const state = {
+        timer: null,
+        changedSomething: false,
+        replayed: false,
+        hasTurn: false,
+        startedAt: null,
+        announced: true,
+      }
+      void dispatch({ id: ++lastId, version, call, handlers, outcome, settle, ...state })
+      return outcome
+    },
+    async checkUpload(files, prepare, probes) {
+      await checks.enter()
+      try {
+        return await checkInOwnProcess(files, prepare, probes)
+      } finally {
+        checks.leave()
+      }
+    },
     retire(key) {
       for (const worker of workers.get(key) ?? []) retire(worker)
     },
@@ -242,22 +288,6 @@ function isHot(worker: Worker, count: number): boolean {
 function isLess(one: Worker, other: Worker): boolean {
   const difference = one.callCount() - other.callCount()
   return difference < 0 || (difference === 0 && one.lastEnded() < other.lastEnded())
-}
-
-/** Lets so much work run at once; the rest waits for its turn. */
-function createGate(width: number) {
-  const waiting: (() => void)[] = []
-  let running = 0
-  return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (running >= width) await new Promise<void>((resolve) => waiting.push(resolve))
-    running++
-    try {
-      return await work()
-    } finally {
-      running--
-      waiting.shift()?.()
-    }
-  }
 }
 
 const NO_BOUND = { minimum: 0, maximum: Number.POSITIVE_INFINITY }

@@ -28,10 +28,13 @@ export type PendingCall = {
   readonly call: SandboxCall
   readonly handlers: CallHandlers
   readonly settle: (outcome: Outcome) => void
+  readonly outcome: Promise<Outcome>
   timer: NodeJS.Timeout | null
   /** Whether it made a request that can change something: then it is never run again. */
   changedSomething: boolean
   replayed: boolean
+  /** Whether it was let in as one of the calls of suspects that may run at once. */
+  hasTurn: boolean
   /**
    * By `performance.now()`; null until the process said that it began, or for one that is not announced when it was sent.
    * A call that is lost before it began cannot be what its process died of and runs again.
@@ -47,6 +50,8 @@ export type PendingCall = {
 export type WorkerEvents = {
   /** The process is gone, and these calls with it. `failed` names those that it went through, with their outcome. */
   readonly gone: (worker: Worker, lost: readonly PendingCall[], failed: ReadonlyMap<PendingCall, Failed>) => void
+  /** The call turned out to need the processor for long. Told once for each such call. */
+  readonly isLong: (pending: PendingCall) => void
 }
 
 /** One sandbox process that serves one solution version. */
@@ -115,7 +120,7 @@ export function createWorker(
   let hungAfter: PendingCall | null = null
   let watching: NodeJS.Timeout | null = null
   /** The call that ran when it was last looked, and the processor time by then. */
-  let watched: { readonly pending: PendingCall; readonly time: number } | null = null
+  let watched: { readonly pending: PendingCall; readonly time: number; isLong: boolean } | null = null
   let isSetBack = false
   let lastMeasured = 0
 
@@ -167,10 +172,15 @@ export function createWorker(
     }
   }
 
+  /** Not ended with each call: another one may come before it would look. */
   function watch(): void {
+    if (isIdle()) {
+      stopWatching()
+      return
+    }
     watchMemory()
     if (isUnsettledFor(limits.LOAD_TIME + DEADLINE_GRACE)) killHung()
-    if (!isSetBack) watchProcessor()
+    watchProcessor()
   }
 
   /** A call that was sent meanwhile has a deadline of its own. */
@@ -183,10 +193,12 @@ export function createWorker(
     const pending = latestStarted()
     if (pending === null) return
     const time = processorTime(process.pid)
-    if (watched?.pending !== pending) watched = { pending, time }
-    else if (time - watched.time >= LONG_CALL) {
+    if (watched?.pending !== pending) watched = { pending, time, isLong: false }
+    else if (!watched.isLong && time - watched.time >= LONG_CALL) {
+      watched.isLong = true
+      events.isLong(pending)
+      if (!isSetBack) setBack(process.pid)
       isSetBack = true
-      setBack(process.pid)
     }
   }
 
@@ -285,9 +297,12 @@ export function createWorker(
     return calls.size === 0 && unsettledSince === null
   }
 
-  function becomeIdle(): void {
+  function stopWatching(): void {
     if (watching) clearInterval(watching)
     watching = null
+  }
+
+  function becomeIdle(): void {
     watched = null
     if (retiring || served >= CALLS_SERVED || isTooLarge()) kill()
   }
@@ -301,7 +316,7 @@ export function createWorker(
 
   /** @param byOthers whether something else killed the process, such as the system when its memory runs out */
   function lose(byOthers: boolean): void {
-    if (watching) clearInterval(watching)
+    stopWatching()
     const lost = [...calls.values()]
     calls.clear()
     for (const pending of lost) if (pending.timer) clearTimeout(pending.timer)

@@ -11,6 +11,15 @@ const LONGEST_NAME = 40
  * place of a secret is looked at again.
  */
 export function createRedact(secrets: ReadonlyMap<string, string>): Redact {
+  // Made when it is needed: most logins log nothing.
+  let redact: Redact | null = null
+  return (text) => {
+    redact ??= makeRedact(secrets)
+    return redact(text)
+  }
+}
+
+function makeRedact(secrets: ReadonlyMap<string, string>): Redact {
   const names = new Map<string, string>()
   for (const [name, secret] of secrets) {
     for (const spelling of spellings(secret)) if (!names.has(spelling)) names.set(spelling, shownName(name))

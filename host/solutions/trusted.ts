@@ -61,7 +61,7 @@ function createRehearsal(plugins: readonly Plugin[], makeSandboxSolution: Sandbo
     locale: 'en',
     serverUrl: 'http://127.0.0.1',
   })
-  const args = [null, { username: 'rehearsal' }]
+  const args = [null, { username: 'rehearsal', password: '' }]
   const state = Object.fromEntries(plugins.map((plugin) => [plugin.name, stateOf(plugin)]))
   const entry = 'onSolutionOpen'
   return { solution: loadable.solution(), call: { unit: 'main', entry, args, state, timeLimit: 'CALL_TIME' } }

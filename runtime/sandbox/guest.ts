@@ -12,8 +12,8 @@ type Host = (
 type PluginGuest = { name: string; build: (api: GuestApi) => unknown }
 /** A function that finds the called entry function by its name, in the scope of the scripts. */
 type FindEntry = () => unknown
-type Enter = (text: string, findEntry?: FindEntry) => string
-type Start = (host: Host, context: number, settings: string) => Enter
+type Enter = (text: string) => string
+type Start = (host: Host, context: number, settings: string, findEntry: FindEntry) => Enter
 type CallText = { kind: 'call'; entry: string; args: unknown[]; state: Record<string, unknown> }
 type AnswerText = { kind: 'answer'; id: number; ok: boolean; value: unknown }
 type Thrown = { name: string; message: string; stack: string; quota: Quota | null }
@@ -22,7 +22,8 @@ type Quota = { error: unknown; limit: string; allowed: number; used: number }
 /** The global under which a fresh context holds its `start`, until it is started. */
 const START = 'solhostStart'
 
-export default function bootstrap(limits: Record<string, number>, plugins: PluginGuest[]): Start {
+/** @param sample a `CallText` such as calls will come with */
+export default function bootstrap(limits: Record<string, number>, plugins: PluginGuest[], sample: string): Start {
   const { apply, defineProperty, getOwnPropertyDescriptor, setPrototypeOf, ownKeys, deleteProperty } = Reflect
   const { parse, stringify } = JSON
   const { freeze, keys, create } = Object
@@ -47,6 +48,7 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
   freeze(limits)
   /** How this context asks the sandbox process; nothing can be asked before it is started. */
   let host = (_kind: Parameters<Host>[1], _text: string, _key?: string): string | null => null
+  let findEntry: FindEntry = () => undefined
 
   function list<T>(): T[] {
     const made: T[] = []
@@ -145,13 +147,14 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
 
   type Waiting = { resolve: (value: unknown) => void; reject: (error: unknown) => void; binding: string }
   let running = false
+  /** Before the first call the sample: V8 would else make the shapes of these objects anew in each context, which takes longer than all the parsing. */
+  let message = readCall(parse(sample) as CallText)
   let commands = ''
   let commandCount = 0
   let hostCalls = 0
   let logLines = 0
   let logSize = 0
   let requestIds = 0
-  let states: Record<string, unknown> = record()
   let lastQuota: Quota | null = null
   const waiting: Record<string, Waiting> = record()
   const loadStarts = list<(settings: Record<string, unknown>) => void>()
@@ -198,12 +201,12 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
     })
   }
 
-  function answer(message: AnswerText): void {
-    const one = waiting[message.id]
+  function answer({ id, ok, value }: AnswerText): void {
+    const one = waiting[id]
     if (one === undefined) return
-    delete waiting[message.id]
-    if (message.ok) one.resolve(message.value)
-    else one.reject(new SafeError(typeof message.value === 'string' ? message.value : `${one.binding} failed`))
+    delete waiting[id]
+    if (ok) one.resolve(value)
+    else one.reject(new SafeError(typeof value === 'string' ? value : `${one.binding} failed`))
   }
 
   function log(level: string, message: string): void {
@@ -282,22 +285,27 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
 
   // --- the way in --------------------------------------------------------------------------------------------------
 
-  function call(message: CallText, findEntry: FindEntry): string {
+  /** What scripts and bindings look into has no prototype that a script could have changed. */
+  function readCall(read: CallText): CallText {
+    setPrototypeOf(read.state, null)
+    const { args } = read
+    for (let index = 0; index < args.length; index++) {
+      const arg = args[index]
+      if (typeof arg === 'object' && arg !== null && !isArray(arg)) setPrototypeOf(arg, null)
+    }
+    return read
+  }
+
+  function call(read: CallText): string {
+    message = readCall(read)
     running = true
-    states = message.state
-    setPrototypeOf(states, null)
     for (let index = 0; index < callStarts.length; index++) (callStarts[index] as () => void)()
     const entry = findEntry()
     if (typeof entry !== 'function') {
       running = false
       return failedText(new SafeTypeError(`the scripts have no function ${message.entry}`))
     }
-    const args = message.args
-    for (let index = 0; index < args.length; index++) {
-      const arg = args[index]
-      if (typeof arg === 'object' && arg !== null && !isArray(arg)) setPrototypeOf(arg, null)
-    }
-    const result = apply(entry as () => unknown, undefined, args)
+    const result = apply(entry as () => unknown, undefined, message.args)
     if (typeof result !== 'object' || result === null) return finished(returnedText(result))
     const settled = new SafePromise((resolve) => resolve(result))
     // The result of `then` is not used, but its species constructor would be looked up on our own Promise only.
@@ -323,11 +331,11 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
     return text
   }
 
-  function enter(text: string, findEntry?: FindEntry): string {
+  function enter(text: string): string {
     try {
-      const message = parse(text) as CallText | AnswerText
-      if (message.kind === 'call') return call(message, findEntry as FindEntry)
-      answer(message)
+      const read = parse(text) as CallText | AnswerText
+      if (read.kind === 'call') return call(read)
+      answer(read)
       return ''
     } catch (error) {
       return finished(failedText(error))
@@ -386,14 +394,18 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
   }
   freeze(safe)
 
+  function stateOf(name: string): unknown {
+    return running ? (message.state[name] ?? null) : null
+  }
+
   function apiOf(name: string): GuestApi {
     return freeze({
-      state: () => states[name] ?? null,
+      state: () => stateOf(name),
       onLoad: (start: (settings: unknown) => void) => {
         loadStarts[loadStarts.length] = (settings) => start(settings[name] ?? null)
       },
       onCall: (start: (state: unknown) => void) => {
-        callStarts[callStarts.length] = () => start(states[name] ?? null)
+        callStarts[callStarts.length] = () => start(stateOf(name))
       },
       command: (method: string, args: readonly unknown[]) => command(name, method, args),
       request: (method: string, args: readonly unknown[]) => request(name, method, args),
@@ -429,7 +441,8 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
   }
 
   /** Makes this context one of a solution. Called once, before any of its scripts. */
-  function start(ask: Host, context: number, settingsText: string): Enter {
+  function start(ask: Host, context: number, settingsText: string, finder: FindEntry): Enter {
+    findEntry = finder
     host = (kind, text, key) => {
       let answered: string | null | false
       try {

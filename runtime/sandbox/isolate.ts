@@ -15,10 +15,18 @@ const TRUSTED = 'solhost:guest'
 export type IsolateEvents = {
   readonly log: (call: number, level: LogLevel, message: string, position?: Position) => void
   readonly request: (call: number, request: number, plugin: string, method: string, args: readonly Json[]) => void
-  readonly ended: (call: number, outcome: SandboxOutcome) => void
+  readonly ended: (call: number, end: CallEnd) => void
   /** After a call that returned well, once the context for the next one is made. */
   readonly settled: () => void
 }
+
+/**
+ * How a call ended. `json` is the `SandboxOutcome` of one that returned well, as the guest wrote it: the host checks it, and to
+ * read it on the way would cost as much again.
+ */
+export type CallEnd = { readonly ok: true; readonly json: string } | Failed
+
+type Failed = Extract<SandboxOutcome, { ok: false }>
 
 export type LoadFault = {
   readonly code: 'script_syntax' | 'script_load' | 'script_timeout' | 'script_memory'
@@ -73,8 +81,6 @@ type LoadedContext = {
   readonly entry: string
   readonly context: ivm.Context
   readonly enter: ivm.Reference
-  /** Gives the function of that name, when it is called. */
-  readonly findEntry: ivm.Reference
   readonly madeAt: number
   readonly lines: (readonly [LogLevel, string, Position | undefined])[]
   /** The call that it serves; `NOBODY` while it waits for one. */
@@ -200,11 +206,10 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
     events.settled()
   }
 
-  function giveBack({ id, context, enter, findEntry }: LoadedContext): void {
+  function giveBack({ id, context, enter }: LoadedContext): void {
     contexts.delete(id)
     if (isolate.isDisposed) return
     enter.release()
-    findEntry.release()
     context.release()
   }
 
@@ -212,20 +217,12 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
   function createContext(unit: Unit, entry: string, call: number): LoadedContext {
     const { context, start } = prepared.freshContext()
     const id = ++lastContext
-    const enter = start.applySync(undefined, [ask, id, settings], { result: { reference: true } }) as ivm.Reference
-    start.release()
     const findEntry = finderOf(entry).runSync(context, { reference: true }) as ivm.Reference
-    const made: LoadedContext = {
-      id,
-      unit,
-      entry,
-      context,
-      enter,
-      findEntry,
-      madeAt: performance.now(),
-      lines: [],
-      call,
-    }
+    const enter = start.applySync(undefined, [ask, id, settings, findEntry.derefInto({ release: true })], {
+      result: { reference: true },
+    }) as ivm.Reference
+    start.release()
+    const made: LoadedContext = { id, unit, entry, context, enter, madeAt: performance.now(), lines: [], call }
     contexts.set(id, made)
     try {
       runScripts(context, solution.units[unit] ?? [])
@@ -278,7 +275,7 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
       if (kind === 'look') return typeof key === 'string' ? (tables.get(text)?.get(key) ?? null) : null
       if (kind === 'done') {
         // The context is still running: it is given back after this callback returned.
-        setImmediate(() => end(call, outcomeOf(text, call)))
+        setImmediate(() => end(call, endOf(text, call)))
         return null
       }
       const message = JSON.parse(text) as Record<string, unknown>
@@ -297,13 +294,13 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
     }
   }
 
-  function outcomeOf(text: string, call: number): SandboxOutcome {
+  function endOf(text: string, call: number): CallEnd {
     const milliseconds = elapsed(call)
-    const message = readOutcome(text)
-    if (message.ok) {
-      const { result, odd, commands } = message
-      return { ok: true, result, ...(odd === undefined ? {} : { odd }), commands, milliseconds }
-    }
+    if (text.startsWith(RETURNED)) return { ok: true, json: `${text.slice(0, -1)},"milliseconds":${milliseconds}}` }
+    return failedOf(readFailure(text), milliseconds)
+  }
+
+  function failedOf(message: GuestFailure, milliseconds: number): Failed {
     const position = findPosition(message.stack, files)
     const code: Failure = message.quota ? 'script_quota' : 'script_error'
     return {
@@ -323,26 +320,26 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
     return one ? Math.round(performance.now() - one.started) : 0
   }
 
-  function end(call: number, outcome: SandboxOutcome): void {
+  function end(call: number, how: CallEnd): void {
     const one = open.get(call)
     if (one === undefined) return
     open.delete(call)
     if (one.timer !== null) clearTimeout(one.timer)
-    events.ended(call, outcome)
+    events.ended(call, how)
     giveBack(one.loaded)
     // A call that failed may have left something in the isolate; the host decides whether its process goes on.
-    if (outcome.ok) setImmediate(() => settle(one.loaded))
+    if (how.ok) setImmediate(() => settle(one.loaded))
   }
 
   /** Lets the guest go on with a call, for as long as the call has left. */
-  function enter(call: number, ...args: readonly [string, ivm.Dereference<unknown>?]): void {
+  function enter(call: number, text: string): void {
     const one = open.get(call)
     if (one === undefined) return
     const left = one.started + one.timeLimit - performance.now()
     try {
       const timeout = Math.max(1, Math.ceil(left))
-      const answered = one.loaded.enter.applySync(undefined, [...args], { timeout }) as string
-      if (answered !== '') end(call, outcomeOf(answered, call))
+      const answered = one.loaded.enter.applySync(undefined, [text], { timeout }) as string
+      if (answered !== '') end(call, endOf(answered, call))
       else one.timer ??= setTimeout(() => end(call, timedOut(one, Math.round(performance.now() - one.started))), left)
     } catch (error) {
       end(call, interrupted(error, one))
@@ -350,7 +347,7 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
   }
 
   /** The guest's wrapper catches all that a script throws, so what comes out here is the isolate's own doing. */
-  function interrupted(error: unknown, one: OpenCall): SandboxOutcome {
+  function interrupted(error: unknown, one: OpenCall): Failed {
     const milliseconds = Math.round(performance.now() - one.started)
     if (isolate.isDisposed) {
       const allowed = limits.ISOLATE_MEMORY as number
@@ -367,7 +364,7 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
     return { ok: false, code: 'script_error', message, milliseconds }
   }
 
-  function timedOut(one: OpenCall, milliseconds: number): Extract<SandboxOutcome, { ok: false }> {
+  function timedOut(one: OpenCall, milliseconds: number): Failed {
     const limit = { name: one.limitName, allowed: one.timeLimit, used: milliseconds }
     const message = `the call took longer than ${one.timeLimit} ms`
     return { ok: false, code: 'script_timeout', message, limit, milliseconds }
@@ -393,8 +390,7 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
       const limitName = call.timeLimit
       const timeLimit = limits[limitName] as number
       open.set(id, { loaded, started: performance.now(), limitName, timeLimit, timer: null })
-      const text = JSON.stringify({ kind: 'call', args: call.args, state: call.state, entry: call.entry })
-      enter(id, text, loaded.findEntry.derefInto())
+      enter(id, callText(call))
     },
     answer(id: number, request: number, ok: boolean, value: Json): void {
       enter(id, JSON.stringify({ kind: 'answer', id: request, ok, value }))
@@ -418,7 +414,7 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
     },
   }
 
-  function loadFailure(fault: unknown, milliseconds: number): SandboxOutcome {
+  function loadFailure(fault: unknown, milliseconds: number): Failed {
     const { code, file, line, column, message } = isLoadFault(fault) ? fault : unknownFault(fault)
     const failure: Failure = code === 'script_syntax' || code === 'script_load' ? 'script_error' : code
     const position = line === undefined ? {} : { position: { file, line, column: column ?? 1 } }
@@ -436,23 +432,28 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
   }
 }
 
-type GuestOutcome =
-  | { ok: true; result: string | null; odd?: string; commands: [] }
-  | {
-      ok: false
-      name: string
-      message: string
-      stack: string
-      quota?: { limit: string; allowed: number; used: number }
-    }
+/** How the guest's wrapper begins its text of a call that returned well. */
+const RETURNED = '{"ok":true,'
 
-/** The guest's wrapper writes it, so it is JSON; should it not be, the call has failed. */
-function readOutcome(text: string): GuestOutcome {
+type GuestFailure = {
+  name: string
+  message: string
+  stack: string
+  quota?: { limit: string; allowed: number; used: number }
+}
+
+/** The guest's wrapper writes it, so it is JSON; should it not be, the call has failed all the same. */
+function readFailure(text: string): GuestFailure {
   try {
-    return JSON.parse(text) as GuestOutcome
+    return JSON.parse(text) as GuestFailure
   } catch {
-    return { ok: false, name: 'Error', message: 'the result of the call cannot be read', stack: '' }
+    return { name: 'Error', message: 'the result of the call cannot be read', stack: '' }
   }
+}
+
+/** A call as guest.ts reads it. */
+function callText({ entry, args, state }: SandboxCall): string {
+  return JSON.stringify({ kind: 'call', args, state, entry })
 }
 
 function isLoadFault(value: unknown): value is LoadFault {
@@ -473,9 +474,10 @@ function describeFault(error: unknown, code: LoadFault['code'], file: string, fi
 }
 
 /** The trusted part as one expression, whose value is `start`: the bootstrap, with each plugin's guest part. */
-function trustedSource({ bootstrap, guests, limits }: Trusted): string {
+function trustedSource({ bootstrap, guests, limits, rehearsal }: Trusted): string {
+  const sample = JSON.stringify(callText(rehearsal.call))
   const built = guests.map(({ name, source }) => `{ name: ${JSON.stringify(name)}, build: ${asFunction(source)} }`)
-  return `${asFunction(bootstrap)}(${JSON.stringify(limits)}, [${built.join(',\n')}])`
+  return `${asFunction(bootstrap)}(${JSON.stringify(limits)}, [${built.join(',\n')}], ${sample})`
 }
 
 /** A guest file as an expression: its default export becomes the value of a function around the file. */

@@ -3,8 +3,8 @@
 import { Socket } from 'node:net'
 import type { Fault } from '../bundle/faults.ts'
 import { createFrameReader, encodeFrame } from '../frames.ts'
-import type { FromSandbox, SandboxCall, SandboxOutcome, ToSandbox, Trusted } from '../protocol.ts'
-import { loadSolution, type PreparedIsolate, prepareIsolate } from './isolate.ts'
+import type { FromSandbox, ToSandbox, Trusted } from '../protocol.ts'
+import { type CallEnd, loadSolution, type PreparedIsolate, prepareIsolate } from './isolate.ts'
 
 /** The host's frames hold whole solutions; 256 MiB is above what the bundle limits let through. */
 const MAX_FRAME = 256 * 1024 ** 2
@@ -22,12 +22,16 @@ const SETTLED_AFTER = 20
 let settling: NodeJS.Timeout | undefined
 
 /** Calls that have not started yet, in their order. */
-const waiting = new Map<number, { readonly call: SandboxCall; readonly announce: boolean }>()
+const waiting = new Map<number, Extract<ToSandbox, { kind: 'call' }>>()
 let prepared: PreparedIsolate | null = null
 let solution: ReturnType<typeof loadSolution> | null = null
 
 function send(message: FromSandbox): void {
-  channel.write(encodeFrame(JSON.stringify(message)))
+  sendText(JSON.stringify(message))
+}
+
+function sendText(text: string): void {
+  channel.write(encodeFrame(text))
 }
 
 function receive(text: string): void {
@@ -40,8 +44,7 @@ function receive(text: string): void {
       load(message)
       return
     case 'call':
-      waiting.set(message.id, message)
-      setImmediate(startNext)
+      take(message)
       return
     case 'cancel':
       if (waiting.delete(message.id)) ended(message.id, refused('the call was given up before it started'))
@@ -61,6 +64,14 @@ function receive(text: string): void {
   }
 }
 
+/** One that is not announced is alone: no other waits, and none will be given up before it starts. */
+function take(message: Extract<ToSandbox, { kind: 'call' }>): void {
+  if (message.announce) {
+    waiting.set(message.id, message)
+    setImmediate(startNext)
+  } else start(message)
+}
+
 /**
  * Calls start one by one between the frames, so that a `cancel` that came while another call ran is read before the
  * call that it is meant for starts.
@@ -71,11 +82,15 @@ function startNext(): void {
     flush()
     return
   }
-  const [id, { call, announce }] = next
+  const [id, message] = next
   waiting.delete(id)
-  clearTimeout(settling)
-  if (announce) send({ kind: 'started', id })
+  send({ kind: 'started', id })
   flush()
+  start(message)
+}
+
+function start({ id, call }: Extract<ToSandbox, { kind: 'call' }>): void {
+  clearTimeout(settling)
   if (solution === null) ended(id, refused('no solution is loaded'))
   else solution.call(id, call)
 }
@@ -129,9 +144,9 @@ function flush(): void {
 }
 
 /** What the next call has to say at its start goes out together with this: each write wakes the host. */
-function ended(id: number, outcome: SandboxOutcome): void {
+function ended(id: number, end: CallEnd): void {
   if (waiting.size > 0) channel.cork()
-  send({ kind: 'ended', id, outcome })
+  sendText(`{"kind":"ended","id":${id},"outcome":${end.ok ? end.json : JSON.stringify(end)}}`)
 }
 
 function probe(message: Extract<ToSandbox, { kind: 'probe' }>): void {
@@ -145,6 +160,6 @@ async function check(message: Extract<ToSandbox, { kind: 'check' }>): Promise<vo
   send({ kind: 'checked', checked: checkUpload(message.files) })
 }
 
-function refused(message: string): SandboxOutcome {
+function refused(message: string): CallEnd {
   return { ok: false, code: 'sandbox_busy', message, milliseconds: 0 }
 }

@@ -1,4 +1,4 @@
-import { getPriority } from 'node:os'
+import { availableParallelism, getPriority } from 'node:os'
 import { afterEach, expect, test, vi } from 'vitest'
 import { createScriptLab, type ScriptLab } from '../support/solutions.ts'
 
@@ -46,10 +46,12 @@ test('calls that wait too long cost neither the process nor the turn', async () 
 test('a process that hangs while it makes the context for the next call is ended, and counts for the quarantine', async () => {
   lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 1000, LOAD_TIME: 200 } })
   await lab.run({ script: HEALTHY })
-  const from = Date.now() + 600
+  const from = Date.now() + 2000
   const script = `if (Date.now() >= ${from}) ${NATIVE_LOOP}
-    function onSolutionOpen() { while (Date.now() < ${from}); }`
+    function onSolutionOpen(arg, { waits }) { while (waits && Date.now() < ${from}); }`
   expect(await codesOf(script, 1)).toEqual([undefined])
+  await new Promise((resolve) => setTimeout(resolve, from - 300 - Date.now()))
+  expect((await lab.run({ script, queryParams: { waits: 'yes' } })).failure).toBeNull()
   expect(processesOf(1)).toHaveLength(1)
   await vi.waitFor(() => expect(processesOf(1)).toEqual([]), { timeout: 5000, interval: 20 })
   // Two more are enough, so the first was one.
@@ -67,4 +69,27 @@ test('a process whose call takes long runs behind all others from then on; those
   })
   expect(getPriority(healthy)).toBe(0)
   expect(await running).toEqual(['script_timeout'])
+})
+
+test('solutions whose processes had to be killed take turns, and another one does not wait for them', async () => {
+  lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 300 } })
+  const atOnce = Math.max(1, availableParallelism() - 1)
+  const loops = Array.from(
+    { length: atOnce + 1 },
+    (_, number) => `function onSolutionOpen() { for (;;); } // ${number}`,
+  )
+  for (const script of loops) expect(await codesOf(script, 1)).toEqual(['script_timeout'])
+  let most = 0
+  const look = setInterval(() => {
+    const running = lab.supervisor.processes().filter(({ calls, key }) => calls > 0 && key !== null)
+    most = Math.max(most, running.filter(({ key }) => !key?.endsWith(`sha-${loops.length}`)).length)
+  }, 5)
+  const ends: string[] = []
+  const running = loops.map(async (script) => ends.push(String(await codesOf(script, 1))))
+  await vi.waitFor(() => expect(most).toBe(atOnce), { timeout: 5000, interval: 5 })
+  expect((await lab.run({ script: HEALTHY })).effects.login?.username).toBe('n')
+  await Promise.all(running)
+  clearInterval(look)
+  expect(ends).toEqual(loops.map(() => 'script_timeout'))
+  expect(most).toBe(atOnce)
 })

@@ -1,0 +1,50 @@
+import { expect, test, vi } from 'vitest'
+import { createGate } from '../../runtime/gate.ts'
+
+test('gate: so many enter at once, the rest in the order in which they came', async () => {
+  const gate = createGate(2)
+  const entered: number[] = []
+  const all = [1, 2, 3, 4].map(async (number) => {
+    await gate.enter()
+    entered.push(number)
+  })
+  await Promise.all(all.slice(0, 2))
+  expect(entered).toEqual([1, 2])
+  gate.leave()
+  await all[2]
+  expect(entered).toEqual([1, 2, 3])
+  gate.leave()
+  await all[3]
+  expect(entered).toEqual([1, 2, 3, 4])
+})
+
+test('gate: who waited too long is turned away, and the turn goes to the next in line', async () => {
+  vi.useFakeTimers()
+  const gate = createGate(1)
+  expect(await gate.enter()).toBe(true)
+  const impatient = gate.enter(100)
+  const patient = gate.enter(1000)
+  await vi.advanceTimersByTimeAsync(100)
+  expect(await impatient).toBe(false)
+  gate.leave()
+  expect(await patient).toBe(true)
+  gate.leave()
+  expect(await gate.enter()).toBe(true)
+  vi.useRealTimers()
+})
+
+test('gate: who goes in by force counts like the others', async () => {
+  const gate = createGate(1)
+  gate.force()
+  gate.force()
+  let entered = false
+  const next = gate.enter().then(() => {
+    entered = true
+  })
+  gate.leave()
+  await Promise.resolve()
+  expect(entered).toBe(false)
+  gate.leave()
+  await next
+  expect(entered).toBe(true)
+})
