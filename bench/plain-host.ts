@@ -6,6 +6,7 @@ import { pino } from 'pino'
 import { openAdminAccount } from '../host/admin/account.ts'
 import { requireAdmin } from '../host/admin/authentication.ts'
 import { createApp, type HostParts } from '../host/app.ts'
+import { createAudit } from '../host/audit/audit.ts'
 import { openPlatformKey } from '../host/config/platform-key.ts'
 import { readSettings } from '../host/config/settings.ts'
 import { openDatabase } from '../host/database/open.ts'
@@ -48,6 +49,7 @@ const parts: HostParts = {
   uploads: createUploads({ store, catalog, supervisor, makeSandboxSolution: noSandbox, limits }),
   sessions: createSessions(db, limits),
   solutionLog: createSolutionLog(db, limits),
+  audit: createAudit(db, limits),
   formTokens: createFormTokens(key),
   runEntry: plainRunner(readFileSync(new URL('login-hook.js', import.meta.url), 'utf8')),
   supervisor,

@@ -5,6 +5,7 @@ import { PlatformError } from '../runtime/errors.ts'
 import type { Supervisor } from '../runtime/supervisor.ts'
 import { adminApi } from './admin/api.ts'
 import { adminPages } from './admin/pages.ts'
+import type { Audit } from './audit/audit.ts'
 import type { Settings } from './config/settings.ts'
 import { answerErrors } from './http/answer-errors.ts'
 import { type ClientSide, createClientReader } from './http/client.ts'
@@ -38,6 +39,7 @@ export type HostParts = {
   readonly uploads: Uploads
   readonly sessions: Sessions
   readonly solutionLog: SolutionLog
+  readonly audit: Audit
   readonly formTokens: FormTokens
   readonly runEntry: EntryRunner
   readonly supervisor: Supervisor
@@ -82,9 +84,7 @@ function openingSteps({ settings, log, isStopping }: HostParts): Middleware[] {
 }
 
 function adminApiStep(parts: HostParts): Middleware {
-  const { requireAdmin, settings, store, uploads, sessions, solutionLog, supervisor, version } = parts
-  const { limits } = settings
-  const api = adminApi({ store, uploads, sessions, log: solutionLog, supervisor, requireAdmin, limits, version })
+  const api = adminApi({ ...parts, log: parts.solutionLog, limits: parts.settings.limits })
   return api.routes() as Middleware
 }
 

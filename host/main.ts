@@ -5,6 +5,7 @@ import { createSupervisor, type Supervisor } from '../runtime/supervisor.ts'
 import { type MadePassword, openAdminAccount } from './admin/account.ts'
 import { requireAdmin } from './admin/authentication.ts'
 import { createAdminApp, createApp, type HostParts } from './app.ts'
+import { createAudit } from './audit/audit.ts'
 import { openPlatformKey } from './config/platform-key.ts'
 import type { Settings } from './config/settings.ts'
 import { type Database, openDatabase } from './database/open.ts'
@@ -68,6 +69,8 @@ export async function startHost({ settings, log, version, terminal }: HostOption
   const store = createSolutionStore(db, limits)
   const solutionLog = createSolutionLog(db, limits)
   started.defer(() => solutionLog.flush())
+  const audit = createAudit(db, limits)
+  started.defer(() => audit.flush())
   const sessions = createSessions(db, limits)
 
   const { timeZone, memory } = settings
@@ -99,6 +102,7 @@ export async function startHost({ settings, log, version, terminal }: HostOption
     uploads,
     sessions,
     solutionLog,
+    audit,
     formTokens: createFormTokens(key),
     runEntry,
     supervisor,
@@ -116,7 +120,7 @@ export async function startHost({ settings, log, version, terminal }: HostOption
   const adminPort = await listen(httpServer(createAdminApp(parts)), settings.adminPort, settings.adminHost)
 
   const sweep = setInterval(() => {
-    Promise.all([sessions.sweep(), solutionLog.sweep(), eraseDeleted()]).catch((error: Error) =>
+    Promise.all([sessions.sweep(), solutionLog.sweep(), audit.sweep(), eraseDeleted()]).catch((error: Error) =>
       log.error({ stack: error.stack }, 'old rows could not be removed'),
     )
   }, SWEEP_EVERY)

@@ -5,6 +5,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { stateOf } from '../http/request.ts'
 import type { AdminAccount } from './account.ts'
+import { setActor } from './actor.ts'
 
 /** A correct pair of name and password is remembered for this long, in ms: Argon2 for each call would cost 20 ms. */
 const REMEMBER_PAIR = 60_000
@@ -30,6 +31,7 @@ export function requireAdmin(account: AdminAccount, limits: Limits): Middleware 
         'The API takes the admin account from tools, not from pages of a browser.',
       )
     }
+    setActor(ctx, { name: 'admin', scopes: null })
     if (memory.has(given)) return next()
     const network = networkOf(stateOf(ctx).client.address)
     // Counted before the check: parallel guesses cost as many.

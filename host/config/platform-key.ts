@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PlatformError } from '../../runtime/errors.ts'
@@ -9,7 +9,14 @@ export type PlatformKey = {
   /** HMAC-SHA-256, base64url. */
   readonly sign: (purpose: string, text: string) => string
   readonly verify: (purpose: string, text: string, signature: string) => boolean
+  /** AES-256-GCM with a fresh nonce, base64url. Each text of a purpose needs a `purpose` of its own, such as its place. */
+  readonly encrypt: (purpose: string, text: string) => string
+  /** @returns null when it is not what `encrypt` made for this purpose */
+  readonly decrypt: (purpose: string, encrypted: string) => string | null
 }
+
+const NONCE = 12
+const TAG = 16
 
 function createPlatformKey(secret: string): PlatformKey {
   // Derived once for each purpose: every login page signs.
@@ -26,6 +33,25 @@ function createPlatformKey(secret: string): PlatformKey {
       const given = Buffer.from(signature, 'base64url')
       const expected = sign(purpose, text)
       return given.length === expected.length && timingSafeEqual(given, expected)
+    },
+    encrypt(purpose, text) {
+      const nonce = randomBytes(NONCE)
+      const cipher = createCipheriv('aes-256-gcm', keyOf('encryption'), nonce).setAAD(Buffer.from(purpose))
+      const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+      return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url')
+    },
+    decrypt(purpose, encrypted) {
+      const all = Buffer.from(encrypted, 'base64url')
+      if (all.length < NONCE + TAG) return null
+      const decipher = createDecipheriv('aes-256-gcm', keyOf('encryption'), all.subarray(0, NONCE), {
+        authTagLength: TAG,
+      })
+      decipher.setAAD(Buffer.from(purpose)).setAuthTag(all.subarray(NONCE, NONCE + TAG))
+      try {
+        return Buffer.concat([decipher.update(all.subarray(NONCE + TAG)), decipher.final()]).toString('utf8')
+      } catch {
+        return null
+      }
     },
   }
 }

@@ -46,5 +46,71 @@ export type Tables = {
     created_at: number
     last_seen_at: number
     ended_at: number | null
+    /** Who knows the account: 'users' (the users table) or '' (an authenticator of the solution). */
+    source: string
+    /** The remembered login that it was made from, or null. */
+    selector: string | null
   }
+  users: {
+    uid: string
+    username: string
+    /** What makes it unique: `usernameKey` of host/users/users.ts. */
+    username_key: string
+    display_name: string | null
+    email: string | null
+    /** Argon2id in its own text form; null: nobody signs in by a password. */
+    password_hash: string | null
+    enabled: number
+    must_change_password: number
+    password_changed_at: number | null
+    last_login_at: number | null
+    /** Refused passwords since the last sign-in. */
+    failed_count: number
+    created_at: number
+  }
+  /** `solution` is '' where the permission holds in all solutions. */
+  permissions: { uid: string; solution: string; name: string }
+  /** A series of remembered logins: one browser's, in one solution. */
+  remembered: {
+    selector: string
+    solution: string
+    source: string
+    /** SHA-256 of the validator that the cookie has now, and of the one before it, good for a moment longer. */
+    validator_hash: string
+    previous_hash: string | null
+    rotated_at: number
+    uid: string
+    username: string
+    permissions: string
+    /** When the user last signed in with credentials. */
+    last_login_at: number
+    created_at: number
+    ended_at: number | null
+  }
+  /** Single-use tokens that were used, until they would have expired. */
+  used_tokens: { id: string; expires_at: number }
+  /** What the operator granted to a solution, as JSON; passwords in it are encrypted. */
+  grants: { solution: string; value: string }
+  /** Encrypted with the platform's key. `hosts` is JSON. */
+  secrets: { solution: string; name: string; value: string; hosts: string; updated_at: number }
+  api_tokens: {
+    id: string
+    name: string
+    token_hash: string
+    scopes: string
+    created_at: number
+    expires_at: number | null
+  }
+  audit: {
+    id: Generated<number>
+    time: number
+    actor: string
+    action: string
+    solution: string | null
+    outcome: string
+    address: string
+    correlation_id: string | null
+  }
+  /** Counters of sign-in attempts; `points` counts until `expires_at`. */
+  throttle: { key: string; points: number; expires_at: number }
 }

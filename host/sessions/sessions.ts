@@ -53,6 +53,8 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
           created_at: now(),
           last_seen_at: now(),
           ended_at: null,
+          source: '',
+          selector: null,
         })
         .execute()
       return cookie

@@ -1,0 +1,9 @@
+import * as z from 'zod'
+import { PlatformError } from '../../runtime/errors.ts'
+
+/** @throws ERR_REQUEST_INVALID that says which property is wrong and what it must be */
+export function readWith<T>(schema: z.ZodType<T>, value: unknown): T {
+  const checked = schema.safeParse(value)
+  if (checked.success) return checked.data
+  throw new PlatformError('ERR_REQUEST_INVALID', z.prettifyError(checked.error).slice(0, 2000))
+}

@@ -1,0 +1,127 @@
+import { PassThrough } from 'node:stream'
+import type Router from '@koa/router'
+import type { Context } from 'koa'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import type { Supervisor } from '../../runtime/supervisor.ts'
+import type { Audit, AuditAction } from '../audit/audit.ts'
+import { readBytes, readJson } from '../http/read-body.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import { versionKey } from '../solutions/catalog.ts'
+import type { LogLine, SolutionLog } from '../solutions/solution-log.ts'
+import type { SolutionStore, SolutionSummary } from '../solutions/solution-store.ts'
+import type { Uploads } from '../solutions/upload.ts'
+import { auditOf, needScope } from './actor.ts'
+import { Activation, LogQuery } from './openapi.ts'
+import { readWith } from './read-with.ts'
+
+export type SolutionApiParts = {
+  readonly store: SolutionStore
+  readonly uploads: Uploads
+  readonly sessions: Sessions
+  readonly log: SolutionLog
+  readonly audit: Audit
+  readonly supervisor: Supervisor
+  readonly limits: Limits
+}
+
+/** Bytes that wait for a slow reader of the log. */
+const MOST_UNREAD = 1024 ** 2
+/** A comment line this often, in ms, keeps proxies from ending a quiet stream. */
+const KEEP_ALIVE = 15_000
+
+/** Solutions, their versions and logs. */
+export function addSolutionRoutes(router: Router, parts: SolutionApiParts): void {
+  const { store, uploads, sessions, log, audit, supervisor, limits } = parts
+  function nameFor(ctx: Context, kind: 'read' | 'write'): string {
+    const { name } = ctx.params as { name: string }
+    needScope(ctx, `solutions:${name}`, kind)
+    return name
+  }
+
+  function shown({ name, title, type, authenticator, active, state }: SolutionSummary) {
+    const retryAt = active === null ? null : supervisor.retryAt(versionKey(name, active))
+    const plain = { name, title, type, authenticator, active, state }
+    return retryAt === null ? plain : { ...plain, state: 'quarantined', retryAt }
+  }
+
+  async function needSolution(name: string): Promise<SolutionSummary> {
+    const solution = await store.get(name)
+    if (solution !== null) return solution
+    throw new PlatformError('ERR_SOLUTION_NOT_FOUND', `There is no solution "${name}".`, { name })
+  }
+
+  /** What was refused is written down as well. */
+  async function audited<T>(ctx: Context, action: AuditAction, name: string, work: () => Promise<T>): Promise<T> {
+    try {
+      const done = await work()
+      await audit.record(auditOf(ctx, action, 'ok', name))
+      return done
+    } catch (error) {
+      if (error instanceof PlatformError) await audit.record(auditOf(ctx, action, error.code, name))
+      throw error
+    }
+  }
+
+  router.get('/solutions', async (ctx) => {
+    needScope(ctx, 'solutions:*', 'read')
+    ctx.body = { items: (await store.list()).map(shown) }
+  })
+
+  router.get('/solutions/:name', async (ctx) => {
+    const solution = await needSolution(nameFor(ctx, 'read'))
+    ctx.body = { ...shown(solution), versions: await store.versions(solution.name) }
+  })
+
+  router.put('/solutions/:name', async (ctx) => {
+    const name = nameFor(ctx, 'write')
+    const packed = await readBytes(ctx, ['application/zip'], limits.BUNDLE_SIZE)
+    const { isNew, ...uploaded } = await audited(ctx, 'solution-upload', name, () => uploads.upload(packed, name))
+    ctx.status = isNew ? 201 : 200
+    ctx.set('Location', `/admin/api/solutions/${uploaded.name}`)
+    ctx.body = uploaded
+  })
+
+  router.delete('/solutions/:name', async (ctx) => {
+    const name = nameFor(ctx, 'write')
+    await audited(ctx, 'solution-delete', name, () => uploads.remove(name))
+    await sessions.endAll(name)
+    ctx.status = 204
+  })
+
+  router.post('/solutions/:name/activate', async (ctx) => {
+    const name = nameFor(ctx, 'write')
+    const { sha256 } = readWith(Activation, await readJson(ctx, limits))
+    await audited(ctx, 'solution-activate', name, () => uploads.activate(name, sha256))
+    ctx.body = shown(await needSolution(name))
+  })
+
+  router.get('/solutions/:name/log', async (ctx) => {
+    const { name } = await needSolution(nameFor(ctx, 'read'))
+    if (ctx.accepts('application/json', 'text/event-stream') === 'text/event-stream') return followLog(ctx, name, log)
+    const { limit, before } = readWith(LogQuery, { ...ctx.query })
+    ctx.body = await log.read(name, { limit, ...(before === undefined ? {} : { before }) })
+  })
+}
+
+/** Server-sent events: one `data` line of JSON for each new line of the log, until the reader goes away. */
+function followLog(ctx: Context, name: string, log: SolutionLog): void {
+  const stream = new PassThrough()
+  const send = (line: LogLine) => {
+    // A reader that does not read is cut off; it can come back.
+    if (stream.writableLength > MOST_UNREAD) stream.destroy()
+    else stream.write(`data: ${JSON.stringify(line)}\n\n`)
+  }
+  const stop = log.follow(name, send)
+  const keepAlive = setInterval(() => stream.write(': still here\n\n'), KEEP_ALIVE)
+  ctx.req.on('close', () => {
+    stop()
+    clearInterval(keepAlive)
+    stream.end()
+  })
+  ctx.req.socket.setTimeout(0)
+  ctx.status = 200
+  ctx.type = 'text/event-stream'
+  ctx.body = stream
+  stream.write(': the log from now on\n\n')
+}
