@@ -1,6 +1,9 @@
 import * as z from 'zod'
 import { FAULT_CODES, WARNING_CODES } from '../../runtime/bundle/faults.ts'
 import { CODES } from '../../runtime/errors.ts'
+import { accessPaths, accessSchemas } from './access-openapi.ts'
+import { json, list, operation, ref } from './openapi-parts.ts'
+import { userPaths, userSchemas } from './users-openapi.ts'
 
 // The API's forms in zod: what requests are checked with, and what `/admin/api/openapi.json` is made from.
 
@@ -65,10 +68,14 @@ export function openApi(version: string): object {
     openapi: '3.1.0',
     info: { title: 'Solhost admin API', version },
     components: {
-      securitySchemes: { admin: { type: 'http', scheme: 'basic' } },
-      schemas: Object.fromEntries(Object.entries(SCHEMAS).map(([key, schema]) => [key, z.toJSONSchema(schema)])),
+      securitySchemes: { admin: { type: 'http', scheme: 'basic' }, token: { type: 'http', scheme: 'bearer' } },
+      schemas: {
+        ...Object.fromEntries(Object.entries(SCHEMAS).map(([key, schema]) => [key, z.toJSONSchema(schema)])),
+        ...accessSchemas,
+        ...userSchemas,
+      },
     },
-    security: [{ admin: [] }],
+    security: [{ admin: [] }, { token: [] }],
     paths: {
       '/admin/api/solutions': {
         get: operation('List the solutions', { 200: json(list(ref('Solution'))) }),
@@ -110,27 +117,8 @@ export function openApi(version: string): object {
         ],
         get: operation('The log, newest last; as text/event-stream it follows', { 200: json(list(ref('LogLine'))) }),
       },
+      ...accessPaths,
+      ...userPaths,
     },
   }
-}
-
-function ref(schema: keyof typeof SCHEMAS) {
-  return { $ref: `#/components/schemas/${schema}` }
-}
-
-function list(items: object) {
-  return {
-    type: 'object',
-    required: ['items'],
-    properties: { items: { type: 'array', items }, next: { type: 'string' } },
-  }
-}
-
-function json(schema: object) {
-  return { description: 'as it says', content: { 'application/json': { schema } } }
-}
-
-function operation(summary: string, responses: Record<number, object>) {
-  const problem = { description: 'a problem', content: { 'application/problem+json': { schema: ref('Problem') } } }
-  return { summary, responses: { ...responses, default: problem } }
 }

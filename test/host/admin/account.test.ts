@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openAdminAccount } from '../../../host/admin/account.ts'
-import { networkOf } from '../../../host/admin/authentication.ts'
 import { type Database, openDatabase } from '../../../host/database/open.ts'
+import { networkOf } from '../../../host/http/network.ts'
 
 let home: string
 let db: Database

@@ -1,0 +1,230 @@
+import * as z from 'zod'
+import { isPlain, Name } from '../../plugins/security/host.ts'
+import { createLimits, type Limits } from '../../runtime/limits.ts'
+import { GrantedHosts } from '../grants/granted-host.ts'
+import { LONGEST_LIFETIME } from '../login/login-token.ts'
+import { Scope } from './api-tokens.ts'
+import { inPath, inQuery, json, jsonBody, list, operation, ref } from './openapi-parts.ts'
+
+// Who may use the API and what operators manage beside solutions and users: the forms, and their description.
+
+const Limit = z.coerce.number().int().min(1).max(1000).default(200)
+const EpochMs = z.int().min(0)
+
+export const NewToken = z.strictObject({
+  name: Name,
+  scopes: z
+    .array(Scope)
+    .min(1)
+    .max(100)
+    .overwrite((scopes) => [...new Set(scopes)]),
+  expiresAt: EpochMs.nullish(),
+})
+
+export const SessionQuery = z.strictObject({
+  limit: Limit,
+  after: z.string().max(200).optional(),
+  solution: z.string().max(200).optional(),
+  uid: z.string().max(200).optional(),
+})
+
+export const AuditQuery = z.strictObject({
+  limit: Limit,
+  before: z.coerce.number().int().min(1).optional(),
+  solution: z.string().max(200).optional(),
+  actor: z.string().max(250).optional(),
+  action: z.string().max(100).optional(),
+})
+
+export const MaintenanceForm = z.strictObject({ on: z.boolean() })
+
+const GRANTABLE = z.enum(['alpha', 'beta', 'gamma'])
+// No character that has a meaning in a connection string, and none that two servers compare in two ways.
+const ServerDatabase = z.string().regex(/^[A-Za-z0-9_$]([A-Za-z0-9_$. -]{0,126}[A-Za-z0-9_$.-])?$/, {
+  error: 'must be 1 to 128 letters, digits and "_$.-", with spaces only within',
+})
+const BindingName = z
+  .string()
+  .regex(/^[A-Za-z_$][A-Za-z0-9_$]{0,63}$/, { error: 'must be a name of 1 to 64 letters, digits, "_" and "$"' })
+  .refine((name) => !(name in Object.prototype), { error: 'must not be a name that every JavaScript object has' })
+
+const DatabaseForm = z
+  .strictObject({
+    server: GRANTABLE,
+    database: ServerDatabase,
+    username: Name.optional(),
+    password: z.string().max(1000).refine(isText, { error: 'must be text without NUL' }).optional(),
+    hasPassword: z.boolean().optional().describe('shown; without effect when it is sent'),
+  })
+  .refine(({ username, password }) => username !== undefined || password === undefined, {
+    error: 'must have a username where it has a password',
+  })
+
+export const GrantsForm = z.strictObject({
+  databases: z
+    .record(BindingName, DatabaseForm)
+    .refine((databases) => Object.keys(databases).length <= 100, { error: 'must have at most 100 databases' })
+    .default({}),
+  http: GrantedHosts.default([]),
+  users: z.boolean().default(false),
+})
+
+export const SecretForm = z.strictObject({
+  value: z.string().min(1).max(16_384).refine(isText, { error: 'must be text without NUL' }),
+  hosts: GrantedHosts.min(1),
+})
+
+/** Names as `security.login` takes them. */
+export function loginTokenForm(limits: Limits) {
+  const permission = z.string().min(1).max(limits.PERMISSION_LENGTH).refine(isPlain, {
+    error: 'must have no control characters',
+  })
+  return z.strictObject({
+    username: Name,
+    uid: Name,
+    permissions: z.array(permission).min(1).max(limits.PERMISSIONS),
+    expiresIn: z.int().min(1000).max(LONGEST_LIFETIME).optional().describe('in ms; LOGIN_TOKEN_LIFETIME unless set'),
+  })
+}
+
+const Grants = z.object({
+  databases: z.record(
+    z.string(),
+    z.object({
+      server: GRANTABLE,
+      database: z.string(),
+      username: z.string().optional(),
+      hasPassword: z.boolean(),
+    }),
+  ),
+  http: z.array(z.string()),
+  users: z.boolean(),
+})
+const Warnings = z.object({ warnings: z.array(z.object({ code: z.string(), message: z.string() })) })
+const Token = z.object({
+  id: z.string(),
+  name: z.string(),
+  scopes: z.array(z.string()),
+  expiresAt: EpochMs.nullable(),
+})
+const Session = z.object({
+  id: z.string(),
+  solution: z.string(),
+  uid: z.string(),
+  username: z.string(),
+  createdAt: EpochMs,
+  lastSeenAt: EpochMs,
+  address: z.string(),
+})
+const AuditEntry = z.object({
+  time: EpochMs,
+  actor: z.string(),
+  action: z.string(),
+  solution: z.string().optional(),
+  outcome: z.string(),
+  address: z.string(),
+  correlationId: z.string().optional(),
+})
+
+const SCHEMAS = {
+  NewToken,
+  Token,
+  MadeToken: Token.extend({ token: z.string() }),
+  Session,
+  AuditEntry,
+  Maintenance: MaintenanceForm,
+  GrantsForm,
+  Grants,
+  WarnedGrants: Grants.extend(Warnings.shape),
+  SecretForm,
+  Secret: z.object({ name: z.string(), hosts: z.array(z.string()) }),
+  LoginTokenForm: loginTokenForm(createLimits()),
+  LoginToken: z.object({ token: z.string(), expiresAt: EpochMs }),
+}
+
+export const accessSchemas = Object.fromEntries(
+  Object.entries(SCHEMAS).map(([key, schema]) => [key, z.toJSONSchema(schema, { io: 'input' })]),
+)
+
+const LIMIT = inQuery('limit', { type: 'integer', minimum: 1, maximum: 1000, default: 200 })
+const TEXT = { type: 'string' }
+const DELETED = { 204: { description: 'deleted' } }
+const one = '/admin/api/solutions/{name}'
+
+export const accessPaths = {
+  '/admin/api/tokens': {
+    get: operation('List the API tokens, without the tokens themselves', { 200: json(list(ref('Token'))) }),
+    post: {
+      ...operation('Make an API token; this answer alone has it', { 201: json(ref('MadeToken')) }),
+      requestBody: jsonBody(ref('NewToken')),
+    },
+  },
+  '/admin/api/tokens/{id}': {
+    parameters: [inPath('id')],
+    delete: operation('Delete an API token', DELETED),
+  },
+  '/admin/api/sessions': {
+    parameters: [
+      LIMIT,
+      inQuery('after', TEXT, 'the `next` of an earlier answer'),
+      inQuery('solution', TEXT),
+      inQuery('uid', TEXT),
+    ],
+    get: operation('The sessions that have not ended', { 200: json(list(ref('Session'))) }),
+  },
+  '/admin/api/sessions/{id}': {
+    parameters: [inPath('id')],
+    delete: operation('End a session, on every host within a second', { 204: { description: 'ended' } }),
+  },
+  '/admin/api/audit': {
+    parameters: [
+      LIMIT,
+      inQuery('before', { type: 'integer' }, 'the `next` of an earlier answer'),
+      inQuery('solution', TEXT),
+      inQuery('actor', TEXT),
+      inQuery('action', TEXT),
+    ],
+    get: operation('Who did what, newest first', { 200: json(list(ref('AuditEntry'))) }),
+  },
+  '/admin/api/maintenance': {
+    get: operation('Whether maintenance is on', { 200: json(ref('Maintenance')) }),
+    put: {
+      ...operation('While it is on, nobody new comes in and signed-in users finish', { 200: json(ref('Maintenance')) }),
+      requestBody: jsonBody(ref('Maintenance')),
+    },
+  },
+  [`${one}/grants`]: {
+    parameters: [inPath('name')],
+    get: operation('What is granted to a solution, without passwords', { 200: json(ref('Grants')) }),
+    put: {
+      ...operation('Grant this and nothing else; a password that is left out stays, on the same server and username', {
+        200: json(ref('WarnedGrants')),
+      }),
+      requestBody: jsonBody(ref('GrantsForm')),
+    },
+  },
+  [`${one}/secrets`]: {
+    parameters: [inPath('name')],
+    get: operation('The names of the secrets and where they may be sent', { 200: json(list(ref('Secret'))) }),
+  },
+  [`${one}/secrets/{secret}`]: {
+    parameters: [inPath('name'), inPath('secret')],
+    put: {
+      ...operation('Set a secret; nothing shows it again', { 204: { description: 'set' } }),
+      requestBody: jsonBody(ref('SecretForm')),
+    },
+    delete: operation('Delete a secret', DELETED),
+  },
+  [`${one}/login-tokens`]: {
+    parameters: [inPath('name')],
+    post: {
+      ...operation('Make a token that signs a user in to the solution, once', { 201: json(ref('LoginToken')) }),
+      requestBody: jsonBody(ref('LoginTokenForm')),
+    },
+  },
+}
+
+/** What a database or a header cannot hold is refused where it is sent. */
+function isText(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0')
+}

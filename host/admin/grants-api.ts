@@ -1,0 +1,126 @@
+import type Router from '@koa/router'
+import type { Context } from 'koa'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import type { Audit } from '../audit/audit.ts'
+import { askedFor, type DatabasePlace, isPlatformDatabase, warnOfGrants } from '../grants/grant-warnings.ts'
+import type { DatabaseGrant, GrantStore } from '../grants/grants.ts'
+import { readJson } from '../http/read-body.ts'
+import type { LoginTokens } from '../login/login-token.ts'
+import { SecretName, type Secrets } from '../secrets/secrets.ts'
+import type { Catalog } from '../solutions/catalog.ts'
+import { permissionsOf } from '../solutions/prepared-solution.ts'
+import type { SolutionStore } from '../solutions/solution-store.ts'
+import { GrantsForm, loginTokenForm, SecretForm } from './access-openapi.ts'
+import { needScope } from './actor.ts'
+import { audited } from './audited.ts'
+import { findSolution } from './find-solution.ts'
+import { readWith } from './read-with.ts'
+
+export type GrantApiParts = {
+  readonly store: SolutionStore
+  readonly catalog: Catalog
+  readonly grants: GrantStore
+  readonly secrets: Secrets
+  readonly loginTokens: LoginTokens
+  readonly audit: Audit
+  readonly limits: Limits
+  /** Where the platform keeps its own data: no solution gets there. */
+  readonly platformDatabase: DatabasePlace
+}
+
+/** What an operator lets a solution reach, keeps for it, and whom he signs in to it. */
+export function addGrantRoutes(router: Router, parts: GrantApiParts): void {
+  const { store, catalog, grants, secrets, loginTokens, audit, limits, platformDatabase } = parts
+  const LoginTokenForm = loginTokenForm(limits)
+  const nameOf = (ctx: Context) => (ctx.params as { name: string }).name
+
+  router.get('/solutions/:name/grants', async (ctx) => {
+    needScope(ctx, `solutions:${nameOf(ctx)}`, 'read')
+    const { name } = await findSolution(store, nameOf(ctx))
+    ctx.body = await grants.show(name)
+  })
+
+  router.put('/solutions/:name/grants', async (ctx) => {
+    ctx.body = await audited(ctx, audit, 'solution-grants', nameOf(ctx), async () => {
+      // No token, whatever it may write: who uploads a solution for its author must not grant it anything.
+      needScope(ctx, null, 'write')
+      const { name } = await findSolution(store, nameOf(ctx))
+      const form = readWith(GrantsForm, await readJson(ctx, limits))
+      const wanted = { ...form, databases: databasesOf(form.databases) }
+      for (const [each, grant] of Object.entries(wanted.databases)) refusePlatformDatabase(each, grant)
+      const shown = await grants.put(name, wanted)
+      return { ...shown, warnings: warnOfGrants(wanted, await askedBy(name), platformDatabase) }
+    })
+  })
+
+  async function askedBy(name: string) {
+    const solution = await catalog.active(name)
+    if (solution === null) return askedFor([])
+    return askedFor([...solution.modules.map(({ manifest }) => manifest), solution.manifest])
+  }
+
+  function refusePlatformDatabase(name: string, grant: DatabaseGrant): void {
+    if (!isPlatformDatabase(grant, platformDatabase)) return
+    throw new PlatformError(
+      'ERR_REQUEST_INVALID',
+      `databases.${name}: "${grant.database}" on ${grant.server} is the platform's own database. Grant another one.`,
+    )
+  }
+
+  router.get('/solutions/:name/secrets', async (ctx) => {
+    needScope(ctx, `solutions:${nameOf(ctx)}`, 'read')
+    const { name } = await findSolution(store, nameOf(ctx))
+    ctx.body = { items: await secrets.list(name) }
+  })
+
+  router.put('/solutions/:name/secrets/:secret', async (ctx) => {
+    await audited(ctx, audit, 'solution-secret', nameOf(ctx), async () => {
+      needScope(ctx, `solutions:${nameOf(ctx)}`, 'write')
+      const { name } = await findSolution(store, nameOf(ctx))
+      const secret = readWith(SecretName, (ctx.params as { secret: string }).secret)
+      const { value, hosts } = readWith(SecretForm, await readJson(ctx, limits))
+      await secrets.put(name, secret, value, hosts)
+    })
+    ctx.status = 204
+  })
+
+  router.delete('/solutions/:name/secrets/:secret', async (ctx) => {
+    await audited(ctx, audit, 'solution-secret', nameOf(ctx), async () => {
+      needScope(ctx, `solutions:${nameOf(ctx)}`, 'write')
+      const { name } = await findSolution(store, nameOf(ctx))
+      if (await secrets.remove(name, (ctx.params as { secret: string }).secret)) return
+      throw new PlatformError('ERR_NOT_FOUND', 'The solution has no such secret.')
+    })
+    ctx.status = 204
+  })
+
+  router.post('/solutions/:name/login-tokens', async (ctx) => {
+    ctx.body = await audited(ctx, audit, 'solution-login-token', nameOf(ctx), async () => {
+      needScope(ctx, `solutions:${nameOf(ctx)}`, 'write')
+      const solution = await catalog.need(nameOf(ctx))
+      const { expiresIn, ...login } = readWith(LoginTokenForm, await readJson(ctx, limits))
+      const unknown = login.permissions.find((permission) => permissionsOf(solution)?.includes(permission) === false)
+      if (unknown === undefined) return loginTokens.issue(solution.name, login, expiresIn)
+      throw new PlatformError(
+        'ERR_REQUEST_INVALID',
+        `permissions: the manifests of "${solution.name}" list no permission "${unknown}".`,
+      )
+    })
+    ctx.status = 201
+  })
+}
+
+/** The form's databases as they are granted, without prototype. */
+function databasesOf(form: ReturnType<typeof GrantsForm.parse>['databases']): Record<string, DatabaseGrant> {
+  const databases = Object.create(null) as Record<string, DatabaseGrant>
+  for (const [name, { server, database, username, password }] of Object.entries(form)) {
+    databases[name] = {
+      server,
+      database,
+      ...(username === undefined ? {} : { username }),
+      ...(password === undefined ? {} : { password }),
+    }
+  }
+  return databases
+}

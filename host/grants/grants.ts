@@ -1,0 +1,119 @@
+import { PlatformError } from '../../runtime/errors.ts'
+import type { PlatformKey } from '../config/platform-key.ts'
+import { createBriefCache } from '../database/brief-cache.ts'
+import type { Database } from '../database/open.ts'
+import { put } from '../database/portable.ts'
+
+/** A database on a server of the operator. */
+export type DatabaseGrant = {
+  readonly server: 'alpha' | 'beta' | 'gamma'
+  /** The database's name on that server. */
+  readonly database: string
+  /** Absent: the account of the properties `DB_{server}_USERNAME` and `_PASSWORD` is used. */
+  readonly username?: string
+  /** Only with a username; absent: an account without a password. */
+  readonly password?: string
+}
+
+/** What the operator granted to a solution; all else is closed to its scripts. */
+export type Grants = {
+  /** By the name that scripts use. It has no prototype, so that any name can be looked up. */
+  readonly databases: Readonly<Record<string, DatabaseGrant>>
+  /** Hosts in the form of `readGrantedHost`: `api.example.org` or `10.0.0.7:8443`. */
+  readonly http: readonly string[]
+  /** Whether its scripts may ask the users table. */
+  readonly users: boolean
+}
+
+type ShownDatabase = Omit<DatabaseGrant, 'password'> & { readonly hasPassword: boolean }
+
+/** Grants without their passwords, for lists and answers. */
+export type ShownGrants = Omit<Grants, 'databases'> & { readonly databases: Readonly<Record<string, ShownDatabase>> }
+
+export interface GrantStore {
+  /**
+   * Held for at most 1 s; a change on this host counts at once.
+   * @throws ERR_PLATFORM_KEY when a password cannot be read any more
+   */
+  get(solution: string): Promise<Grants>
+  show(solution: string): Promise<ShownGrants>
+  /** A database without password keeps the one that it had, while its server and username are the same. */
+  put(solution: string, wanted: Grants): Promise<ShownGrants>
+}
+
+/** Grants as they are stored: passwords encrypted. */
+type StoredDatabase = Omit<DatabaseGrant, 'password'> & { readonly sealedPassword?: string }
+type StoredGrants = Omit<Grants, 'databases'> & { readonly databases: Readonly<Record<string, StoredDatabase>> }
+
+/** @param now the clock, in milliseconds */
+export function createGrants(db: Database, key: PlatformKey, now: () => number = Date.now): GrantStore {
+  const cache = createBriefCache(async (solution) => opened(solution, await stored(solution)), now)
+  // Bound to its place: a password that somebody copies to another row of the table opens nothing there.
+  const purposeOf = (solution: string, name: string) => `grant ${solution} ${name}`
+
+  async function stored(solution: string): Promise<StoredGrants> {
+    const row = await db.selectFrom('grants').select('value').where('solution', '=', solution).executeTakeFirst()
+    return row === undefined ? { databases: {}, http: [], users: false } : (JSON.parse(row.value) as StoredGrants)
+  }
+
+  function opened(solution: string, grants: StoredGrants): Grants {
+    return { ...grants, databases: mapDatabases(grants.databases, (one, name) => openedDatabase(solution, name, one)) }
+  }
+
+  function openedDatabase(solution: string, name: string, { sealedPassword, ...one }: StoredDatabase): DatabaseGrant {
+    if (sealedPassword === undefined) return one
+    const password = key.decrypt(purposeOf(solution, name), sealedPassword)
+    if (password !== null) return { ...one, password }
+    throw new PlatformError(
+      'ERR_PLATFORM_KEY',
+      `The password granted to "${solution}" for the database "${name}" cannot be read with the platform's key. Set it again.`,
+    )
+  }
+
+  function sealed(
+    solution: string,
+    name: string,
+    { password, ...one }: DatabaseGrant,
+    before: StoredDatabase | undefined,
+  ): StoredDatabase {
+    if (password === '') return one
+    if (password !== undefined) return { ...one, sealedPassword: key.encrypt(purposeOf(solution, name), password) }
+    // Another server must not get what was meant for this one.
+    const isSame = one.username !== undefined && one.username === before?.username && one.server === before.server
+    return isSame && before.sealedPassword !== undefined ? { ...one, sealedPassword: before.sealedPassword } : one
+  }
+
+  return {
+    get: cache.get,
+    async show(solution) {
+      return shown(await stored(solution))
+    },
+    async put(solution, wanted) {
+      const before = (await stored(solution)).databases
+      const databases = mapDatabases(wanted.databases, (one, name) =>
+        sealed(solution, name, one, Object.hasOwn(before, name) ? before[name] : undefined),
+      )
+      const value = { databases, http: wanted.http, users: wanted.users }
+      await put(db, 'grants', ['solution'], { solution, value: JSON.stringify(value) })
+      cache.forget(solution)
+      return shown(value)
+    },
+  }
+}
+
+function shown(grants: StoredGrants): ShownGrants {
+  const databases = mapDatabases(grants.databases, ({ sealedPassword, ...one }) => ({
+    ...one,
+    hasPassword: sealedPassword !== undefined,
+  }))
+  return { ...grants, databases }
+}
+
+function mapDatabases<From, To>(
+  databases: Readonly<Record<string, From>>,
+  change: (one: From, name: string) => To,
+): Record<string, To> {
+  const changed = Object.create(null) as Record<string, To>
+  for (const [name, one] of Object.entries(databases)) changed[name] = change(one, name)
+  return changed
+}

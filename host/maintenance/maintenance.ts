@@ -1,0 +1,42 @@
+import { PlatformError } from '../../runtime/errors.ts'
+import { createBriefCache } from '../database/brief-cache.ts'
+import type { Database } from '../database/open.ts'
+import { put } from '../database/portable.ts'
+
+/** While it is on, nobody new comes in and signed-in users finish; it holds on all hosts within 1 s. */
+export interface Maintenance {
+  isOn(): Promise<boolean>
+  set(on: boolean): Promise<void>
+  /**
+   * Called where a page would be shown to somebody who is not signed in, and where a sign-in would begin.
+   * @throws ERR_MAINTENANCE while it is on
+   */
+  refuseNewWork(): Promise<void>
+}
+
+/** The row of the table `platform`. */
+const KEY = 'maintenance'
+/** What browsers are asked to wait, in seconds. */
+const RETRY_AFTER = 60
+
+/** @param now the clock, in milliseconds */
+export function createMaintenance(db: Database, now: () => number = Date.now): Maintenance {
+  const cache = createBriefCache(async (key) => {
+    const row = await db.selectFrom('platform').select('value').where('key', '=', key).executeTakeFirst()
+    return row?.value === 'on'
+  }, now)
+
+  return {
+    isOn: () => cache.get(KEY),
+    async set(on) {
+      await put(db, 'platform', ['key'], { key: KEY, value: on ? 'on' : 'off' })
+      cache.forget(KEY)
+    },
+    async refuseNewWork() {
+      if (!(await cache.get(KEY))) return
+      throw new PlatformError('ERR_MAINTENANCE', 'The platform is in maintenance; try again in a minute.', {
+        retryAfter: RETRY_AFTER,
+      })
+    },
+  }
+}

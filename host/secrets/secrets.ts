@@ -1,0 +1,78 @@
+import * as z from 'zod'
+import { PlatformError } from '../../runtime/errors.ts'
+import { namesPlaceOf } from '../../runtime/host-port.ts'
+import type { PlatformKey } from '../config/platform-key.ts'
+import type { Database } from '../database/open.ts'
+import { put } from '../database/portable.ts'
+
+export const SecretName = z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/, {
+  error: 'must be 1 to 64 capital letters, digits and "_", with a letter first',
+})
+
+export type ListedSecret = { readonly name: string; readonly hosts: readonly string[] }
+
+/** What the operator keeps for a solution: its manifest writes `%%NAME%%`, its scripts never see the value. */
+export interface Secrets {
+  list(solution: string): Promise<readonly ListedSecret[]>
+  /**
+   * @param hosts where the value may be sent, in the form of `readGrantedHost`
+   * @throws ERR_REQUEST_INVALID when the solution has too many
+   */
+  put(solution: string, name: string, value: string, hosts: readonly string[]): Promise<void>
+  /** @returns false when there is no such secret */
+  remove(solution: string, name: string): Promise<boolean>
+  /**
+   * The value, if it may be sent to `host`, a `URL.host`. Without a port, here and where it was set, 443 is meant.
+   * @returns null when there is no such secret, or it is not for that host
+   */
+  forHost(solution: string, name: string, host: string): Promise<string | null>
+}
+
+/** Of one solution. */
+const MOST_SECRETS = 100
+
+/** @param now the clock, in epoch milliseconds */
+export function createSecrets(db: Database, key: PlatformKey, now: () => number = Date.now): Secrets {
+  const purposeOf = (solution: string, name: string) => `secret ${solution} ${name}`
+
+  async function list(solution: string): Promise<readonly ListedSecret[]> {
+    const rows = await db
+      .selectFrom('secrets')
+      .select(['name', 'hosts'])
+      .where('solution', '=', solution)
+      .orderBy('name')
+      .execute()
+    return rows.map(({ name, hosts }) => ({ name, hosts: JSON.parse(hosts) as string[] }))
+  }
+
+  return {
+    list,
+    async put(solution, name, value, hosts) {
+      const others = (await list(solution)).filter((one) => one.name !== name)
+      if (others.length >= MOST_SECRETS) {
+        throw new PlatformError('ERR_REQUEST_INVALID', `"${solution}" has ${MOST_SECRETS} secrets; delete some first.`)
+      }
+      const row = { value: key.encrypt(purposeOf(solution, name), value), hosts: JSON.stringify(hosts) }
+      await put(db, 'secrets', ['solution', 'name'], { solution, name, updated_at: now(), ...row })
+    },
+    async remove(solution, name) {
+      const { numDeletedRows } = await db
+        .deleteFrom('secrets')
+        .where('solution', '=', solution)
+        .where('name', '=', name)
+        .executeTakeFirst()
+      return numDeletedRows > 0n
+    },
+    async forHost(solution, name, host) {
+      const row = await db
+        .selectFrom('secrets')
+        .select(['value', 'hosts'])
+        .where('solution', '=', solution)
+        .where('name', '=', name)
+        .executeTakeFirst()
+      const place = URL.parse(`https://${host}/`)
+      if (row === undefined || place === null || !namesPlaceOf(place, JSON.parse(row.hosts) as string[])) return null
+      return key.decrypt(purposeOf(solution, name), row.value)
+    },
+  }
+}

@@ -1,0 +1,11 @@
+import type { Database } from '../database/open.ts'
+
+/**
+ * Erases what is kept for a solution beside its versions and its log: whoever uploads another one under its name finds
+ * no grant, no secret, no permission of a user and nobody signed in.
+ */
+export async function eraseSolutionData(db: Database, solution: string): Promise<void> {
+  for (const table of ['grants', 'secrets', 'permissions', 'remembered', 'sessions'] as const) {
+    await db.deleteFrom(table).where('solution', '=', solution).execute()
+  }
+}

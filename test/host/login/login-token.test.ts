@@ -1,0 +1,108 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openPlatformKey, type PlatformKey } from '../../../host/config/platform-key.ts'
+import { type Database, openDatabase } from '../../../host/database/open.ts'
+import { createLoginTokens, LONGEST_LIFETIME } from '../../../host/login/login-token.ts'
+import { createLimits } from '../../../runtime/limits.ts'
+
+let home: string
+let db: Database
+let key: PlatformKey
+beforeAll(async () => {
+  home = mkdtempSync(join(tmpdir(), 'solhost-login-token-'))
+  db = await openDatabase(home)
+  key = await openPlatformKey(db, home, '')
+})
+afterAll(async () => {
+  await db.destroy()
+  rmSync(home, { recursive: true })
+})
+
+const START = 1_700_000_000_000
+const ANNA = { username: 'anna', uid: 'a-1', permissions: ['Users', 'Administrators'] }
+
+function clocked() {
+  let time = START
+  const make = () => createLoginTokens(db, key, createLimits(), () => time)
+  return { tokens: make(), otherHost: make(), after: (ms: number) => (time += ms) }
+}
+
+test('login token: signs its user in once', async () => {
+  const { tokens } = clocked()
+  const { token } = tokens.issue('crm', ANNA)
+  expect(await tokens.consume('crm', token)).toEqual(ANNA)
+  expect(await tokens.consume('crm', token)).toBeNull()
+})
+
+test('login token: of uses at the same time on two hosts, one signs in', async () => {
+  const { tokens, otherHost } = clocked()
+  const { token } = tokens.issue('crm', ANNA)
+  const uses = Array.from({ length: 10 }, (_, n) => (n % 2 ? tokens : otherHost).consume('crm', token))
+  expect((await Promise.all(uses)).filter((login) => login !== null)).toEqual([ANNA])
+})
+
+test('login token: at another solution it is worth nothing, and stays whole', async () => {
+  const { tokens } = clocked()
+  const { token } = tokens.issue('crm', ANNA)
+  expect(await tokens.consume('other', token)).toBeNull()
+  expect(await tokens.consume('crm', token)).toEqual(ANNA)
+})
+
+test('login token: lives for LOGIN_TOKEN_LIFETIME, to the millisecond', async () => {
+  const { tokens, after } = clocked()
+  const first = tokens.issue('crm', ANNA)
+  const second = tokens.issue('crm', ANNA)
+  expect(first.expiresAt).toBe(START + 5 * 60_000)
+  after(5 * 60_000 - 1)
+  expect(await tokens.consume('crm', first.token)).toEqual(ANNA)
+  after(1)
+  expect(await tokens.consume('crm', second.token)).toBeNull()
+})
+
+test('login token: lives no longer than a day', () => {
+  expect(clocked().tokens.issue('crm', ANNA, 2 * LONGEST_LIFETIME).expiresAt).toBe(START + LONGEST_LIFETIME)
+})
+
+test('login token: a changed, cut, foreign or too long one is worth nothing', async () => {
+  const { tokens } = clocked()
+  const { token } = tokens.issue('crm', ANNA)
+  const [text = '', signature = ''] = token.split('.')
+  const other = Buffer.from(text, 'base64url').toString().replace('anna', 'root')
+  const forms = [
+    `${Buffer.from(other).toString('base64url')}.${signature}`,
+    text,
+    `${text}.`,
+    `${text}.${key.sign('form-token', text)}`,
+    `${token}.x`,
+    '',
+    '.',
+    'x'.repeat(10_000),
+  ]
+  for (const form of forms) expect([form, await tokens.consume('crm', form)]).toEqual([form, null])
+  expect(await tokens.consume('crm', token)).toEqual(ANNA)
+})
+
+test('login token: one that another version wrote in another form is worth nothing', async () => {
+  const text = Buffer.from(JSON.stringify({ v: 2, solution: 'crm' })).toString('base64url')
+  expect(await clocked().tokens.consume('crm', `${text}.${key.sign('login-token', text)}`)).toBeNull()
+})
+
+test('login token: what does not fit into 4 KB is refused', () => {
+  const permissions = Array.from({ length: 100 }, (_, n) => `permission-${n}-${'x'.repeat(50)}`)
+  expect(() => clocked().tokens.issue('crm', { ...ANNA, permissions })).toThrow(/Give fewer permissions/)
+})
+
+test('login token: used ones are forgotten an hour after their time, not before', async () => {
+  const { tokens, after } = clocked()
+  const rows = () => db.selectFrom('used_tokens').select('id').execute()
+  await db.deleteFrom('used_tokens').execute()
+  await tokens.consume('crm', tokens.issue('crm', ANNA).token)
+  after(5 * 60_000 + 3_600_000)
+  await tokens.sweep()
+  expect(await rows()).toHaveLength(1)
+  after(1)
+  await tokens.sweep()
+  expect(await rows()).toHaveLength(0)
+})

@@ -1,0 +1,45 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Database, openDatabase } from '../../../host/database/open.ts'
+import { createMaintenance } from '../../../host/maintenance/maintenance.ts'
+
+let home: string
+let db: Database
+beforeAll(async () => {
+  home = mkdtempSync(join(tmpdir(), 'solhost-maintenance-'))
+  db = await openDatabase(home)
+})
+afterAll(async () => {
+  await db.destroy()
+  rmSync(home, { recursive: true })
+})
+
+test('maintenance: while it is on, new work is refused for a minute', async () => {
+  const maintenance = createMaintenance(db)
+  await maintenance.refuseNewWork()
+  await maintenance.set(true)
+  await expect(maintenance.refuseNewWork()).rejects.toMatchObject({
+    code: 'ERR_MAINTENANCE',
+    status: 503,
+    details: { retryAfter: 60 },
+  })
+  await maintenance.set(false)
+  await maintenance.refuseNewWork()
+})
+
+test('maintenance: another host holds to it within a second', async () => {
+  let time = 1_000_000
+  const here = createMaintenance(db, () => time)
+  const there = createMaintenance(db, () => time)
+  expect(await there.isOn()).toBe(false)
+  await here.set(true)
+  time += 1000
+  expect(await there.isOn()).toBe(true)
+  await here.set(false)
+  time += 999
+  expect(await there.isOn()).toBe(true)
+  time += 1
+  expect(await there.isOn()).toBe(false)
+})
