@@ -2,14 +2,17 @@ import type { Context } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Failed } from '../../runtime/outcome.ts'
 import { allowPage } from '../http/content-security.ts'
-import { setCookie } from '../http/cookies.ts'
+import { readCookie, setCookie } from '../http/cookies.ts'
 import { readQuery } from '../http/read-body.ts'
 import { cookieScope, createNonce, sendHtml, stateOf } from '../http/request.ts'
 import { retryAfter } from '../http/retry-after.ts'
 import { sendToAddress } from '../http/send-to-address.ts'
 import type { Sites } from '../http/sites.ts'
+import { passwordPath } from '../login/change-password.ts'
 import type { FormTokens } from '../login/form-token.ts'
 import { argumentOf, queryParams } from '../login/query-params.ts'
+import type { FoundSession } from '../login/sign-in.ts'
+import type { Remembered } from '../sessions/remembered.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
 import type { ActiveSolution, Catalog } from '../solutions/catalog.ts'
 import { type Effects, noEffects } from '../solutions/host-call.ts'
@@ -20,12 +23,10 @@ export type PlainPageParts = {
   readonly sites: Sites
   readonly formTokens: FormTokens
   readonly sessions: Sessions
+  readonly remembered: Remembered
   readonly runEntry: EntryRunner
   readonly catalog: Catalog
 }
-
-/** A session with the cookie that it was found by. */
-export type FoundSession = { readonly session: Session; readonly cookie: string }
 
 /**
  * The page of an open solution while there is no client: each GET runs main's `onSolutionOpen` in a fresh context, and
@@ -69,6 +70,7 @@ export async function showPlainPage(
           : { ...found.session, tenant: effects.tenant ?? found.session.tenant, locale: pageLocale },
       ...(result.failure ? { outcome: { reference: correlationId } } : {}),
       logoutAction: `/solution/${solution.name}/logout`,
+      changePasswordHref: found?.session.source === 'users' ? passwordPath(solution.name) : null,
       formToken: parts.formTokens.issue(ctx, cookieScope(ctx, parts.sites, solution.name)),
     },
   )
@@ -94,25 +96,30 @@ function openSolution(
     return Promise.resolve({ failure: null, effects: noEffects(), values: {} })
   }
   const url = readQuery(ctx)
-  const { correlationId } = stateOf(ctx)
+  const { correlationId, client } = stateOf(ctx)
   return runEntry(solution, {
     unit: 'main',
     entry: 'onSolutionOpen',
     args: [argumentOf(url), queryParams(url)],
     secrets: new Map([...url].filter(([name]) => name.startsWith('custom_'))),
-    call: { kind: 'open', correlationId, user: session, locale, serverUrl },
+    call: { kind: 'open', correlationId, user: session, account: session, address: client.address, locale, serverUrl },
   })
 }
 
-/** Ends the session and takes its cookie back. */
+/** A real logout: the session ends, and the browser is no longer remembered (guide 3). */
 export async function endSession(
   ctx: Context,
   solution: string,
   cookie: string,
-  { sites, sessions }: PlainPageParts,
+  { sites, sessions, remembered }: Pick<PlainPageParts, 'sites' | 'sessions' | 'remembered'>,
 ): Promise<void> {
+  const scope = cookieScope(ctx, sites, solution)
   await sessions.end(solution, cookie)
-  setCookie(ctx, 'session', cookieScope(ctx, sites, solution), null)
+  setCookie(ctx, 'session', scope, null)
+  const series = readCookie(ctx, 'remember', scope)
+  if (series === undefined) return
+  await remembered.end(solution, series)
+  setCookie(ctx, 'remember', scope, null)
 }
 
 /** The page that says that one is signed out; it signs nobody in by itself. */

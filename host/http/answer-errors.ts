@@ -24,8 +24,14 @@ const KINDS: Partial<Record<ErrorCode, ErrorKind>> = {
   ERR_MODE_UNAVAILABLE: 'mode-unavailable',
   ERR_SOLUTION_BROKEN: 'broken',
   ERR_SANDBOX_BUSY: 'busy',
+  ERR_PASSWORDS_BUSY: 'busy',
+  ERR_DATABASE_UNREACHABLE: 'database',
   ERR_STOPPING: 'stopping',
+  ERR_MAINTENANCE: 'maintenance',
 }
+
+/** An operator's own doing: nothing to report, and the reason may be shown. */
+const EXPECTED: readonly ErrorCode[] = ['ERR_MODE_UNAVAILABLE', 'ERR_MAINTENANCE']
 
 /** The one place that turns errors into HTTP: a page for people, problem+json (RFC 9457) for everything else. */
 export function answerErrors(log: Logger): Middleware {
@@ -44,7 +50,7 @@ function answer(ctx: Context, error: unknown, log: Logger): void {
   const { correlationId } = stateOf(ctx)
   const known =
     error instanceof PlatformError ? error : new PlatformError('ERR_INTERNAL', 'internal error', {}, { cause: error })
-  if (known.status >= 500 && known.code !== 'ERR_MODE_UNAVAILABLE') {
+  if (known.status >= 500 && !EXPECTED.includes(known.code)) {
     // The stack tells the operator where; messages of foreign errors may quote what was sent, so they stay out.
     log.error({ code: known.code, correlationId, stack: stackOf(known.cause ?? known) }, 'a request failed')
   }
@@ -82,7 +88,7 @@ function sendErrorPage(ctx: Context, error: PlatformError): void {
 }
 
 function sendProblem(ctx: Context, error: PlatformError): void {
-  const shown = error.status < 500 || error.code === 'ERR_MODE_UNAVAILABLE'
+  const shown = error.status < 500 || EXPECTED.includes(error.code)
   const { retryAfter, allow, ...details } = error.details as Record<string, unknown>
   ctx.status = error.status
   ctx.type = 'application/problem+json'

@@ -3,7 +3,7 @@ import type { Context } from 'koa'
 /** Where a solution's cookies live: its own host, or a path of the shared one. */
 export type CookieScope = { readonly solution: string; readonly secure: boolean; readonly ownHost: boolean }
 
-export type CookieKind = 'session' | 'login'
+export type CookieKind = 'session' | 'login' | 'remember' | 'known'
 
 /**
  * `__Host-` on a host of the solution's own; on a shared host `__Secure-` with the solution's path, so that many
@@ -19,8 +19,16 @@ export function readCookie(ctx: Context, kind: CookieKind, scope: CookieScope): 
   return value !== undefined && /^[A-Za-z0-9_-]{1,200}$/.test(value) ? value : undefined
 }
 
-/** A cookie until the browser closes; the server side has the times. null clears it. */
-export function setCookie(ctx: Context, kind: CookieKind, scope: CookieScope, value: string | null): void {
+/**
+ * A cookie until the browser closes, or for `maxAge` ms: the server side has the times. null clears it.
+ */
+export function setCookie(
+  ctx: Context,
+  kind: CookieKind,
+  scope: CookieScope,
+  value: string | null,
+  maxAge?: number,
+): void {
   // Whether the connection is secure was decided by the site's address; behind a proxy the socket does not show it.
   ctx.cookies.secure = scope.secure
   ctx.cookies.set(cookieName(kind, scope), value, {
@@ -29,5 +37,6 @@ export function setCookie(ctx: Context, kind: CookieKind, scope: CookieScope, va
     secure: scope.secure,
     path: scope.ownHost ? '/' : `/solution/${scope.solution}/`,
     overwrite: true,
+    ...(maxAge === undefined ? {} : { maxAge }),
   })
 }

@@ -2,6 +2,8 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import type { Login, Tenant } from '../../plugins/security/host.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Database } from '../database/open.ts'
+import { firstRows } from '../database/portable.ts'
+import type { AccountSourceName } from '../login/account-sources.ts'
 
 /** A signed-in browser. It belongs to one solution; in any other it is as if it were absent. */
 export type Session = Login & {
@@ -10,39 +12,128 @@ export type Session = Login & {
   readonly solution: string
   readonly tenant: Tenant | null
   readonly locale: string
+  readonly source: AccountSourceName
+  /** The remembered login that it was made from, or null. */
+  readonly selector: string | null
   /** Epoch milliseconds. */
   readonly loggedInAt: number
 }
 
+export type NewSession = Omit<Session, 'publicId' | 'loggedInAt'> & { readonly address: string }
+
+/** As the API lists it. Times are epoch ms. */
+export type ListedSession = {
+  readonly id: string
+  readonly solution: string
+  readonly uid: string
+  readonly username: string
+  readonly createdAt: number
+  readonly lastSeenAt: number
+  readonly address: string
+}
+
+export type SessionQuery = {
+  readonly limit: number
+  /** The `next` of an earlier answer. */
+  readonly after?: string
+  readonly solution?: string
+  readonly uid?: string
+}
+
 export interface Sessions {
-  /** @returns the cookie's value: 256 random bits, of which only a hash is stored */
-  start(session: Omit<Session, 'publicId' | 'loggedInAt'> & { readonly address: string }): Promise<string>
-  /** The session of a cookie, if it is this solution's and neither idle nor too old; the use is noted. */
+  /** @returns also the cookie's value: 256 random bits, of which only a hash is stored */
+  start(
+    session: NewSession,
+  ): Promise<{ readonly cookie: string; readonly publicId: string; readonly loggedInAt: number }>
+  /**
+   * The session of a cookie, if it is this solution's and neither idle nor too old; the use is noted. What another host
+   * changed is seen within a second.
+   */
   find(solution: string, cookie: string): Promise<Session | null>
   end(solution: string, cookie: string): Promise<void>
   endAll(solution: string): Promise<void>
+  endOfUser(source: AccountSourceName, uid: string): Promise<void>
+  /** Those that were made from a remembered login. */
+  endOfSeries(selector: string): Promise<void>
+  /** @returns false when there is no such session, or it had ended */
+  endByPublicId(id: string): Promise<boolean>
+  /** Those that have not ended, by their public ids. */
+  list(query: SessionQuery): Promise<{ readonly items: readonly ListedSession[]; readonly next?: string }>
   /** Removes what ended, idled or grew too old longer than `SESSION_ENDED_KEPT` ago. */
   sweep(): Promise<void>
 }
 
 /** A use is written at most this often, as a part of the idle time, which it shortens: each request would cost a write. */
 const NOTE_USE_PART = 1 / 60
+/** What was read is believed for so long, in ms: a session that another host ended lives on no longer. */
+const BELIEVED = 1000
+/** So many are kept in memory, the longest unread go first. */
+const KEPT = 10_000
+
+type Times = { readonly created_at: number; readonly last_seen_at: number; readonly ended_at: number | null }
+type Kept = { readonly session: Session; readonly times: Times; readonly readAt: number }
 
 /** @param now the clock, in epoch milliseconds */
 export function createSessions(db: Database, limits: Limits, now: () => number = Date.now): Sessions {
-  const isOver = (row: { created_at: number; last_seen_at: number; ended_at: number | null }) =>
-    row.ended_at !== null ||
-    row.last_seen_at + limits.SESSION_IDLE <= now() ||
-    row.created_at + limits.SESSION_LIFETIME <= now()
+  /** By the hash of the cookie's value, in the order in which they were read. */
+  const kept = new Map<string, Kept>()
+
+  const isOver = ({ created_at, last_seen_at, ended_at }: Times) =>
+    ended_at !== null || last_seen_at + limits.SESSION_IDLE <= now() || created_at + limits.SESSION_LIFETIME <= now()
+
+  function keep(idHash: string, one: Kept): void {
+    kept.delete(idHash)
+    kept.set(idHash, one)
+    if (kept.size > KEPT) kept.delete(kept.keys().next().value as string)
+  }
+
+  async function read(idHash: string): Promise<Kept | null> {
+    const row = await db.selectFrom('sessions').selectAll().where('id_hash', '=', idHash).executeTakeFirst()
+    if (row === undefined) return null
+    const session: Session = {
+      publicId: row.public_id,
+      solution: row.solution,
+      username: row.username,
+      uid: row.uid,
+      permissions: JSON.parse(row.permissions) as string[],
+      tenant: row.tenant === null ? null : (JSON.parse(row.tenant) as Tenant),
+      locale: row.locale,
+      source: row.source as AccountSourceName,
+      selector: row.selector,
+      loggedInAt: row.created_at,
+    }
+    return { session, times: row, readAt: now() }
+  }
+
+  async function noteUse(idHash: string, one: Kept): Promise<void> {
+    if (one.times.last_seen_at + limits.SESSION_IDLE * NOTE_USE_PART > now()) return
+    const last_seen_at = now()
+    await db.updateTable('sessions').set({ last_seen_at }).where('id_hash', '=', idHash).execute()
+    keep(idHash, { ...one, times: { ...one.times, last_seen_at } })
+  }
+
+  /** @returns how many had not ended before */
+  async function endWhere(
+    which: Partial<Record<'solution' | 'source' | 'uid' | 'selector' | 'public_id' | 'id_hash', string>>,
+  ) {
+    let query = db.updateTable('sessions').set({ ended_at: now() }).where('ended_at', 'is', null)
+    for (const [column, value] of Object.entries(which)) query = query.where(column as 'solution', '=', value)
+    const { numUpdatedRows } = await query.executeTakeFirst()
+    if (which.id_hash === undefined) kept.clear()
+    else kept.delete(which.id_hash)
+    return numUpdatedRows
+  }
 
   return {
     async start(session) {
       const cookie = randomBytes(32).toString('base64url')
+      const publicId = randomUUID()
+      const loggedInAt = now()
       await db
         .insertInto('sessions')
         .values({
           id_hash: hashOf(cookie),
-          public_id: randomUUID(),
+          public_id: publicId,
           solution: session.solution,
           username: session.username,
           uid: session.uid,
@@ -50,63 +141,75 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
           tenant: session.tenant === null ? null : JSON.stringify(session.tenant),
           locale: session.locale,
           address: session.address,
-          created_at: now(),
-          last_seen_at: now(),
+          source: session.source,
+          selector: session.selector,
+          created_at: loggedInAt,
+          last_seen_at: loggedInAt,
           ended_at: null,
-          source: '',
-          selector: null,
         })
         .execute()
-      return cookie
+      return { cookie, publicId, loggedInAt }
     },
     async find(solution, cookie) {
-      const row = await db
-        .selectFrom('sessions')
-        .selectAll()
-        .where('id_hash', '=', hashOf(cookie))
-        .where('solution', '=', solution)
-        .executeTakeFirst()
-      if (row === undefined || isOver(row)) return null
-      if (row.last_seen_at + limits.SESSION_IDLE * NOTE_USE_PART <= now()) {
-        await db.updateTable('sessions').set({ last_seen_at: now() }).where('id_hash', '=', row.id_hash).execute()
+      const idHash = hashOf(cookie)
+      const known = kept.get(idHash)
+      const found = known !== undefined && known.readAt + BELIEVED > now() ? known : await read(idHash)
+      if (found === null || found.session.solution !== solution || isOver(found.times)) {
+        kept.delete(idHash)
+        return null
       }
-      return {
-        publicId: row.public_id,
-        solution: row.solution,
-        username: row.username,
-        uid: row.uid,
-        permissions: JSON.parse(row.permissions) as string[],
-        tenant: row.tenant === null ? null : (JSON.parse(row.tenant) as Tenant),
-        locale: row.locale,
-        loggedInAt: row.created_at,
-      }
+      if (found !== known) keep(idHash, found)
+      await noteUse(idHash, found)
+      return found.session
     },
     async end(solution, cookie) {
-      await db
-        .updateTable('sessions')
-        .set({ ended_at: now() })
-        .where('id_hash', '=', hashOf(cookie))
-        .where('solution', '=', solution)
-        .where('ended_at', 'is', null)
-        .execute()
+      await endWhere({ solution, id_hash: hashOf(cookie) })
     },
     async endAll(solution) {
-      await db
-        .updateTable('sessions')
-        .set({ ended_at: now() })
-        .where('solution', '=', solution)
+      await endWhere({ solution })
+    },
+    async endOfUser(source, uid) {
+      await endWhere({ source, uid })
+    },
+    async endOfSeries(selector) {
+      await endWhere({ selector })
+    },
+    async endByPublicId(id) {
+      return (await endWhere({ public_id: id })) > 0n
+    },
+    async list({ limit, after, solution, uid }) {
+      let query = db
+        .selectFrom('sessions')
+        .select(['public_id', 'solution', 'uid', 'username', 'created_at', 'last_seen_at', 'address'])
         .where('ended_at', 'is', null)
-        .execute()
+        .where('last_seen_at', '>', now() - limits.SESSION_IDLE)
+        .where('created_at', '>', now() - limits.SESSION_LIFETIME)
+        .orderBy('public_id')
+      if (after !== undefined) query = query.where('public_id', '>', after)
+      if (solution !== undefined) query = query.where('solution', '=', solution)
+      if (uid !== undefined) query = query.where('uid', '=', uid)
+      const rows = await firstRows(db, query, limit + 1).execute()
+      const items = rows.slice(0, limit).map((row) => ({
+        id: row.public_id,
+        solution: row.solution,
+        uid: row.uid,
+        username: row.username,
+        createdAt: row.created_at,
+        lastSeenAt: row.last_seen_at,
+        address: row.address,
+      }))
+      const last = rows.length > limit ? items.at(-1) : undefined
+      return last === undefined ? { items } : { items, next: last.id }
     },
     async sweep() {
-      const kept = now() - limits.SESSION_ENDED_KEPT
+      const before = now() - limits.SESSION_ENDED_KEPT
       await db
         .deleteFrom('sessions')
         .where((row) =>
           row.or([
-            row('ended_at', '<', kept),
-            row('last_seen_at', '<', kept - limits.SESSION_IDLE),
-            row('created_at', '<', kept - limits.SESSION_LIFETIME),
+            row('ended_at', '<', before),
+            row('last_seen_at', '<', before - limits.SESSION_IDLE),
+            row('created_at', '<', before - limits.SESSION_LIFETIME),
           ]),
         )
         .execute()

@@ -14,7 +14,8 @@ export type ActiveSolution = PreparedSolution & {
   readonly loadable: Loadable
 }
 
-type Kept = { readonly solution: ActiveSolution; readonly size: number }
+/** `checkedAt`: when the database last said that it is the active version, in epoch ms. */
+type Kept = { readonly solution: ActiveSolution; readonly size: number; readonly checkedAt: number }
 
 /** The solutions that requests are answered with. Uploads change it through `changed`. */
 export interface Catalog {
@@ -26,13 +27,16 @@ export interface Catalog {
   changed(name: string): void
 }
 
+/** What the database said is believed for so long, in ms: another host may have activated another version. */
+const BELIEVED = 500
 /** Prepared solutions kept in memory, in characters of their JSON: an idle one costs its row and nothing else. */
 const KEPT_SIZE = 64 * 1024 ** 2
 
 export function createCatalog(
   store: SolutionStore,
-  supervisor: Supervisor,
+  supervisor: Pick<Supervisor, 'retire'>,
   makeSandboxSolution: SandboxSolutionMaker,
+  now: () => number = Date.now,
 ): Catalog {
   /** In the order of use, the longest unused first. */
   const kept = new Map<string, Kept>()
@@ -61,7 +65,25 @@ export function createCatalog(
     const sha256 = summary?.active ?? null
     const found = sha256 === null ? null : await store.prepared(name, sha256)
     if (sha256 === null || found === null) return null
-    return { solution: activeSolution(sha256, found.prepared, makeSandboxSolution), size: found.size }
+    return { solution: activeSolution(sha256, found.prepared, makeSandboxSolution), size: found.size, checkedAt: now() }
+  }
+
+  async function isStillActive(one: Kept): Promise<boolean> {
+    const { name, facts } = one.solution
+    if ((await activeSha256(name, facts.sha256)) !== facts.sha256) return false
+    // Unless it was changed meanwhile, which dropped it.
+    if (kept.get(name) === one) keep({ ...one, checkedAt: now() })
+    return true
+  }
+
+  /** While the database is away, what was active last still answers: it may say that nobody can sign in now. */
+  async function activeSha256(name: string, last: string): Promise<string | null> {
+    try {
+      return await store.activeSha256(name)
+    } catch (error) {
+      if (error instanceof PlatformError && error.code === 'ERR_DATABASE_UNREACHABLE') return last
+      throw error
+    }
   }
 
   function keep(one: Kept): void {
@@ -83,8 +105,13 @@ export function createCatalog(
     async active(name) {
       const found = kept.get(name)
       if (found === undefined) return load(name)
-      keep(found)
-      return found.solution
+      if (found.checkedAt + BELIEVED > now()) {
+        keep(found)
+        return found.solution
+      }
+      if (await isStillActive(found)) return found.solution
+      catalog.changed(name)
+      return load(name)
     },
     async need(name) {
       const solution = await catalog.active(name)
@@ -104,6 +131,11 @@ export function createCatalog(
 /** The name under which the supervisor knows a version. */
 export function versionKey(name: string, sha256: string): string {
   return `${name}@${sha256}`
+}
+
+/** The solution of such a key. */
+export function solutionOfKey(key: string): string {
+  return key.slice(0, key.lastIndexOf('@'))
 }
 
 /** @param sha256 of the bundle that `prepared` came from */

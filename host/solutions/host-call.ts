@@ -1,5 +1,6 @@
 import type { Login, SignedInUser, Tenant } from '../../plugins/security/host.ts'
 import type { Call } from '../../runtime/plugin.ts'
+import type { AccountSourceName } from '../login/account-sources.ts'
 
 /** What the commands of a call came to. Nothing of it counts before the call returned well. */
 export type Effects = {
@@ -15,6 +16,10 @@ export type Effects = {
 /** A call as the host makes it; plugins see the part of it that `Call` names. */
 export type HostCall = Call & {
   readonly user: SignedInUser | null
+  /** Who knows the user's account, and by which id; null when nobody is signed in. */
+  readonly account: { readonly source: AccountSourceName; readonly uid: string } | null
+  /** The network address of the browser. */
+  readonly address: string
   readonly locale: string
   readonly serverUrl: string
   readonly effects: Effects

@@ -72,7 +72,8 @@ export function unitsOf(
   solution: Pick<PreparedSolution, 'manifest' | 'modules' | 'scripts'>,
 ): Record<Unit, readonly number[]> {
   const manifests = new Map(solution.modules.map(({ name, manifest }) => [name, manifest]))
-  const isAuthenticator = (name: string) => manifests.get(name)?.type === 'authenticator'
+  const isAuthenticator = (name: string) =>
+    manifests.get(name)?.type === 'authenticator' || name === solution.manifest.loginSolution
   const authenticators = solution.modules.map(({ name }) => name).filter(isAuthenticator)
   const forLogin = reachable(authenticators, manifests, () => true)
   const forClient = reachable(solution.manifest.modules, manifests, (name) => !isAuthenticator(name))

@@ -1,13 +1,7 @@
 import Router from '@koa/router'
 import type { Context } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
-import {
-  endSession,
-  type FoundSession,
-  type PlainPageParts,
-  pageAfterLogout,
-  showPlainPage,
-} from '../clients/plain-page.ts'
+import { endSession, type PlainPageParts, pageAfterLogout, showPlainPage } from '../clients/plain-page.ts'
 import { allowPage } from '../http/content-security.ts'
 import { readCookie } from '../http/cookies.ts'
 import { requireDataRequest, requireNavigation, sourceOfPost } from '../http/fetch-metadata.ts'
@@ -16,7 +10,9 @@ import { readForm } from '../http/read-body.ts'
 import { cookieScope, createNonce, sendHtml, stateOf } from '../http/request.ts'
 import { isHostLabel } from '../http/sites.ts'
 import type { LoginPageSender } from '../login/login-page.ts'
-import { requireKnownMode, type SignInParts, showLoginPage, signIn } from '../login/sign-in.ts'
+import { type FoundSession, type SignInParts, showLoginPage, signIn, signInRemembered } from '../login/sign-in.ts'
+import { signInModeOf } from '../login/sign-in-mode.ts'
+import type { Maintenance } from '../maintenance/maintenance.ts'
 import { signedOutPage } from '../web/pages.ts'
 import type { ActiveSolution, Catalog } from './catalog.ts'
 import { sendMedia } from './media.ts'
@@ -28,11 +24,12 @@ export type SolutionRouteParts = SignInParts &
     readonly catalog: Catalog
     readonly store: SolutionStore
     readonly sendLoginPage: LoginPageSender
+    readonly maintenance: Maintenance
   }
 
 /** Everything under `/solution/{name}/` (design section 7). */
 export function solutionRoutes(parts: SolutionRouteParts): Router {
-  const { catalog, sites, sessions } = parts
+  const { catalog, sites, sessions, maintenance } = parts
   const router = new Router({ prefix: '/solution/:solution', sensitive: true })
 
   /** The last gate: a solution is answered for only where the host name was found to serve it. */
@@ -63,22 +60,40 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
   router.get('/index.html', async (ctx) => {
     requireNavigation(ctx)
     const solution = await needSolution(ctx)
-    const mode = requireKnownMode(solution)
+    const mode = signInModeOf(solution)
     const found = await findSession(ctx, solution)
     if (found !== null) return showPlainPage(ctx, solution, found, found.session.locale, parts)
     const locale = localeOf(ctx, solution)
     if (Object.hasOwn(ctx.query, 'signed-out')) return showSignedOut(ctx, solution, locale)
+    await maintenance.refuseNewWork()
     if (mode === 'NONE') return showPlainPage(ctx, solution, null, locale, parts)
+    const remembered = await signInRemembered(ctx, solution, locale, parts)
+    if (remembered === 'answered') return
+    if (remembered !== null) return showPlainPage(ctx, solution, remembered, remembered.session.locale, parts)
     showLoginPage(ctx, solution, locale, parts.sendLoginPage)
   })
 
   router.post('/index.html', async (ctx) => {
     requireNavigation(ctx)
     const solution = await needSolution(ctx)
-    if (requireKnownMode(solution) === 'NONE') {
+    if (signInModeOf(solution) === 'NONE') {
       throw new PlatformError('ERR_METHOD_NOT_ALLOWED', 'Nobody has to sign in here.', { allow: 'HEAD, GET' })
     }
+    await maintenance.refuseNewWork()
     await signIn(ctx, solution, localeOf(ctx, solution), parts)
+  })
+
+  router.get('/password', async (ctx) => {
+    requireNavigation(ctx)
+    const solution = await needSolution(ctx)
+    await parts.changePassword.show(ctx, solution, (await findSession(ctx, solution))?.session ?? null)
+  })
+
+  router.post('/password', async (ctx) => {
+    requireNavigation(ctx)
+    const solution = await needSolution(ctx)
+    const session = (await findSession(ctx, solution))?.session ?? null
+    await parts.changePassword.submit(ctx, solution, session?.locale ?? localeOf(ctx, solution), session)
   })
 
   router.get('/session', async (ctx) => {

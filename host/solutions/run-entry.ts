@@ -2,7 +2,7 @@ import { ZodError } from 'zod'
 import { parseStrictJson } from '../../runtime/bundle/strict-json.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Failed, GuestCommand, Outcome } from '../../runtime/outcome.ts'
-import type { Command, Json, Plugin } from '../../runtime/plugin.ts'
+import { type Command, type Json, type Plugin, ScriptError } from '../../runtime/plugin.ts'
 import type { Unit } from '../../runtime/protocol.ts'
 import type { Supervisor } from '../../runtime/supervisor.ts'
 import type { ActiveSolution } from './catalog.ts'
@@ -38,7 +38,7 @@ export type EntryRunnerParts = {
   readonly plugins: readonly Plugin[]
   readonly log: SolutionLog
   readonly limits: Limits
-  /** Told when a plugin could not answer a request: the script learns only that it failed. */
+  /** Told when a plugin could not answer a request: the script learns only that it failed. A `ScriptError` is not told. */
   readonly onPluginError: (error: unknown, binding: string, correlationId: string) => void
 }
 
@@ -79,7 +79,9 @@ export function createEntryRunner({ supervisor, plugins, log, limits, onPluginEr
     const request = methods && Object.hasOwn(methods, method) ? methods[method] : undefined
     if (request === undefined) throw new TypeError(`there is no request ${plugin}.${method}`)
     const value = (async () => request.answer(call, request.check(args) as never))()
-    value.catch((error) => onPluginError(error, `${plugin}.${method}`, call.correlationId))
+    value.catch((error) => {
+      if (!(error instanceof ScriptError)) onPluginError(error, `${plugin}.${method}`, call.correlationId)
+    })
     return { changes: request.changes, value }
   }
 

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { Limits } from '../../runtime/limits.ts'
 import type { LogLevel, Position } from '../../runtime/outcome.ts'
 import type { Database } from '../database/open.ts'
+import { firstRows } from '../database/portable.ts'
 
 /** One line of a solution's log, as the API gives it. */
 export type LogLine = {
@@ -42,6 +43,8 @@ export interface SolutionLog {
 const BATCH_TIME = 50
 /** A solution that writes faster than the disk loses lines, not the host its memory. */
 const MAX_WAITING = 20_000
+/** SQL Server binds at most 2,100 values in a statement. */
+const ROWS_OF_INSERT = 150
 
 type Row = ReturnType<typeof rowOf>
 
@@ -75,11 +78,10 @@ export function createSolutionLog(db: Database, limits: Limits, now: () => numbe
 
   async function insert(rows: Row[]): Promise<void> {
     await db.transaction().execute(async (transaction) => {
-      // SQLite binds at most 32,766 values in a statement.
-      for (let from = 0; from < rows.length; from += 1000) {
+      for (let from = 0; from < rows.length; from += ROWS_OF_INSERT) {
         await transaction
           .insertInto('solution_log')
-          .values(rows.slice(from, from + 1000))
+          .values(rows.slice(from, from + ROWS_OF_INSERT))
           .execute()
       }
     })
@@ -98,7 +100,7 @@ export function createSolutionLog(db: Database, limits: Limits, now: () => numbe
       await flush()
       let query = db.selectFrom('solution_log').selectAll().where('solution', '=', solution)
       if (before !== undefined) query = query.where('id', '<', before)
-      const rows = await query.orderBy('id', 'desc').limit(limit).execute()
+      const rows = await firstRows(db, query.orderBy('id', 'desc'), limit).execute()
       const oldest = rows.at(-1)
       const items = rows.reverse().map(lineOf)
       return rows.length === limit && oldest ? { items, next: String(oldest.id) } : { items }
@@ -115,9 +117,9 @@ export function createSolutionLog(db: Database, limits: Limits, now: () => numbe
       await sql`
         DELETE FROM solution_log WHERE id IN (
           SELECT id FROM (
-            SELECT id, SUM(LENGTH(message) + 100) OVER (PARTITION BY solution ORDER BY id DESC) AS newer
+            SELECT id, SUM(size + 100) OVER (PARTITION BY solution ORDER BY id DESC) AS newer
             FROM solution_log
-          ) WHERE newer > ${limits.LOG_KEPT_SIZE}
+          ) AS sizes WHERE newer > ${limits.LOG_KEPT_SIZE}
         )`.execute(db)
     },
     async erase(solution) {
@@ -143,10 +145,11 @@ function rowOf(solution: string, { level, message, code, position, correlationId
     line: position?.line ?? null,
     column: position?.column ?? null,
     correlation_id: correlationId ?? null,
+    size: message.length,
   }
 }
 
-function lineOf(row: Omit<Row, 'level'> & { level: string }): LogLine {
+function lineOf(row: Omit<Row, 'level' | 'size'> & { level: string }): LogLine {
   return {
     time: row.time,
     level: row.level as LogLevel,

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Bundle } from '../../runtime/bundle/read-bundle.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Database } from '../database/open.ts'
+import { insertOnce } from '../database/portable.ts'
 import type { PreparedSolution } from './prepared-solution.ts'
 
 export type SolutionSummary = {
@@ -26,6 +27,8 @@ export type VersionSummary = {
 export interface SolutionStore {
   list(): Promise<readonly SolutionSummary[]>
   get(name: string): Promise<SolutionSummary | null>
+  /** The active version's; null when there is none. */
+  activeSha256(name: string): Promise<string | null>
   versions(name: string): Promise<readonly VersionSummary[]>
   hasVersion(name: string, sha256: string): Promise<boolean>
   /** Adds a version with all that belongs to it, and makes it the active one. */
@@ -67,6 +70,10 @@ export function createSolutionStore(db: Database, limits: Limits, now: () => num
       const row = await summaries().where('name', '=', name).executeTakeFirst()
       return row ? summaryOf(row) : null
     },
+    async activeSha256(name) {
+      const query = db.selectFrom('solutions').select('active_sha256').where('name', '=', name)
+      return (await query.where('deleted_at', 'is', null).executeTakeFirst())?.active_sha256 ?? null
+    },
     async versions(name) {
       const rows = await db
         .selectFrom('solution_versions')
@@ -96,11 +103,8 @@ export function createSolutionStore(db: Database, limits: Limits, now: () => num
       }))
       await db.transaction().execute(async (transaction) => {
         const active = { active_sha256: sha256, deleted_at: null }
-        await transaction
-          .insertInto('solutions')
-          .values({ name, created_at: now(), ...active })
-          .onConflict((conflict) => conflict.column('name').doUpdateSet(active))
-          .execute()
+        if (!(await insertOnce(transaction, 'solutions', { name, created_at: now(), ...active })))
+          await transaction.updateTable('solutions').set(active).where('name', '=', name).execute()
         await transaction
           .insertInto('solution_versions')
           .values({
@@ -151,12 +155,15 @@ export function createSolutionStore(db: Database, limits: Limits, now: () => num
       return result.numUpdatedRows > 0n
     },
     async sweep() {
-      const old = await db
-        .deleteFrom('solutions')
-        .where('deleted_at', '<', now() - limits.DELETED_KEPT)
-        .returning('name')
-        .execute()
-      return old.map(({ name }) => name)
+      const before = now() - limits.DELETED_KEPT
+      const old = await db.selectFrom('solutions').select('name').where('deleted_at', '<', before).execute()
+      const erased: string[] = []
+      for (const { name } of old) {
+        // One that was uploaded again meanwhile stays.
+        const still = db.deleteFrom('solutions').where('name', '=', name).where('deleted_at', '<', before)
+        if ((await still.executeTakeFirst()).numDeletedRows > 0n) erased.push(name)
+      }
+      return erased
     },
   }
 }

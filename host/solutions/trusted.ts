@@ -29,7 +29,11 @@ export function readTrusted(
   makeSandboxSolution: SandboxSolutionMaker,
   limits: Limits,
 ): Trusted {
-  const guests = plugins.map(({ name, guest }) => ({ name, source: readGuest(guest) }))
+  const guests = plugins.map(({ name, under, guest }) => ({
+    name,
+    ...(under ? { under } : {}),
+    source: readGuest(guest),
+  }))
   return { bootstrap: readGuest(BOOTSTRAP), guests, limits, rehearsal: createRehearsal(plugins, makeSandboxSolution) }
 }
 
@@ -58,6 +62,8 @@ function createRehearsal(plugins: readonly Plugin[], makeSandboxSolution: Sandbo
     solution: facts,
     correlationId: '',
     user: null,
+    account: null,
+    address: '127.0.0.1',
     locale: 'en',
     serverUrl: 'http://127.0.0.1',
   })

@@ -23,6 +23,7 @@ export type ErrorKind =
   | 'mode-unavailable'
   | 'broken'
   | 'busy'
+  | 'database'
   | 'internal'
   | 'bad-request'
 
@@ -54,10 +55,26 @@ export type ClientModel = {
   /** `onSolutionOpen` failed. */
   readonly outcome?: { readonly reference: string }
   readonly logoutAction: string
+  /** null: the account has no password here. */
+  readonly changePasswordHref: string | null
   readonly formToken: string
 }
 
 export type SignedOutModel = { readonly solution: { readonly title: string }; readonly signInHref: string }
+
+export type ChangePasswordModel = {
+  readonly username: string
+  /** Before the user may go on. */
+  readonly mustChange: boolean
+  /** What shows that the right password was given already; null: the form asks for it. */
+  readonly ticket: string | null
+  readonly formToken: string
+  readonly action: string
+  /** Characters. */
+  readonly leastLength: number
+  /** Why the last try was refused, in the user's language. */
+  readonly refusal: string | null
+}
 
 export type GoesOnModel = {
   readonly href: string
@@ -86,8 +103,9 @@ for (const file of readdirSync(new URL('pages/', import.meta.url))) {
   templates.loadTemplate(file.replace(/\.eta$/, ''), readText(`pages/${file}`))
 }
 const tokens = readText('styles/tokens.css')
-const pageStyles = indent(tokens + readText('styles/pages.css'))
-const loginTemplate = templates.render('login', { styles: indent(tokens + readText('styles/login.css')) })
+const fields = readText('styles/fields.css')
+const pageStyles = indent(tokens + fields + readText('styles/pages.css'))
+const loginTemplate = templates.render('login', { styles: indent(tokens + fields + readText('styles/login.css')) })
 
 /** States of a solution and how they look. */
 const STATES: Readonly<Record<string, 'good' | 'bad' | 'quiet'>> = {
@@ -108,6 +126,10 @@ export function solutionListPage(frame: PageFrame, model: SolutionListModel): st
 /** What a signed-in user sees until a solution's own forms are shown. */
 export function clientPage(frame: PageFrame, model: ClientModel): string {
   return page('client', frame, model.solution.title, model)
+}
+
+export function changePasswordPage(frame: PageFrame, model: ChangePasswordModel): string {
+  return page('change-password', frame, platformText(frame.locale, 'platform.password.title'), model)
 }
 
 export function signedOutPage(frame: PageFrame, model: SignedOutModel): string {

@@ -5,18 +5,16 @@ import { escapeScript, escapeValue } from './escape.ts'
 /** Chosen here: many placeholders of one long value would else make a page that fills the host's memory. */
 export const MAX_VALUES = 2_000_000
 
-const REMEMBER = 'input[name=remember],label[for=remember],label:has(>input[name=remember])'
-
 /** What one request fills in. */
 export type TemplateValues = {
   /** Of the page's Content-Security-Policy, for the template's own scripts and styles. */
   readonly nonce: string
   /** Becomes the hidden input `csrf_token` of the login form. */
   readonly formToken: string
+  /** A script of the host's own for the end of `head`; it is put in as it is. */
+  readonly script?: string
   /** Shows the error label. */
   readonly failed: boolean
-  /** False hides the checkbox `remember` and its label: nothing may be offered that the host does not do. */
-  readonly offersRemember: boolean
   /** Looks a key up in the i18n table; null where it has none, and `!key!` is shown. */
   readonly message: (key: string) => string | null
   /** The value of a key in the JSON that `onSolutionOpen` returned. Anything but text, numbers and booleans is empty. */
@@ -90,7 +88,7 @@ function fillPart(
     case 'token':
       return `<input type="hidden" name="csrf_token" value="${escapeValue(values.formToken)}">`
     case 'failed':
-      return fillHostStyle(values)
+      return fillHead(values)
     case 'notice':
       return fillNotice(values)
     case 'keptValue': {
@@ -111,12 +109,10 @@ function fillPart(
   }
 }
 
-function fillHostStyle({ failed, offersRemember, nonce }: TemplateValues): string {
-  const rules = [
-    failed ? '#errorlabel{display:block!important}' : '',
-    offersRemember ? '' : `${REMEMBER}{display:none!important}`,
-  ].join('')
-  return rules === '' ? '' : `<style nonce="${escapeValue(nonce)}">${rules}</style>`
+function fillHead({ failed, nonce, script }: TemplateValues): string {
+  const attribute = `nonce="${escapeValue(nonce)}"`
+  const shown = failed ? `<style ${attribute}>#errorlabel{display:block!important}</style>` : ''
+  return script === undefined ? shown : `${shown}<script ${attribute}>${script}</script>`
 }
 
 function fillAddress(pieces: readonly Piece[], ownOrigin: boolean, look: Look): string {

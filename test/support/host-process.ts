@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { UNTHROTTLED } from './unthrottled.ts'
 
 const CLI = fileURLToPath(new URL('../../host/cli.ts', import.meta.url))
 
@@ -17,7 +18,7 @@ export async function startHostProcess(
   properties: Record<string, string>,
   fileWithChannel?: string,
 ): Promise<HostProcess> {
-  const settings = { PORT: '0', ADMIN_PORT: '0', PLATFORM_HOME: home, ENVIRONMENT: 'prod' }
+  const settings = { PORT: '0', ADMIN_PORT: '0', PLATFORM_HOME: home, ENVIRONMENT: 'prod', ...UNTHROTTLED }
   const env = { ...process.env, ...settings, ...properties }
   const start = fileWithChannel === undefined ? [CLI, 'start'] : [fileWithChannel]
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...start], {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { readSettings } from '../../host/config/settings.ts'
 import { type Host, startHost } from '../../host/main.ts'
+import { UNTHROTTLED } from './unthrottled.ts'
 
 export type TestHost = Host & {
   readonly home: string
@@ -28,6 +29,7 @@ export async function startTestHost(
     PLATFORM_HOME: home,
     ENVIRONMENT: 'prod',
     SERVLET_PASSWORD: PASSWORD,
+    ...UNTHROTTLED,
     ...properties,
   })
   const lines: string[] = []

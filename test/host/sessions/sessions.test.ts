@@ -26,6 +26,8 @@ const ANNA = {
   tenant: ['acme', -1],
   locale: 'nl-BE',
   address: '127.0.0.1',
+  source: 'users' as const,
+  selector: null,
 }
 
 function clocked() {
@@ -36,7 +38,7 @@ function clocked() {
 
 test('sessions: a cookie finds its session, in its solution only', async () => {
   const { sessions, at } = clocked()
-  const cookie = await sessions.start(ANNA)
+  const { cookie } = await sessions.start(ANNA)
   const { address, ...kept } = ANNA
   expect(await sessions.find('crm', cookie)).toEqual({ ...kept, publicId: expect.any(String), loggedInAt: at() })
   expect(await sessions.find('other', cookie)).toBeNull()
@@ -45,7 +47,7 @@ test('sessions: a cookie finds its session, in its solution only', async () => {
 
 test('sessions: 30 minutes without a request end it, and requests keep it alive', async () => {
   const { sessions, after } = clocked()
-  const cookie = await sessions.start(ANNA)
+  const { cookie } = await sessions.start(ANNA)
   for (let request = 0; request < 5; request++) {
     after(29 * MINUTE)
     expect(await sessions.find('crm', cookie)).not.toBeNull()
@@ -56,7 +58,7 @@ test('sessions: 30 minutes without a request end it, and requests keep it alive'
 
 test('sessions: 12 hours end it, whatever happens', async () => {
   const { sessions, after } = clocked()
-  const cookie = await sessions.start(ANNA)
+  const { cookie } = await sessions.start(ANNA)
   for (let time = 0; time < 12 * 60 - 20; time += 20) {
     after(20 * MINUTE)
     expect(await sessions.find('crm', cookie)).not.toBeNull()
@@ -67,7 +69,7 @@ test('sessions: 12 hours end it, whatever happens', async () => {
 
 test('sessions: an ended one is gone at once, and its row a day later', async () => {
   const { sessions, after } = clocked()
-  const cookie = await sessions.start({ ...ANNA, solution: 'gone' })
+  const { cookie } = await sessions.start({ ...ANNA, solution: 'gone' })
   await sessions.end('other', cookie)
   expect(await sessions.find('gone', cookie)).not.toBeNull()
   await sessions.end('gone', cookie)

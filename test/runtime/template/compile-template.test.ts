@@ -11,7 +11,6 @@ const VALUES: TemplateValues = {
   nonce: 'NONCE',
   formToken: 'TOKEN',
   failed: false,
-  offersRemember: true,
   message: () => null,
   value: () => 'VALUE',
   fields: new Map(),

@@ -8,7 +8,6 @@ const VALUES: TemplateValues = {
   nonce: 'NONCE',
   formToken: 'TOKEN',
   failed: false,
-  offersRemember: true,
   message: () => null,
   value: () => undefined,
   fields: new Map(),
@@ -148,11 +147,6 @@ test('fillTemplate: a failed sign-in shows the error label by a style at the end
   const style = '<style nonce="NONCE">#errorlabel{display:block!important}</style></head>'
   expect(fill(`<title>x</title>${FORM}`, { failed: true })).toContain(`<title>x</title>${style}`)
   expect(fill(`<title>x</title>${FORM}`)).toContain('<title>x</title></head>')
-})
-
-test('fillTemplate: a host that offers no remembered logins hides the checkbox and its label', () => {
-  const page = fill(`<title>x</title>${FORM}`, { offersRemember: false })
-  expect(page).toContain('label:has(>input[name=remember]){display:none!important}</style></head>')
 })
 
 test('fillTemplate: nonce and token are escaped', () => {

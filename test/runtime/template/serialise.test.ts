@@ -53,7 +53,6 @@ test.each([
       nonce: 'N',
       formToken: '',
       failed: false,
-      offersRemember: true,
       message: () => null,
       value: () => null,
       fields: new Map(),

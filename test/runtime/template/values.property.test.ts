@@ -243,7 +243,6 @@ function render(template: CompiledTemplate, value: string): string {
     nonce: 'NONCE',
     formToken: value,
     failed: true,
-    offersRemember: true,
     message: (key) => (key === 'key' ? value : null),
     value: (name) => ({ v: value, w: 'i18n:key' })[name],
     fields: new Map(fields.map((field) => [field, value])),

@@ -1,0 +1,179 @@
+import type { Context } from 'koa'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import type { Audit } from '../audit/audit.ts'
+import type { PlatformKey } from '../config/platform-key.ts'
+import { allowPage } from '../http/content-security.ts'
+import { sourceOfPost } from '../http/fetch-metadata.ts'
+import { readForm } from '../http/read-body.ts'
+import { cookieScope, createNonce, sendHtml, stateOf } from '../http/request.ts'
+import type { Sites } from '../http/sites.ts'
+import type { Session } from '../sessions/sessions.ts'
+import type { ActiveSolution } from '../solutions/catalog.ts'
+import type { User, Users } from '../users/users.ts'
+import { changePasswordPage } from '../web/pages.ts'
+import { platformText } from '../web/texts.ts'
+import type { FormTokens } from './form-token.ts'
+import type { Throttle } from './throttle.ts'
+
+/**
+ * Where users of the users table change their own password. Chosen here: `/solution/{name}/password`, for whoever is
+ * signed in or has just shown the right password; after it everybody signs in anew, on every browser.
+ */
+export interface ChangePasswordPages {
+  /** After the right password of a user who has to choose another one: the page instead of a session. */
+  demand(ctx: Context, solution: ActiveSolution, locale: string, user: User): void
+  /** The page for somebody who is signed in. @throws ERR_NOT_FOUND when the account has no password here */
+  show(ctx: Context, solution: ActiveSolution, session: Session | null): Promise<void>
+  /** The page's form. */
+  submit(ctx: Context, solution: ActiveSolution, locale: string, session: Session | null): Promise<void>
+}
+
+export type ChangePasswordParts = {
+  readonly limits: Limits
+  readonly sites: Sites
+  readonly formTokens: FormTokens
+  readonly key: PlatformKey
+  readonly users: Users
+  readonly throttle: Throttle
+  readonly audit: Audit
+}
+
+const PURPOSE = 'change-password'
+/** How long a person has to think of a password, in ms. */
+const TICKET_LIFETIME = 15 * 60_000
+
+type Refusal = { readonly status: 422 | 429; readonly text: string }
+
+/** Whom a form is about, and what shows that it is they. */
+type Person = { readonly user: User; readonly ticket: string | null }
+
+export function createChangePasswordPages(
+  parts: ChangePasswordParts,
+  now: () => number = Date.now,
+): ChangePasswordPages {
+  const { limits, sites, formTokens, key, users, throttle, audit } = parts
+
+  /** Worth nothing once the password was changed, in another solution, and for another person. */
+  function textOf(solution: string, { uid, passwordChangedAt }: User, expiry: string): string {
+    return `${solution} ${expiry} ${passwordChangedAt} ${uid}`
+  }
+
+  function issueTicket(solution: string, user: User): string {
+    const expiry = String(now() + TICKET_LIFETIME)
+    return `${expiry}.${key.sign(PURPOSE, textOf(solution, user, expiry))}.${Buffer.from(user.uid).toString('base64url')}`
+  }
+
+  async function readTicket(solution: string, ticket: string): Promise<User | null> {
+    const [expiry = '', signature = '', uid = ''] = ticket.split('.')
+    if (!(Number(expiry) > now())) return null
+    const user = await users.get(Buffer.from(uid, 'base64url').toString('utf8'))
+    if (user === null || !user.enabled) return null
+    return key.verify(PURPOSE, textOf(solution, user, expiry), signature) ? user : null
+  }
+
+  function send(
+    ctx: Context,
+    solution: ActiveSolution,
+    locale: string,
+    { user, ticket }: Person,
+    status: number,
+    refusal: string | null,
+  ): void {
+    const nonce = createNonce()
+    allowPage(ctx, nonce)
+    ctx.vary('Accept-Language')
+    const html = changePasswordPage(
+      { locale, nonce },
+      {
+        username: user.username,
+        mustChange: ticket !== null,
+        ticket,
+        formToken: formTokens.issue(ctx, cookieScope(ctx, sites, solution.name)),
+        action: passwordPath(solution.name),
+        leastLength: limits.PASSWORD_LENGTH,
+        refusal,
+      },
+    )
+    sendHtml(ctx, status, html)
+  }
+
+  async function personOf(solution: string, ticket: string, session: Session | null): Promise<Person | null> {
+    if (ticket !== '') {
+      const user = await readTicket(solution, ticket)
+      return user === null ? null : { user, ticket }
+    }
+    const user = session?.source === 'users' ? await users.get(session.uid) : null
+    return user === null ? null : { user, ticket: null }
+  }
+
+  /** @returns why not; null when it was changed */
+  async function change(
+    ctx: Context,
+    locale: string,
+    { user, ticket }: Person,
+    fields: ReadonlyMap<string, string>,
+  ): Promise<Refusal | null> {
+    const wanted = fields.get('new') ?? ''
+    if (ticket === null) {
+      const attempt = { source: 'users', username: user.username, address: stateOf(ctx).client.address }
+      const wait = await throttle.count(attempt, false)
+      if (wait !== null) {
+        ctx.set('Retry-After', String(wait))
+        return { status: 429, text: platformText(locale, 'platform.login.throttled') }
+      }
+      if (!(await users.checkPassword(user.uid, fields.get('current') ?? ''))) {
+        return { status: 422, text: platformText(locale, 'platform.password.wrong') }
+      }
+      await throttle.succeeded(attempt, false)
+    }
+    if (wanted !== fields.get('repeat')) return { status: 422, text: platformText(locale, 'platform.password.differ') }
+    const fault = await users.setPassword(user.uid, wanted)
+    return fault === null ? null : { status: 422, text: platformText(locale, fault.key, fault.values) }
+  }
+
+  return {
+    demand(ctx, solution, locale, user) {
+      send(ctx, solution, locale, { user, ticket: issueTicket(solution.name, user) }, 200, null)
+    },
+    async show(ctx, solution, session) {
+      const person = await personOf(solution.name, '', session)
+      if (person === null || session === null) throw noPassword()
+      send(ctx, solution, session.locale, person, 200, null)
+    },
+    async submit(ctx, solution, locale, session) {
+      const fields = await readForm(ctx, limits)
+      const scope = cookieScope(ctx, sites, solution.name)
+      const isForeign = sourceOfPost(ctx, sites.originOf(solution.name, stateOf(ctx).client)) === 'foreign'
+      if (isForeign || !formTokens.check(ctx, scope, fields.get('csrf_token'))) {
+        throw new PlatformError('ERR_FOREIGN_ORIGIN', 'This form had expired, or came from another site.')
+      }
+      const person = await personOf(solution.name, fields.get('ticket') ?? '', session)
+      if (person === null) return goToLogin(ctx, solution.name, '')
+      const refusal = await change(ctx, locale, person, fields)
+      audit.note({
+        actor: `user:${person.user.username}`,
+        action: 'password-change',
+        solution: solution.name,
+        outcome: refusal === null ? 'ok' : 'refused',
+        address: stateOf(ctx).client.address,
+        correlationId: stateOf(ctx).correlationId,
+      })
+      if (refusal === null) goToLogin(ctx, solution.name, '?password-changed')
+      else send(ctx, solution, locale, person, refusal.status, refusal.text)
+    },
+  }
+}
+
+export function passwordPath(solution: string): string {
+  return `/solution/${solution}/password`
+}
+
+function goToLogin(ctx: Context, solution: string, query: string): void {
+  ctx.status = 303
+  ctx.set('Location', `/solution/${solution}/index.html${query}`)
+}
+
+function noPassword(): PlatformError {
+  return new PlatformError('ERR_NOT_FOUND', 'This account has no password here that could be changed.')
+}

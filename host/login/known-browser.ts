@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto'
+import type { Context } from 'koa'
+import type { Limits } from '../../runtime/limits.ts'
+import type { PlatformKey } from '../config/platform-key.ts'
+import { type CookieScope, readCookie, setCookie } from '../http/cookies.ts'
+import { accountKey } from './throttle.ts'
+
+/**
+ * Whether a browser signed in to an account before (design section 8): then guesses of others on that account do not
+ * lock it out. The cookie `known-{name}` is signed; it signs nobody in.
+ */
+export interface KnownBrowsers {
+  isKnown(ctx: Context, scope: CookieScope, source: string, username: string): boolean
+  /** Called after a sign-in. */
+  note(ctx: Context, scope: CookieScope, source: string, username: string): void
+}
+
+const PURPOSE = 'known-browser'
+/** A cookie holds the expiry in seconds as 8 hexadecimal digits, then the signature. */
+const EXPIRY = 8
+
+export function createKnownBrowsers(key: PlatformKey, limits: Limits, now: () => number = Date.now): KnownBrowsers {
+  const textOf = ({ solution }: CookieScope, source: string, username: string, expiry: string) => {
+    const account = createHash('sha256')
+      .update(`${source}\n${accountKey(username)}`)
+      .digest('base64url')
+    return `${solution} ${account} ${expiry}`
+  }
+
+  return {
+    isKnown(ctx, scope, source, username) {
+      const cookie = readCookie(ctx, 'known', scope)
+      if (cookie === undefined) return false
+      const expiry = cookie.slice(0, EXPIRY)
+      const isOver = !(Number.parseInt(expiry, 16) * 1000 > now())
+      return !isOver && key.verify(PURPOSE, textOf(scope, source, username, expiry), cookie.slice(EXPIRY))
+    },
+    note(ctx, scope, source, username) {
+      const expiry = Math.floor((now() + limits.KNOWN_BROWSER) / 1000)
+        .toString(16)
+        .padStart(EXPIRY, '0')
+      const cookie = expiry + key.sign(PURPOSE, textOf(scope, source, username, expiry))
+      setCookie(ctx, 'known', scope, cookie, limits.KNOWN_BROWSER)
+    },
+  }
+}

@@ -1,0 +1,18 @@
+import { PlatformError } from '../../runtime/errors.ts'
+import type { PreparedSolution } from '../solutions/prepared-solution.ts'
+
+/** How a solution's users sign in, after the older properties were read (design sections 4 and 8). */
+export type SignInMode = 'NONE' | 'DEFAULT' | 'AUTHENTICATOR'
+
+/**
+ * `loginSolution`, which came before modules of type authenticator, is used in the same way as such a module.
+ * @throws ERR_MODE_UNAVAILABLE for the ways of signing in that are not part of this version
+ */
+export function signInModeOf({ manifest }: Pick<PreparedSolution, 'manifest'>): SignInMode {
+  const mode = manifest.authenticator
+  if (mode === 'NONE' || mode === 'AUTHENTICATOR') return mode
+  if (mode === 'DEFAULT' && manifest.loginSolution !== null) return 'AUTHENTICATOR'
+  if (mode === 'DEFAULT' && manifest.loginForm === null) return 'DEFAULT'
+  const what = mode === 'DEFAULT' ? 'a login form' : `the authenticator ${mode}`
+  throw new PlatformError('ERR_MODE_UNAVAILABLE', `This version cannot sign users in by ${what} yet.`, { mode })
+}

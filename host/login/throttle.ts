@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto'
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import type { Limits } from '../../runtime/limits.ts'
+import type { Database } from '../database/open.ts'
+import { insertOnce } from '../database/portable.ts'
+import { networkOf } from '../http/network.ts'
+
+/** An attempt to sign in: on which account, of which source, from which network address. */
+export type Attempt = { readonly source: string; readonly username: string; readonly address: string }
+
+/** Counts attempts to sign in (design section 8). */
+export interface Throttle {
+  /**
+   * Counts an attempt, before anything of it is checked: parallel guesses cost as many.
+   * @param isKnown whether the browser signed in to this account before: then no counter of the account holds for it
+   * @returns null when it may go on, else the seconds until the next try
+   */
+  count(attempt: Attempt, isKnown: boolean): Promise<number | null>
+  /** Gives back what an attempt cost that ended well. */
+  succeeded(attempt: Attempt, isKnown: boolean): Promise<void>
+  /** Removes counters whose time is over. */
+  sweep(): Promise<void>
+}
+
+/**
+ * @param isShared whether other hosts use the same database: then the counters are in it. Chosen here: else they are in
+ *   memory, where they cost no write for each sign-in; a restart forgets them.
+ */
+export function createThrottle(db: Database, limits: Limits, isShared: boolean): Throttle {
+  const duration = Math.ceil(limits.THROTTLE_WINDOW / 1000)
+  const counter = (keyPrefix: string, points: number): Counter =>
+    isShared
+      ? databaseCounter(db, { keyPrefix, points, duration })
+      : new RateLimiterMemory({ keyPrefix, points, duration })
+  const accountAndNetwork = counter('an', limits.THROTTLE_ACCOUNT_NETWORK)
+  const account = counter('a', limits.THROTTLE_ACCOUNT)
+  const network = counter('n', limits.THROTTLE_NETWORK)
+
+  /** The counters that hold for an attempt, with its key in each. */
+  function countersOf({ source, username, address }: Attempt, isKnown: boolean) {
+    const from = networkOf(address)
+    const who = hashOf(source, accountKey(username))
+    const always = [{ counter: network, key: from }]
+    if (isKnown) return always
+    return [...always, { counter: account, key: who }, { counter: accountAndNetwork, key: `${who} ${from}` }]
+  }
+
+  return {
+    async count(attempt, isKnown) {
+      let wait = 0
+      for (const { counter, key } of countersOf(attempt, isKnown)) {
+        try {
+          await counter.consume(key)
+        } catch (refused) {
+          if (!(refused instanceof RateLimiterRes)) throw refused
+          wait = Math.max(wait, Math.ceil(refused.msBeforeNext / 1000), 1)
+        }
+      }
+      return wait === 0 ? null : wait
+    },
+    async succeeded(attempt, isKnown) {
+      for (const { counter, key } of countersOf(attempt, isKnown)) {
+        if (counter === accountAndNetwork) await counter.delete(key)
+        else await counter.reward(key)
+      }
+    },
+    async sweep() {
+      await db.deleteFrom('throttle').where('expires_at', '<', Date.now()).execute()
+    },
+  }
+}
+
+/** Names that may be one account are counted as one; no name stands in the database for it. */
+export function accountKey(username: string): string {
+  return username.normalize('NFKC').toLowerCase().trim().slice(0, 200)
+}
+
+function hashOf(source: string, account: string): string {
+  return createHash('sha256').update(`${source}\n${account}`).digest('base64url')
+}
+
+type Counted = { readonly points: number; readonly expires_at: number }
+
+/** The part of the library's counters that is used here. */
+type Counter = Pick<RateLimiterMemory, 'consume' | 'reward' | 'delete'>
+
+/**
+ * Such a counter in the platform's database, of whatever kind that is: the library's own are each for one kind of
+ * database and bring their own connections.
+ */
+function databaseCounter(
+  db: Database,
+  options: { readonly keyPrefix: string; readonly points: number; readonly duration: number },
+): Counter {
+  const keyOf = (key: string | number) => `${options.keyPrefix}:${key}`
+
+  /** Adds in one statement and reads in the same transaction, so that no two attempts see the same count. */
+  function add({ key, points, expires_at }: Counted & { readonly key: string }): Promise<Counted | null> {
+    return db.transaction().execute(async (transaction) => {
+      const now = Date.now()
+      await transaction
+        .updateTable('throttle')
+        .set((row) => ({
+          points: row
+            .case()
+            .when('expires_at', '<=', now)
+            .then(points)
+            .else(row('points', '+', points))
+            .end(),
+          expires_at: row.case().when('expires_at', '<=', now).then(expires_at).else(row.ref('expires_at')).end(),
+        }))
+        .where('key', '=', key)
+        .execute()
+      const read = transaction.selectFrom('throttle').select(['points', 'expires_at']).where('key', '=', key)
+      return (await read.executeTakeFirst()) ?? null
+    })
+  }
+
+  async function count(key: string | number, points: number): Promise<RateLimiterRes> {
+    const fresh = { key: keyOf(key), points, expires_at: Date.now() + options.duration * 1000 }
+    for (;;) {
+      const counted = (await add(fresh)) ?? ((await insertOnce(db, 'throttle', fresh)) ? fresh : null)
+      if (counted === null) continue
+      const left = Math.max(options.points - counted.points, 0)
+      return new RateLimiterRes(left, Math.max(counted.expires_at - Date.now(), 0), counted.points)
+    }
+  }
+
+  return {
+    async consume(key) {
+      const counted = await count(key, 1)
+      if (counted.consumedPoints > options.points) throw counted
+      return counted
+    },
+    reward: (key, points = 1) => count(key, -points),
+    async delete(key) {
+      const { numDeletedRows } = await db.deleteFrom('throttle').where('key', '=', keyOf(key)).executeTakeFirst()
+      return numDeletedRows > 0n
+    },
+  }
+}

@@ -1,0 +1,165 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Limits } from '../../runtime/limits.ts'
+import type { Database } from '../database/open.ts'
+import type { AccountSourceName } from '../login/account-sources.ts'
+
+/** Who is remembered, and what was known of them at the last sign-in. */
+export type RememberedUser = {
+  readonly source: AccountSourceName
+  readonly uid: string
+  readonly username: string
+  readonly permissions: readonly string[]
+}
+
+/** A series: one browser's remembered login in one solution. */
+export type Series = RememberedUser & {
+  readonly selector: string
+  readonly solution: string
+  /** When the user last signed in with credentials, in epoch ms. */
+  readonly lastLoginAt: number
+}
+
+/**
+ * What a cookie is worth. `current`: a session, and a new cookie by `rotate`. `previous`: it was just used by another
+ * tab, so a session and no cookie. `stolen`: it was used before; the series is over. `unknown`: whatever else, so that a
+ * forged cookie learns nothing.
+ */
+export type RememberedUse =
+  | { readonly kind: 'current' | 'previous'; readonly series: Series }
+  | { readonly kind: 'stolen'; readonly series: Series }
+  | { readonly kind: 'unknown' }
+
+/** Remembered logins (design section 8): the cookie holds a selector and a validator, the database only hashes of the latter. */
+export interface Remembered {
+  /** @returns the cookie's value */
+  start(solution: string, user: RememberedUser): Promise<string>
+  /** Looks a cookie up; nothing changes by it but that a stolen series ends. */
+  use(solution: string, cookie: string): Promise<RememberedUse>
+  /**
+   * Gives a series its next validator, once it was found that the user may still sign in.
+   * @returns the new cookie's value; null when another tab was faster: its cookie is the one that counts
+   */
+  rotate(cookie: string, user: RememberedUser): Promise<string | null>
+  /** Ends the series of a cookie, if it is one of this solution. */
+  end(solution: string, cookie: string): Promise<void>
+  endOfUser(source: AccountSourceName, uid: string): Promise<void>
+  endAll(solution: string): Promise<void>
+  /** Removes what ended or grew too old longer than `SESSION_ENDED_KEPT` ago. */
+  sweep(): Promise<void>
+}
+
+const SELECTOR = 16
+const VALIDATOR = 32
+/** The selector's characters in the cookie; the rest is the validator. */
+const SELECTOR_TEXT = 22
+
+/** @param now the clock, in epoch milliseconds */
+export function createRemembered(db: Database, limits: Limits, now: () => number = Date.now): Remembered {
+  async function endWhere(which: Partial<Record<'selector' | 'solution' | 'source' | 'uid', string>>): Promise<void> {
+    let query = db.updateTable('remembered').set({ ended_at: now() }).where('ended_at', 'is', null)
+    for (const [column, value] of Object.entries(which)) query = query.where(column as 'selector', '=', value)
+    await query.execute()
+  }
+
+  return {
+    async start(solution, { source, uid, username, permissions }) {
+      const selector = randomBytes(SELECTOR).toString('base64url')
+      const validator = randomBytes(VALIDATOR).toString('base64url')
+      await db
+        .insertInto('remembered')
+        .values({
+          selector,
+          solution,
+          source,
+          validator_hash: hashOf(validator),
+          previous_hash: null,
+          rotated_at: now(),
+          uid,
+          username,
+          permissions: JSON.stringify(permissions),
+          last_login_at: now(),
+          created_at: now(),
+          ended_at: null,
+        })
+        .execute()
+      return selector + validator
+    },
+    async use(solution, cookie) {
+      const { selector, validator } = partsOf(cookie)
+      const row = await db
+        .selectFrom('remembered')
+        .selectAll()
+        .where('selector', '=', selector)
+        .where('solution', '=', solution)
+        .executeTakeFirst()
+      if (row === undefined || row.ended_at !== null || row.created_at + limits.REMEMBER_LIFETIME <= now()) {
+        return { kind: 'unknown' }
+      }
+      const series: Series = {
+        selector,
+        solution,
+        source: row.source as AccountSourceName,
+        uid: row.uid,
+        username: row.username,
+        permissions: JSON.parse(row.permissions) as string[],
+        lastLoginAt: row.last_login_at,
+      }
+      const given = hashOf(validator)
+      if (isSame(given, row.validator_hash)) return { kind: 'current', series }
+      const isPrevious = row.previous_hash !== null && isSame(given, row.previous_hash)
+      if (isPrevious && row.rotated_at + limits.REMEMBER_GRACE > now()) return { kind: 'previous', series }
+      // A validator that never was one of this series says as much: only a guess or an older one of it comes here.
+      await endWhere({ selector })
+      return { kind: 'stolen', series }
+    },
+    async rotate(cookie, { permissions, username }) {
+      const { selector, validator } = partsOf(cookie)
+      const next = randomBytes(VALIDATOR).toString('base64url')
+      const { numUpdatedRows } = await db
+        .updateTable('remembered')
+        .set({
+          validator_hash: hashOf(next),
+          previous_hash: hashOf(validator),
+          rotated_at: now(),
+          permissions: JSON.stringify(permissions),
+          username,
+        })
+        .where('selector', '=', selector)
+        .where('validator_hash', '=', hashOf(validator))
+        .where('ended_at', 'is', null)
+        .executeTakeFirst()
+      return numUpdatedRows > 0n ? selector + next : null
+    },
+    async end(solution, cookie) {
+      const { selector } = partsOf(cookie)
+      await endWhere({ selector, solution })
+    },
+    async endOfUser(source, uid) {
+      await endWhere({ source, uid })
+    },
+    async endAll(solution) {
+      await endWhere({ solution })
+    },
+    async sweep() {
+      const before = now() - limits.SESSION_ENDED_KEPT
+      await db
+        .deleteFrom('remembered')
+        .where((row) =>
+          row.or([row('ended_at', '<', before), row('created_at', '<', before - limits.REMEMBER_LIFETIME)]),
+        )
+        .execute()
+    },
+  }
+}
+
+function partsOf(cookie: string): { readonly selector: string; readonly validator: string } {
+  return { selector: cookie.slice(0, SELECTOR_TEXT), validator: cookie.slice(SELECTOR_TEXT) }
+}
+
+function hashOf(validator: string): string {
+  return createHash('sha256').update(validator).digest('hex')
+}
+
+function isSame(one: string, other: string): boolean {
+  return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
+}

@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
+
+let host: TestHost
+/** The same with a grace of 1 ms, so that a second use is a theft. */
+let strict: TestHost
+beforeAll(async () => {
+  host = await startTestHost()
+  strict = await startTestHost({ REMEMBER_GRACE: '1ms' })
+  for (const one of [host, strict]) {
+    await addDefaultSolution(one, 'crm')
+    await addUser(one, 'anna')
+  }
+})
+afterAll(async () => {
+  await host.stop()
+  await strict.stop()
+})
+
+const AUTHENTICATOR = `function onSolutionOpen(arg, q) {
+  if (q.username === 'throws') { if (q.last_login) throw new Error('not now') }
+  if (q.last_login) {
+    if (q.password !== undefined) return
+    const { uid, permissions, last_login, username } = q.last_login
+    if (username === 'gone' || uid !== 'u-' + q.username) return
+    security.login(q.username, uid, permissions.concat('Remembered'))
+    security.setTenantValue([Date.now() - last_login])
+  } else if (q.password === 'sesame') security.login(q.username, 'u-' + q.username, ['Users'])
+}`
+
+async function remembered(on: TestHost, solution = 'crm', username = 'anna', password?: string) {
+  const browser = await visit(on, solution)
+  expect((await browser.signIn(username, password, { remember: 'on' })).status).toBe(303)
+  browser.close()
+  return browser
+}
+
+test('a remembered browser is signed in without seeing the login page, each time with a new cookie', async () => {
+  const browser = await remembered(host)
+  const first = browser.cookie('remember')
+  const page = await browser.open()
+  expect(page.status).toBe(200)
+  expect(page.text).not.toContain('name="password"')
+  expect(page.text).toContain('Signed in as anna')
+  expect((await browser.session()).status).toBe(200)
+  expect(browser.cookie('remember')).not.toBe(first)
+  const line = page.headers['set-cookie']?.find((one) => one.startsWith('remember-crm='))
+  expect(line).toMatch(/httponly/i)
+  expect(line).toMatch(/samesite=lax/i)
+})
+
+test('without the checkbox nobody is remembered', async () => {
+  const browser = await visit(host, 'crm')
+  await browser.signIn('anna')
+  expect(browser.cookie('remember')).toBeUndefined()
+  browser.close()
+  expect((await browser.open()).text).toContain('name="password"')
+})
+
+test('two tabs that open at once both get in', async () => {
+  const browser = await remembered(host)
+  const pages = await Promise.all([browser.open(), browser.open(), browser.open()])
+  expect(pages.map(({ text }) => text.includes('Signed in as anna'))).toEqual([true, true, true])
+  browser.close()
+  expect((await browser.open()).text).toContain('Signed in as anna')
+})
+
+test('a stolen cookie ends the series and every session that was made from it, and is audited', async () => {
+  const owner = await remembered(strict)
+  const stolen = owner.cookie('remember') ?? ''
+  const other = await visit(strict, 'crm')
+  await other.signIn('anna')
+  await owner.open()
+  await new Promise((resolve) => setTimeout(resolve, 5))
+  const thief = await visit(strict, 'crm')
+  thief.cookies.set('remember-crm', { value: stolen, path: '/solution/crm/' })
+  thief.close()
+  expect((await thief.open()).text).toContain('name="password"')
+  expect((await owner.session()).status).toBe(401)
+  owner.close()
+  expect((await owner.open()).text).toContain('name="password"')
+  expect((await other.session()).status).toBe(200)
+  const { items } = await askAdmin(strict, 'GET', 'audit?limit=50&action=remembered-theft')
+  expect(items).toMatchObject([{ actor: 'user:anna', outcome: 'refused', solution: 'crm' }])
+})
+
+test('signing out forgets the browser, and other browsers of the user stay remembered', async () => {
+  const other = await remembered(host)
+  const browser = await remembered(host)
+  await browser.open()
+  const kept = browser.cookie('remember') ?? ''
+  await browser.logOut()
+  expect(browser.cookie('remember')).toBeUndefined()
+  browser.cookies.set('remember-crm', { value: kept, path: '/solution/crm/' })
+  expect((await browser.open()).text).toContain('name="password"')
+  expect((await other.open()).text).toContain('Signed in as anna')
+})
+
+test('the page after signing out signs nobody in by itself, and neither does what a browser loads ahead', async () => {
+  const browser = await remembered(host)
+  const before = browser.cookie('remember')
+  expect((await browser.get(`${browser.page}?signed-out`)).text).toContain('You are signed out')
+  expect((await browser.open({ 'sec-purpose': 'prefetch;prerender' })).text).toContain('name="password"')
+  expect((await browser.get('/solution/crm/session')).status).toBe(401)
+  expect(browser.cookie('remember')).toBe(before)
+})
+
+test('the authenticator is asked again with last_login, and its answer is what counts', async () => {
+  await addAuthenticatorSolution(host, 'auth', AUTHENTICATOR)
+  const browser = await remembered(host, 'auth', 'bea', 'sesame')
+  await browser.open()
+  const session = (await browser.session()).json() as { permissions: string[]; tenant: number[] }
+  expect(session).toMatchObject({ username: 'bea', uid: 'u-bea', permissions: ['Users', 'Remembered'] })
+  expect(session.tenant[0]).toBeGreaterThanOrEqual(0)
+  const gone = await remembered(host, 'auth', 'gone', 'sesame')
+  expect((await gone.open()).text).toContain('name="password"')
+  expect(gone.cookie('remember')).toBeUndefined()
+})
+
+test('an authenticator that fails leaves cookie and series as they were', async () => {
+  const browser = await remembered(host, 'auth', 'throws', 'sesame')
+  const before = browser.cookie('remember')
+  const page = await browser.open()
+  expect(page.status).toBe(200)
+  expect(page.text).toContain('Something went wrong while signing in')
+  expect(browser.cookie('remember')).toBe(before)
+  expect((await browser.open()).text).toContain('Something went wrong while signing in')
+})
+
+test('a locked user, and one whose permissions changed, is looked up anew', async () => {
+  const uid = await addUser(host, 'carl', { permissions: ['Users'] })
+  const browser = await remembered(host, 'crm', 'carl')
+  await askAdmin(host, 'PATCH', `users/${uid}`, { permissions: ['Users', 'Editors'] })
+  await browser.open()
+  expect((await browser.session()).json()).toMatchObject({ permissions: ['Editors', 'Users'] })
+  browser.close()
+  await askAdmin(host, 'PATCH', `users/${uid}`, { enabled: false })
+  expect((await browser.open()).text).toContain('name="password"')
+})
+
+test('a remembered login belongs to one solution', async () => {
+  await addDefaultSolution(host, 'other')
+  const browser = await remembered(host)
+  const stranger = await visit(host, 'other')
+  stranger.cookies.set('remember-other', { value: browser.cookie('remember') ?? '', path: '/solution/other/' })
+  expect((await stranger.open()).text).toContain('name="password"')
+  expect((await browser.open()).text).toContain('Signed in as anna')
+})
+
+test('a new sign-in without the checkbox forgets what was remembered before', async () => {
+  const browser = await remembered(host)
+  const before = browser.cookie('remember') ?? ''
+  await browser.get(`${browser.page}?signed-out`)
+  await browser.open({ 'sec-purpose': 'prefetch' })
+  expect((await browser.signIn('anna')).status).toBe(303)
+  expect(browser.cookie('remember')).toBeUndefined()
+  browser.close()
+  browser.cookies.set('remember-crm', { value: before, path: '/solution/crm/' })
+  expect((await browser.open()).text).toContain('name="password"')
+})

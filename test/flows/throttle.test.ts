@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
+
+let host: TestHost
+beforeAll(async () => {
+  host = await startTestHost({
+    THROTTLE_ACCOUNT_NETWORK: '5',
+    THROTTLE_ACCOUNT: '20',
+    THROTTLE_NETWORK: '500',
+    TRUSTED_PROXIES: '127.0.0.1',
+  })
+  await addDefaultSolution(host, 'crm')
+  await addDefaultSolution(host, 'shop')
+  await addAuthenticatorSolution(
+    host,
+    'auth',
+    `function onSolutionOpen(arg, q) { if (q.password === 'sesame') security.login(q.username, 'u', ['Users']) }`,
+  )
+})
+afterAll(() => host.stop())
+
+/** A browser in a network of its own. */
+const from = (network: number, solution = 'crm') => visit(host, solution, { 'x-forwarded-for': `192.0.2.${network}` })
+
+test('the sixth try on an account from one network gets 429 with Retry-After, in the user’s language, before anything is checked', async () => {
+  await addUser(host, 'anna')
+  const browser = await from(1)
+  for (let guess = 0; guess < 5; guess++) expect((await browser.signIn('anna', `guess ${guess}`)).status).toBe(401)
+  const refused = await browser.post(
+    browser.page,
+    { username: 'Anna', password: 'seven green tractors' },
+    { headers: { 'accept-language': 'nl' } },
+  )
+  expect(refused.status).toBe(429)
+  expect(Number(refused.headers['retry-after'])).toBeGreaterThan(800)
+  expect(refused.text).toContain('<html lang="nl"')
+  expect(refused.text).toContain('platform-notice')
+  expect(refused.text).toContain('value="Anna"')
+  expect((await (await from(2)).signIn('anna')).status).toBe(303)
+  const { items } = await askAdmin(host, 'GET', 'audit?limit=1&action=sign-in&actor=user:Anna')
+  expect(items).toMatchObject([{ outcome: 'throttled', address: '192.0.2.1' }])
+})
+
+test('50 guesses at once cost 50: five are checked', async () => {
+  await addUser(host, 'bea')
+  const browser = await from(3)
+  const answers = await Promise.all(Array.from({ length: 50 }, (_, guess) => browser.signIn('bea', `guess ${guess}`)))
+  const count = (status: number) => answers.filter((answer) => answer.status === status).length
+  expect([count(401), count(429)]).toEqual([5, 45])
+})
+
+test('the users table is one for all solutions, an authenticator counts its own', async () => {
+  await addUser(host, 'carl')
+  const browser = await from(4)
+  for (let guess = 0; guess < 5; guess++) await browser.signIn('carl', `guess ${guess}`)
+  expect((await (await from(4, 'shop')).signIn('carl')).status).toBe(429)
+  expect((await (await from(4, 'auth')).signIn('carl', 'sesame')).status).toBe(303)
+})
+
+test('twenty tries from many networks hold up an account, but not a browser that signed in to it before', async () => {
+  await addUser(host, 'dora')
+  const own = await from(10)
+  expect((await own.signIn('dora')).status).toBe(303)
+  await own.logOut()
+  for (let guess = 0; guess < 21; guess++) await (await from(20 + guess)).signIn('dora', `guess ${guess}`)
+  expect((await (await from(60)).signIn('dora')).status).toBe(429)
+  await own.open()
+  expect((await own.signIn('dora')).status).toBe(303)
+  // The cookie is for that account alone, and worth nothing when it was changed.
+  const known = own.cookie('known') ?? ''
+  const thief = await from(61)
+  thief.cookies.set('known-crm', { value: `ffffffff${known.slice(8)}`, path: '/solution/crm/' })
+  expect((await thief.signIn('dora')).status).toBe(429)
+})

@@ -1,0 +1,75 @@
+import type { TestHost } from './host.ts'
+import { ask, createVisitor } from './http.ts'
+import { bundleOf, moduleFile } from './zip.ts'
+
+/** Asks the admin API; the answer must have the status. */
+export async function askAdmin(
+  host: TestHost,
+  method: string,
+  path: string,
+  body?: unknown,
+  status = method === 'POST' ? 201 : 200,
+): Promise<Record<string, unknown>> {
+  const answer = await ask(`${host.url}/admin/api/${path}`, {
+    method,
+    headers: { authorization: host.admin, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  if (answer.status !== status) throw new Error(`${method} ${path} was answered ${answer.status}: ${answer.text}`)
+  return answer.text === '' ? {} : (answer.json() as Record<string, unknown>)
+}
+
+export const PASSWORD = 'seven green tractors'
+
+/** @returns the new user's uid */
+export async function addUser(host: TestHost, username: string, more: Record<string, unknown> = {}): Promise<string> {
+  const user = { username, password: PASSWORD, permissions: ['Users'], mustChangePassword: false, ...more }
+  return (await askAdmin(host, 'POST', 'users', user)).uid as string
+}
+
+/** A solution whose users are those of the users table. */
+export async function addDefaultSolution(
+  host: TestHost,
+  name: string,
+  manifest: Record<string, unknown> = {},
+  files: Record<string, string> = {},
+): Promise<void> {
+  const answer = await host.upload(name, await bundleOf({ name, authenticator: 'DEFAULT', ...manifest }, files))
+  if (answer.status !== 201) throw new Error(await answer.text())
+}
+
+/** A solution whose authenticator is this script. */
+export async function addAuthenticatorSolution(
+  host: TestHost,
+  name: string,
+  script: string,
+  manifest: Record<string, unknown> = {},
+): Promise<void> {
+  const bundle = await bundleOf(
+    { name, authenticator: 'AUTHENTICATOR', modules: ['auth'], ...manifest },
+    { ...moduleFile('auth', { type: 'authenticator' }), 'modules/auth/globals.js': script },
+  )
+  const answer = await host.upload(name, bundle)
+  if (answer.status !== 201) throw new Error(await answer.text())
+}
+
+/** A browser at a solution's login page. */
+export async function visit(host: TestHost, solution: string, defaults: Record<string, string> = {}) {
+  const page = `/solution/${solution}/index.html`
+  const visitor = createVisitor(host.url, defaults)
+  await visitor.get(page)
+  return {
+    ...visitor,
+    page,
+    signIn: (username: string, password = PASSWORD, more: Record<string, string> = {}) =>
+      visitor.post(page, { username, password, ...more }),
+    open: (headers: Record<string, string> = {}) => visitor.get(page, headers),
+    session: () => visitor.get(`/solution/${solution}/session`),
+    logOut: () => visitor.post(`/solution/${solution}/logout`, {}),
+    cookie: (kind: string) => visitor.cookies.get(`${kind}-${solution}`)?.value,
+    /** The browser was closed: cookies without an age are gone. */
+    close() {
+      for (const kind of ['session', 'login']) visitor.cookies.delete(`${kind}-${solution}`)
+    },
+  }
+}
