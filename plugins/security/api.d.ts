@@ -19,4 +19,34 @@ declare const security: {
   setTenantValue(value: string | number | (string | number)[]): void
   /** The values as set, or null. */
   getTenantValue(): (string | number)[] | null
+  /**
+   * Checks a user of the users table. Counted like a sign-in at the login page. This and all below work only where the operator
+   * granted `users` to the solution; else they reject.
+   * @returns null when name or password are wrong, or the user is not enabled; permissions as they hold in this solution
+   */
+  authenticate(username: string, password: string): Promise<{ uid: string; permissions: string[] } | null>
+  /** Counted like a sign-in. */
+  checkPassword(uid: string, password: string): Promise<boolean>
+  /** A user without regard to case of the name, or null. */
+  getUser(username: string): Promise<{
+    uid: string
+    username: string
+    displayName: string | null
+    email: string | null
+    enabled: boolean
+    permissions: string[]
+  } | null>
+  /**
+   * This and the next ones work only while a user of the users table is signed in who holds `Administrators` in the permissions
+   * table; `security.login` does not give that right.
+   * @returns the uid
+   */
+  createUser(username: string, password: string): Promise<string>
+  deleteUser(uid: string): Promise<void>
+  /** Ends the user's sessions. Rejects with the rule that the password breaks. */
+  setPassword(uid: string, password: string): Promise<void>
+  /** A permission in this solution. */
+  addPermission(uid: string, name: string): Promise<void>
+  /** Ends the user's sessions. */
+  removePermission(uid: string, name: string): Promise<void>
 }

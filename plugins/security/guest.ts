@@ -104,6 +104,16 @@ export default function security(api: GuestApi<Settings, State>) {
     return read
   }
 
+  /** Asks about the users table; wrong types are told at once, in the script's own line. */
+  function ask(method: string, names: readonly string[], values: readonly unknown[]): Promise<unknown> {
+    for (let index = 0; index < names.length; index++) needText(values[index], `security.${method}: ${names[index]}`)
+    return api.request(method, values)
+  }
+
+  async function done(asked: Promise<unknown>): Promise<void> {
+    await asked
+  }
+
   function optionalText(value: unknown, what: string, longest: number): string | null {
     if (value === undefined || value === null) return null
     if (needText(value, what).length <= longest) return value as string
@@ -145,5 +155,15 @@ export default function security(api: GuestApi<Settings, State>) {
       tenant = read
     },
     getTenantValue: (): (string | number)[] | null => (tenant === null ? null : copy(tenant)),
+    authenticate: (username: unknown, password: unknown) =>
+      ask('authenticate', ['username', 'password'], [username, password]),
+    checkPassword: (uid: unknown, password: unknown) => ask('checkPassword', ['uid', 'password'], [uid, password]),
+    getUser: (username: unknown) => ask('getUser', ['username'], [username]),
+    createUser: (username: unknown, password: unknown) =>
+      ask('createUser', ['username', 'password'], [username, password]),
+    deleteUser: (uid: unknown) => done(ask('deleteUser', ['uid'], [uid])),
+    setPassword: (uid: unknown, password: unknown) => done(ask('setPassword', ['uid', 'password'], [uid, password])),
+    addPermission: (uid: unknown, name: unknown) => done(ask('addPermission', ['uid', 'name'], [uid, name])),
+    removePermission: (uid: unknown, name: unknown) => done(ask('removePermission', ['uid', 'name'], [uid, name])),
   }
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Limits } from '../../runtime/limits.ts'
-import { type Call, command, type Json, type Plugin, type SolutionFacts } from '../../runtime/plugin.ts'
+import { type Call, command, type Json, type Plugin, request, type SolutionFacts } from '../../runtime/plugin.ts'
 
 export type Login = { readonly username: string; readonly uid: string; readonly permissions: readonly string[] }
 export type Tenant = readonly (string | number)[]
@@ -16,9 +16,35 @@ export interface SecurityPorts {
   logIn(call: Call, login: Login): void
   logOut(call: Call, target: { readonly solution: string | null; readonly argument: string | null }): void
   setTenant(call: Call, tenant: Tenant): void
+  readonly users: UsersPort
 }
 
-const Name = z.string().min(1).max(200).refine(isPlain)
+/**
+ * The default users, where the operator lets a solution ask for them. What is refused is thrown as a `ScriptError`; the
+ * last five work for administrators alone.
+ */
+export interface UsersPort {
+  authenticate(call: Call, username: string, password: string): Promise<{ uid: string; permissions: string[] } | null>
+  checkPassword(call: Call, uid: string, password: string): Promise<boolean>
+  getUser(call: Call, username: string): Promise<Json>
+  /** @returns the uid */
+  createUser(call: Call, username: string, password: string): Promise<string>
+  deleteUser(call: Call, uid: string): Promise<void>
+  setPassword(call: Call, uid: string, password: string): Promise<void>
+  addPermission(call: Call, uid: string, name: string): Promise<void>
+  removePermission(call: Call, uid: string, name: string): Promise<void>
+}
+
+/** Longer ones are nobody's, and hashing takes time by length. */
+const Credential = z.string().max(1000)
+const Uid = z.string().min(1).max(200)
+
+/** A user name or uid. */
+export const Name = z
+  .string()
+  .min(1)
+  .max(200)
+  .refine(isPlain, { error: 'must have no control characters and no marks that change the direction of text' })
 
 export default function security(ports: SecurityPorts, limits: Limits): Plugin {
   const Permission = z.string().min(1).max(limits.PERMISSION_LENGTH).refine(isPlain)
@@ -61,12 +87,40 @@ export default function security(ports: SecurityPorts, limits: Limits): Plugin {
         (call, [tenant]) => ports.setTenant(call, tenant),
       ),
     },
+    requests: {
+      // A sign-in that is counted changes counters only: the call may run again.
+      authenticate: request(
+        z.tuple([Credential, Credential]),
+        (call, args) => ports.users.authenticate(call, ...args),
+        {
+          changes: false,
+        },
+      ),
+      checkPassword: request(z.tuple([Uid, Credential]), (call, args) => ports.users.checkPassword(call, ...args), {
+        changes: false,
+      }),
+      getUser: request(z.tuple([Credential]), (call, args) => ports.users.getUser(call, ...args), { changes: false }),
+      createUser: request(z.tuple([Name, Credential]), (call, args) => ports.users.createUser(call, ...args)),
+      deleteUser: request(z.tuple([Uid]), (call, args) => nothing(ports.users.deleteUser(call, ...args))),
+      setPassword: request(z.tuple([Uid, Credential]), (call, args) => nothing(ports.users.setPassword(call, ...args))),
+      addPermission: request(z.tuple([Uid, Permission]), (call, args) =>
+        nothing(ports.users.addPermission(call, ...args)),
+      ),
+      removePermission: request(z.tuple([Uid, Permission]), (call, args) =>
+        nothing(ports.users.removePermission(call, ...args)),
+      ),
+    },
     settings: (solution): Json => ({ permissions: ports.permissions(solution) }),
     state: (call): Json => ({ kind: call.kind, user: ports.user(call) }),
   }
 }
 
+async function nothing(done: Promise<void>): Promise<Json> {
+  await done
+  return null
+}
+
 /** No control characters, no lone surrogates, no marks that change the direction of the text around a name. */
-function isPlain(text: string): boolean {
+export function isPlain(text: string): boolean {
   return text.isWellFormed() && !/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u.test(text)
 }

@@ -1,0 +1,99 @@
+import { Readable } from 'node:stream'
+import type Router from '@koa/router'
+import type { Context } from 'koa'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import type { Audit } from '../audit/audit.ts'
+import { readBytes, readJson } from '../http/read-body.ts'
+import type { User, Users } from '../users/users.ts'
+import type { UsersCsv } from '../users/users-csv.ts'
+import { auditOf, needScope } from './actor.ts'
+import { audited } from './audited.ts'
+import { readWith } from './read-with.ts'
+import { ImportQuery, NewUser, UserChange, UserQuery } from './users-openapi.ts'
+
+export type UserApiParts = {
+  readonly users: Users
+  readonly usersCsv: UsersCsv
+  readonly audit: Audit
+  readonly limits: Limits
+}
+
+/** The default users. A password comes in and never goes out. */
+export function addUserRoutes(router: Router, { users, usersCsv, audit, limits }: UserApiParts): void {
+  router.get('/users', async (ctx) => {
+    needScope(ctx, 'users', 'read')
+    const { items, next } = await users.list(readWith(UserQuery, { ...ctx.query }))
+    ctx.body = { items: items.map(shown), ...(next === undefined ? {} : { next }) }
+  })
+
+  router.post('/users', async (ctx) => {
+    const user = await audited(ctx, audit, 'user-create', undefined, async () => {
+      needScope(ctx, 'users', 'write')
+      return users.create(readWith(NewUser, await readJson(ctx, limits)))
+    })
+    ctx.status = 201
+    ctx.set('Location', `/admin/api/users/${user.uid}`)
+    ctx.body = shown(user)
+  })
+
+  router.get('/users/:uid', async (ctx) => {
+    needScope(ctx, 'users', 'read')
+    const uid = uidOf(ctx)
+    const user = await users.get(uid)
+    if (user === null) throw new PlatformError('ERR_USER_NOT_FOUND', `There is no user with the uid "${uid}".`)
+    ctx.body = shown(user)
+  })
+
+  router.patch('/users/:uid', async (ctx) => {
+    const user = await audited(ctx, audit, 'user-change', undefined, async () => {
+      needScope(ctx, 'users', 'write')
+      return users.change(uidOf(ctx), readWith(UserChange, await readJson(ctx, limits)))
+    })
+    ctx.body = shown(user)
+  })
+
+  router.delete('/users/:uid', async (ctx) => {
+    await audited(ctx, audit, 'user-delete', undefined, () => {
+      needScope(ctx, 'users', 'write')
+      return users.delete(uidOf(ctx))
+    })
+    ctx.status = 204
+  })
+
+  router.post('/users/:uid/erase', async (ctx) => {
+    await audited(ctx, audit, 'user-erase', undefined, () => {
+      needScope(ctx, 'users', 'write')
+      return users.erase(uidOf(ctx))
+    })
+    ctx.status = 204
+  })
+
+  router.get('/users.csv', async (ctx) => {
+    needScope(ctx, 'users', 'read')
+    // Everybody's names leave the house: that is written down before the first of them does.
+    await audit.record(auditOf(ctx, 'user-export', 'ok'))
+    ctx.type = 'text/csv; charset=utf-8; header=present'
+    ctx.set('Content-Disposition', 'attachment; filename="users.csv"')
+    ctx.body = Readable.from(usersCsv.export())
+  })
+
+  router.post('/users.csv', async (ctx) => {
+    const { 'dry-run': asked = 'false' } = readWith(ImportQuery, { ...ctx.query })
+    const dryRun = asked !== 'false'
+    async function importUsers() {
+      needScope(ctx, 'users', 'write')
+      return usersCsv.import(await readBytes(ctx, ['text/csv'], limits.JSON_BODY), { dryRun })
+    }
+    ctx.body = dryRun ? await importUsers() : await audited(ctx, audit, 'user-import', undefined, importUsers)
+  })
+}
+
+function uidOf(ctx: Context): string {
+  const { uid } = ctx.params as { uid: string }
+  return uid.slice(0, 200)
+}
+
+function shown({ uid, username, displayName, email, enabled, permissions, mustChangePassword }: User) {
+  return { uid, username, displayName, email, enabled, permissions, mustChangePassword }
+}

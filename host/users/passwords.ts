@@ -1,0 +1,103 @@
+import { randomBytes } from 'node:crypto'
+import { availableParallelism } from 'node:os'
+import { hash, parseOptions, verify } from '@node-rs/argon2'
+import { PlatformError } from '../../runtime/errors.ts'
+import { createGate, type Gate } from '../../runtime/gate.ts'
+
+/** Argon2id, 19 MiB, t=2, p=1 (design section 8, OWASP's advice); the library's default algorithm is Argon2id. */
+const ARGON2 = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 } as const
+
+/** Hashes that are made at once: libuv has four threads, and one is left for files and name lookups. */
+const MOST_AT_ONCE = 3
+/** Hashes that may wait for their turn, some 2 s of work for one core; whoever comes then is sent away. */
+const MOST_WAITING = 100
+/** A turn is waited for at most this long, in ms. */
+const PATIENCE = 5_000
+
+export interface Passwords {
+  /**
+   * @param options.patient waits as long as it takes, for an import; else as `verify`
+   * @throws ERR_PASSWORDS_BUSY
+   */
+  hash(password: string, options?: { readonly patient: boolean }): Promise<string>
+  /**
+   * @param passwordHash null: there is none, so the answer is false, after the same work
+   * @throws ERR_PASSWORDS_BUSY when too many passwords are being checked: nothing was said about this one
+   */
+  verify(passwordHash: string | null, password: string): Promise<boolean>
+  /** Whether a hash was made with less effort than one is made today. */
+  needsRehash(passwordHash: string): boolean
+}
+
+/** Checks and makes hashes off the event loop, so many at once as there are cores, at most three. */
+export async function createPasswords(
+  options: { readonly gate?: Gate; readonly mostWaiting?: number; readonly patience?: number } = {},
+): Promise<Passwords> {
+  const { mostWaiting = MOST_WAITING, patience = PATIENCE } = options
+  const gate = options.gate ?? createGate(Math.min(availableParallelism(), MOST_AT_ONCE))
+  const nobodys = await hashPassword(randomBytes(18).toString('base64url'))
+  let waiting = 0
+
+  /** Takes its turn; who cannot wait is told so, before anything was looked at. */
+  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (waiting >= mostWaiting) throw busy()
+    waiting++
+    const entered = await gate.enter(patience).finally(() => waiting--)
+    if (!entered) throw busy()
+    return finish(work)
+  }
+
+  async function finish<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } finally {
+      gate.leave()
+    }
+  }
+
+  return {
+    async hash(password, { patient } = { patient: false }) {
+      if (!patient) return inTurn(() => hashPassword(password))
+      await gate.enter()
+      return finish(() => hashPassword(password))
+    },
+    verify: (passwordHash, password) =>
+      inTurn(async () => {
+        const isRight = await verifyPassword(passwordHash ?? nobodys, password)
+        return isRight && passwordHash !== null
+      }),
+    needsRehash,
+  }
+}
+
+/** A hash in Argon2's own text form. Takes some 20 ms on a thread of libuv's pool. */
+export function hashPassword(password: string): Promise<string> {
+  return hash(prepare(password), ARGON2)
+}
+
+export function verifyPassword(passwordHash: string, password: string): Promise<boolean> {
+  return verify(passwordHash, prepare(password))
+}
+
+function needsRehash(passwordHash: string): boolean {
+  const made = parseOptions(passwordHash)
+  return made.memoryCost < ARGON2.memoryCost || made.timeCost < ARGON2.timeCost || made.parallelism < ARGON2.parallelism
+}
+
+/**
+ * The same letters are the same password, whatever keyboard composed them: NFC, as RFC 8265 (OpaqueString) says. Not
+ * NFKC: that would make different passwords equal.
+ */
+function prepare(password: string): string {
+  return password.normalize('NFC')
+}
+
+/**
+ * Chosen here: a code of its own. `ERR_THROTTLED` (429) would blame the caller, who may have sent one request; and an
+ * operator who reads `ERR_SANDBOX_BUSY` would look at the wrong processes.
+ */
+function busy(): PlatformError {
+  return new PlatformError('ERR_PASSWORDS_BUSY', 'Too many passwords are being checked; try again in 2 seconds.', {
+    retryAfter: 2,
+  })
+}

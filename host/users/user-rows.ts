@@ -1,0 +1,121 @@
+import type { Insertable, Selectable } from 'kysely'
+import type { Database } from '../database/open.ts'
+import { insertOnce } from '../database/portable.ts'
+import type { Tables } from '../database/tables.ts'
+import { type Permission, tidyName, type UserInput } from './user-rules.ts'
+import { usernameKey } from './username.ts'
+
+export type UserRow = Selectable<Tables['users']>
+export type PermissionRow = Tables['permissions']
+
+/** Rows of one statement, and values of one `in (…)`: SQL Server takes 2,100 parameters. */
+const AT_ONCE = 100
+
+/** The columns that an input sets. `passwordHash` is the password's, and undefined where the input has none. */
+export function columnsOf(
+  input: UserInput,
+  passwordHash: string | null | undefined,
+  now: number,
+): Partial<Insertable<Tables['users']>> {
+  const { username, displayName, email, enabled } = input
+  const mustChange = input.mustChangePassword ?? (typeof passwordHash === 'string' ? true : undefined)
+  return {
+    ...(username === undefined ? {} : { username: tidyName(username), username_key: usernameKey(username) }),
+    ...(displayName === undefined ? {} : { display_name: displayName === null ? null : tidyName(displayName) }),
+    ...(email === undefined ? {} : { email }),
+    ...(enabled === undefined ? {} : { enabled: Number(enabled) }),
+    ...(mustChange === undefined ? {} : { must_change_password: Number(mustChange) }),
+    ...(passwordHash === undefined ? {} : { password_hash: passwordHash, password_changed_at: now, failed_count: 0 }),
+  }
+}
+
+export function newRow(
+  uid: string,
+  input: UserInput & { readonly username: string },
+  passwordHash: string | null,
+  now: number,
+): Insertable<Tables['users']> {
+  const set = columnsOf(input, passwordHash, now)
+  return {
+    display_name: null,
+    email: null,
+    enabled: 1,
+    must_change_password: 0,
+    last_login_at: null,
+    created_at: now,
+    ...set,
+    uid,
+    username: tidyName(input.username),
+    username_key: usernameKey(input.username),
+    failed_count: 0,
+    password_hash: passwordHash,
+    password_changed_at: passwordHash === null ? null : now,
+  }
+}
+
+export function permissionRows(uid: string, permissions: readonly Permission[]): PermissionRow[] {
+  const rows = permissions.map((permission) =>
+    typeof permission === 'string'
+      ? { uid, solution: '', name: permission }
+      : { uid, solution: permission.solution, name: permission.name },
+  )
+  return [...new Map(rows.map((row) => [keyOf(row), row])).values()]
+}
+
+export function permissionsOfRows(rows: readonly PermissionRow[]): Permission[] {
+  return rows.map(({ solution, name }) => (solution === '' ? name : { name, solution }))
+}
+
+/** What has to be taken from a user and given, so that he has what is wanted. */
+export function comparePermissions(has: readonly PermissionRow[], wanted: readonly PermissionRow[]) {
+  const [hasKeys, wantedKeys] = [new Set(has.map(keyOf)), new Set(wanted.map(keyOf))]
+  return {
+    removed: has.filter((row) => !wantedKeys.has(keyOf(row))),
+    added: wanted.filter((row) => !hasKeys.has(keyOf(row))),
+  }
+}
+
+/** The permissions of these users, by uid, in the order of solution and name. */
+export async function readPermissions(db: Database, uids: readonly string[]): Promise<Map<string, PermissionRow[]>> {
+  const found = new Map<string, PermissionRow[]>(uids.map((uid) => [uid, []]))
+  for (const some of chunksOf(uids)) {
+    const rows = await db
+      .selectFrom('permissions')
+      .selectAll()
+      .where('uid', 'in', some)
+      .orderBy('uid')
+      .orderBy('solution')
+      .orderBy('name')
+      .execute()
+    for (const row of rows) found.get(row.uid)?.push(row)
+  }
+  return found
+}
+
+export async function insertPermissions(db: Database, rows: readonly PermissionRow[]): Promise<void> {
+  for (const some of chunksOf(rows)) await db.insertInto('permissions').values(some).execute()
+}
+
+/** Takes and gives single permissions; what another request did in the meantime is no error. */
+export async function applyPermissions(
+  db: Database,
+  { removed, added }: ReturnType<typeof comparePermissions>,
+): Promise<void> {
+  for (const { uid, solution, name } of removed) {
+    await db
+      .deleteFrom('permissions')
+      .where('uid', '=', uid)
+      .where('solution', '=', solution)
+      .where('name', '=', name)
+      .execute()
+  }
+  for (const row of added) await insertOnce(db, 'permissions', row)
+}
+
+export function chunksOf<T>(all: readonly T[], size: number = AT_ONCE): T[][] {
+  return Array.from({ length: Math.ceil(all.length / size) }, (_, at) => all.slice(at * size, (at + 1) * size))
+}
+
+function keyOf({ solution, name }: PermissionRow): string {
+  return `${solution} ${name}`
+}

@@ -1,0 +1,104 @@
+import type { Limits } from '../../runtime/limits.ts'
+import { platformText } from '../web/texts.ts'
+import { checkNewPassword, type PasswordOwner } from './password-rules.ts'
+import { usernameKey } from './username.ts'
+
+/** A plain name holds in all solutions. */
+export type Permission = string | { readonly name: string; readonly solution: string }
+
+/** What can be said of a user. What is absent stays as it is; null says that there is none. */
+export type UserInput = {
+  readonly username?: string | undefined
+  readonly displayName?: string | null | undefined
+  readonly email?: string | null | undefined
+  readonly enabled?: boolean | undefined
+  /** Absent: who is given a password by somebody else has to choose an own one at the next sign-in. */
+  readonly mustChangePassword?: boolean | undefined
+  readonly permissions?: readonly Permission[] | undefined
+  /** null: nobody signs in by a password. */
+  readonly password?: string | null | undefined
+}
+
+/** One thing that is wrong; `key` and `values` where there is a text in the languages of the platform's pages. */
+export type UserFault = {
+  readonly field: keyof UserInput
+  readonly message: string
+  readonly key?: string
+  readonly values?: readonly number[]
+}
+
+export const LONGEST_NAME = 200
+/** RFC 5321, section 4.5.3.1.3: a path of 256 octets, less its angle brackets. */
+const LONGEST_EMAIL = 254
+/** What no name may have: controls, what turns text around or cannot be seen, line ends, half characters. */
+const UNFIT = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u
+/** What the column takes, whatever PERMISSION_LENGTH says. */
+const LONGEST_PERMISSION = 255
+const SOLUTION_NAME = /^(?!.{2}--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+
+/**
+ * @param owner the user as it will be, for the rules of passwords
+ * @returns everything that is wrong, in the order of the fields
+ */
+export function checkUser(input: UserInput, owner: PasswordOwner, limits: Limits): UserFault[] {
+  return [
+    ...fieldFaults('username', input.username, isUsername, `must be 1 to ${LONGEST_NAME} visible characters`),
+    ...fieldFaults('displayName', input.displayName, isName, `must be 1 to ${LONGEST_NAME} visible characters`),
+    ...fieldFaults('email', input.email, isEmail, `must be an e-mail address of at most ${LONGEST_EMAIL} characters`),
+    ...permissionFaults(input.permissions ?? [], limits),
+    ...passwordFaults(input.password, owner, limits),
+  ]
+}
+
+/** As it is kept: composed, so that it looks the same everywhere, and without space around it. */
+export function tidyName(name: string): string {
+  return name.normalize('NFC').trim()
+}
+
+function fieldFaults(
+  field: keyof UserInput,
+  value: string | null | undefined,
+  isRight: (value: string) => boolean,
+  must: string,
+): UserFault[] {
+  return value === null || value === undefined || isRight(value) ? [] : [{ field, message: `${field} ${must}` }]
+}
+
+function isUsername(text: string): boolean {
+  // Some characters become many by NFKC; the key has to fit its column as well.
+  return isName(text) && usernameKey(text).length > 0 && usernameKey(text).length <= LONGEST_NAME
+}
+
+function isName(text: string): boolean {
+  const name = tidyName(text)
+  return name.length > 0 && name.length <= LONGEST_NAME && !UNFIT.test(name)
+}
+
+function isEmail(text: string): boolean {
+  // Only what mail servers agree on; whether it is somebody's only a mail can tell.
+  return text.length <= LONGEST_EMAIL && !UNFIT.test(text) && /^[^\s@]+@[^\s@]+$/u.test(text)
+}
+
+function permissionFaults(permissions: readonly Permission[], limits: Limits): UserFault[] {
+  const field = 'permissions'
+  const longest = Math.min(limits.PERMISSION_LENGTH, LONGEST_PERMISSION)
+  if (permissions.length > limits.PERMISSIONS) {
+    return [{ field, message: `permissions may be at most ${limits.PERMISSIONS} (PERMISSIONS)` }]
+  }
+  return permissions.flatMap((permission, at): UserFault[] => {
+    const { name, solution } = typeof permission === 'string' ? { name: permission, solution: '' } : permission
+    const isFit = name.length > 0 && name.length <= longest && name.trim() === name && !UNFIT.test(name)
+    if (!isFit) {
+      const length = `1 to ${longest} visible characters (PERMISSION_LENGTH)`
+      return [{ field, message: `permission ${at + 1} must be ${length} without space around them` }]
+    }
+    if (typeof permission === 'string' || SOLUTION_NAME.test(solution)) return []
+    return [{ field, message: `permission ${at + 1} must have the name of a solution as its solution` }]
+  })
+}
+
+function passwordFaults(password: string | null | undefined, owner: PasswordOwner, limits: Limits): UserFault[] {
+  if (password === null || password === undefined) return []
+  const fault = checkNewPassword(password, owner, limits)
+  return fault === null ? [] : [{ field: 'password', message: platformText('en', fault.key, fault.values), ...fault }]
+}

@@ -1,0 +1,180 @@
+import { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { CsvError, parse } from 'csv-parse'
+import { chunksOf } from './user-rows.ts'
+import type { UserFault, UserInput } from './user-rules.ts'
+import { usernameKey } from './username.ts'
+import { readCell, readPermissionCell } from './users-csv-cells.ts'
+
+/** The columns of an export, in its order. */
+export const COLUMNS = ['username', 'displayName', 'email', 'enabled', 'permissions'] as const
+/** An import takes passwords too. */
+const READ_COLUMNS = [...COLUMNS, 'password'] as const
+
+type Column = (typeof READ_COLUMNS)[number]
+
+/** `field` is null where the line as a whole is wrong. */
+export type CsvFault = { readonly line: number; readonly field: string | null } & Omit<UserFault, 'field'>
+
+/** What one line says of one user; columns that the file lacks are absent. */
+export type CsvLine = { readonly line: number; readonly input: UserInput & { readonly username: string } }
+
+export type CsvLines = { readonly lines: readonly CsvLine[]; readonly faults: readonly CsvFault[] }
+
+/** Users of one file; the size of the body bounds them as well. */
+export const MOST_USERS = 20_000
+/** Bytes that are parsed before other requests get their turn. */
+const PIECE = 16 * 1024
+
+type CellInput = Omit<UserInput, 'username'>
+type Row = { readonly line: number; readonly cells: readonly string[] }
+
+/** Reads RFC 4180 with a header line: UTF-8, with or without a byte order mark. */
+export async function readLines(bytes: Buffer): Promise<CsvLines> {
+  const rows = await readRows(bytes)
+  if (!Array.isArray(rows)) return { lines: [], faults: [rows] }
+  const [header, ...others] = rows
+  const columns = (header?.cells ?? []).map(columnOf)
+  const headerFaults = checkHeader(header?.cells ?? [], columns)
+  if (headerFaults.length > 0) return { lines: [], faults: headerFaults }
+  if (others.length > MOST_USERS) {
+    return { lines: [], faults: [fault(1, null, `a file may have at most ${MOST_USERS} users: split it`)] }
+  }
+  const faults: CsvFault[] = []
+  const lines: CsvLine[] = []
+  for (const some of chunksOf(others)) {
+    lines.push(...some.map((row) => readRow(row, columns as readonly Column[], faults)))
+    await nextTurn()
+  }
+  return { lines, faults: [...faults, ...findTwice(lines)] }
+}
+
+async function readRows(bytes: Buffer): Promise<Row[] | CsvFault> {
+  const text = bytes.subarray(0, 3).equals(Buffer.from('\u{feff}')) ? bytes.subarray(3) : bytes
+  if (!isUtf8(text)) return fault(1, null, 'the file must be UTF-8: save it as "CSV UTF-8"')
+  const parser = parse({
+    info: true,
+    record_delimiter: ['\r\n', '\n'],
+    relax_column_count: true,
+    skip_empty_lines: true,
+    to: MOST_USERS + 2,
+  })
+  const rows: Row[] = []
+  const lineAt = countLines(text)
+  let end = 0
+  try {
+    for await (const { record, info } of Readable.from(piecesOf(text)).pipe(parser) as AsyncIterable<Parsed>) {
+      rows.push({ line: lineAt(end), cells: record })
+      end = info.bytes
+    }
+    return rows
+  } catch (error) {
+    // `bytes` is where the record begins that could not be read.
+    if (error instanceof CsvError) return fault(lineAt(Number(error.bytes)), null, whyNoCsv(error))
+    throw error
+  }
+}
+
+type Parsed = { readonly record: string[]; readonly info: { readonly bytes: number } }
+
+async function* piecesOf(bytes: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes.length; at += PIECE) {
+    yield bytes.subarray(at, at + PIECE)
+    await nextTurn()
+  }
+}
+
+function isUtf8(bytes: Buffer): boolean {
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/**
+ * The number of the line where the record begins that follows what ends at `end`; asked with rising ends. The parser's
+ * own count is wrong after a quoted line end.
+ */
+function countLines(bytes: Buffer): (end: number) => number {
+  let line = 1
+  let at = 0
+  return (end) => {
+    for (; at < end || bytes[at] === LF || bytes[at] === CR; at++) if (bytes[at] === LF) line++
+    return line
+  }
+}
+
+const LF = 10
+const CR = 13
+
+function whyNoCsv({ code }: CsvError): string {
+  if (code === 'CSV_QUOTE_NOT_CLOSED') return 'a quoted cell begins here and does not end'
+  return 'a quote stands inside a cell: put the whole cell in quotes and write the quote twice (RFC 4180)'
+}
+
+function columnOf(cell: string): Column | null {
+  const name = cell.trim().toLowerCase()
+  return READ_COLUMNS.find((column) => column.toLowerCase() === name) ?? null
+}
+
+function checkHeader(cells: readonly string[], columns: readonly (Column | null)[]): CsvFault[] {
+  if (cells.length === 1 && cells[0]?.includes(';')) {
+    return [fault(1, null, 'the columns must be separated by commas')]
+  }
+  const known = READ_COLUMNS.join(', ')
+  const faults = cells.flatMap((_cell, at) => {
+    const column = columns[at]
+    if (column === null) {
+      // Not what it says: where a file has no header that may be a password.
+      return [fault(1, null, `column ${at + 1} of the header is none of ${known}`)]
+    }
+    return columns.indexOf(column as Column) < at ? [fault(1, column as Column, 'the column is there twice')] : []
+  })
+  return columns.includes('username') ? faults : [...faults, fault(1, 'username', 'the header must name this column')]
+}
+
+function readRow({ line, cells }: Row, columns: readonly Column[], faults: CsvFault[]): CsvLine {
+  if (cells.length !== columns.length) {
+    faults.push(fault(line, null, `the line has ${cells.length} cells, but the header ${columns.length}`))
+  }
+  const cell = new Map(columns.map((column, at) => [column, cells[at] ?? '']))
+  const input = {
+    username: readCell(cell.get('username') ?? ''),
+    ...read(cell, 'displayName', (text) => ({ displayName: text === '' ? null : readCell(text) })),
+    ...read(cell, 'email', (text) => ({ email: text === '' ? null : readCell(text) })),
+    ...read(cell, 'enabled', (text) => readEnabled(text, line, faults)),
+    ...read(cell, 'permissions', (text) => ({ permissions: readPermissionCell(readCell(text)) })),
+    // As it is: an apostrophe may be part of a password, and no export writes one.
+    ...read(cell, 'password', (text) => (text === '' ? {} : { password: text })),
+  }
+  return { line, input }
+}
+
+function read(cells: ReadonlyMap<Column, string>, column: Column, set: (text: string) => CellInput): CellInput {
+  const text = cells.get(column)
+  return text === undefined ? {} : set(text)
+}
+
+/** An empty cell says nothing. */
+function readEnabled(text: string, line: number, faults: CsvFault[]): CellInput {
+  const value = text.trim().toLowerCase()
+  if (value === '') return {}
+  if (value !== 'true' && value !== 'false') faults.push(fault(line, 'enabled', 'enabled must be true, false or empty'))
+  return { enabled: value !== 'false' }
+}
+
+function findTwice(lines: readonly CsvLine[]): CsvFault[] {
+  const first = new Map<string, number>()
+  return lines.flatMap(({ line, input }) => {
+    const key = usernameKey(input.username)
+    const before = first.get(key)
+    first.set(key, before ?? line)
+    return before === undefined ? [] : [fault(line, 'username', `line ${before} has the same user`)]
+  })
+}
+
+function fault(line: number, field: Column | null, message: string): CsvFault {
+  return { line, field, message }
+}

@@ -1,0 +1,214 @@
+import { randomUUID } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { stringify } from 'csv-stringify/sync'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import type { Database } from '../database/open.ts'
+import { isUniqueViolation } from '../database/portable.ts'
+import type { Passwords } from './passwords.ts'
+import {
+  applyPermissions,
+  chunksOf,
+  columnsOf,
+  comparePermissions,
+  insertPermissions,
+  newRow,
+  type PermissionRow,
+  permissionRows,
+  readPermissions,
+  type UserRow,
+} from './user-rows.ts'
+import { checkUser } from './user-rules.ts'
+import { usernameKey } from './username.ts'
+import type { User, UserPorts, Users } from './users.ts'
+import { writeCell, writePermissionCell } from './users-csv-cells.ts'
+import { COLUMNS, type CsvFault, type CsvLine, readLines } from './users-csv-lines.ts'
+
+export interface UsersCsv {
+  /**
+   * Makes the users that there are not yet and changes the others, by their names: all or nothing. Who has the name of
+   * no line stays as he is. Columns that the file lacks, and empty cells of `enabled` and `password`, change nothing;
+   * other empty cells empty what was there.
+   * @throws ERR_REQUEST_INVALID with `faults` by line, at most 1,000; ERR_NAME_EXISTS when somebody else was faster
+   */
+  import(file: Buffer, options: { readonly dryRun: boolean }): Promise<Imported>
+  /** All users by name, in pieces; no password and no hash. */
+  export(): AsyncIterable<string>
+}
+
+export type Imported = {
+  readonly created: number
+  readonly changed: number
+  readonly unchanged: number
+  readonly dryRun: boolean
+}
+
+export type UsersCsvParts = {
+  readonly db: Database
+  readonly users: Pick<Users, 'list'>
+  readonly passwords: Passwords
+  readonly limits: Limits
+  readonly endAccess: UserPorts['endAccess']
+}
+
+const MOST_FAULTS = 1_000
+/** Passwords of one file: each takes some 20 ms, and the request waits for all. */
+const MOST_PASSWORDS = 1_000
+const EXPORT_PAGE = 500
+
+type Existing = { readonly row: UserRow; readonly permissions: readonly PermissionRow[] }
+
+/** What a line is going to do; `existing` null: make the user. */
+type Step = {
+  readonly input: CsvLine['input']
+  readonly existing: Existing | null
+  readonly columns: ReturnType<typeof columnsOf>
+  readonly permissions: ReturnType<typeof comparePermissions>
+}
+
+/** Users as CSV, for spreadsheets and other programs. @param now the clock, in epoch milliseconds */
+export function createUsersCsv(parts: UsersCsvParts, now: () => number = Date.now): UsersCsv {
+  const { db, users, passwords, limits, endAccess } = parts
+
+  async function plan(lines: readonly CsvLine[], faults: CsvFault[]): Promise<Step[]> {
+    const steps: Step[] = []
+    for (const some of chunksOf(lines)) {
+      const existing = await readExisting(db, some)
+      for (const { line, input } of some) {
+        const one = existing.get(usernameKey(input.username)) ?? null
+        const owner = {
+          username: input.username,
+          email: input.email === undefined ? (one?.row.email ?? null) : input.email,
+        }
+        faults.push(...checkUser(input, owner, limits).map((fault) => ({ line, ...fault })))
+        steps.push(stepOf(input, one, now()))
+      }
+      // Thousands of lines are checked: others get their turn between them.
+      await nextTurn()
+    }
+    return steps
+  }
+
+  async function hashAll(steps: readonly Step[]): Promise<Map<Step, string>> {
+    const hashes = new Map<Step, string>()
+    for (const step of steps) {
+      const { password } = step.input
+      if (typeof password === 'string') hashes.set(step, await passwords.hash(password, { patient: true }))
+    }
+    return hashes
+  }
+
+  async function apply(steps: readonly Step[], hashes: ReadonlyMap<Step, string>): Promise<void> {
+    await db.transaction().execute(async (transaction) => {
+      for (const some of chunksOf(steps.filter(({ existing }) => existing === null))) {
+        const made = some.map((step) => {
+          const uid = randomUUID()
+          return {
+            row: newRow(uid, step.input, hashes.get(step) ?? null, now()),
+            permissions: permissionRows(uid, step.input.permissions ?? []),
+          }
+        })
+        await transaction
+          .insertInto('users')
+          .values(made.map(({ row }) => row))
+          .execute()
+        await insertPermissions(
+          transaction,
+          made.flatMap(({ permissions }) => permissions),
+        )
+        await nextTurn()
+      }
+      for (const step of steps) {
+        if (step.existing === null) continue
+        const columns = columnsOf(step.input, hashes.get(step), now())
+        await transaction.updateTable('users').set(columns).where('uid', '=', step.existing.row.uid).execute()
+        await applyPermissions(transaction, step.permissions)
+        await nextTurn()
+      }
+    })
+  }
+
+  return {
+    async import(file, { dryRun }) {
+      const { lines, faults: found } = await readLines(file)
+      const faults = [...found]
+      const steps = await plan(lines, faults)
+      if (lines.filter(({ input }) => typeof input.password === 'string').length > MOST_PASSWORDS) {
+        faults.push({
+          line: 1,
+          field: 'password',
+          message: `a file may have at most ${MOST_PASSWORDS} passwords: split it`,
+        })
+      }
+      refuse(faults)
+      const work = steps.filter(doesSomething)
+      if (!dryRun) {
+        const hashes = await hashAll(work)
+        await apply(work, hashes).catch((error: unknown) => {
+          throw isUniqueViolation(error) ? changedMeanwhile() : error
+        })
+        for (const some of chunksOf(work.filter(endsAccess))) {
+          await Promise.all(some.map(({ existing }) => existing && endAccess(existing.row.uid)))
+        }
+      }
+      const created = work.filter(({ existing }) => existing === null).length
+      return { created, changed: work.length - created, unchanged: steps.length - work.length, dryRun }
+    },
+    async *export() {
+      yield stringify([[...COLUMNS]], { record_delimiter: 'windows' })
+      let after: string | undefined
+      do {
+        const page = await users.list({ limit: EXPORT_PAGE, after })
+        yield stringify(page.items.map(cellsOf), { record_delimiter: 'windows' })
+        after = page.next
+      } while (after !== undefined)
+    },
+  }
+}
+
+async function readExisting(db: Database, lines: readonly CsvLine[]): Promise<Map<string, Existing>> {
+  const keys = lines.map(({ input }) => usernameKey(input.username))
+  const rows = await db.selectFrom('users').selectAll().where('username_key', 'in', keys).execute()
+  const permissions = await readPermissions(
+    db,
+    rows.map(({ uid }) => uid),
+  )
+  return new Map(rows.map((row) => [row.username_key, { row, permissions: permissions.get(row.uid) ?? [] }]))
+}
+
+function stepOf(input: CsvLine['input'], existing: Existing | null, now: number): Step {
+  const columns = columnsOf(input, undefined, now)
+  const has = existing?.permissions ?? []
+  const wanted = input.permissions === undefined ? has : permissionRows(existing?.row.uid ?? '', input.permissions)
+  return { input, existing, columns, permissions: comparePermissions(has, wanted) }
+}
+
+function doesSomething({ input, existing, columns, permissions }: Step): boolean {
+  if (existing === null || typeof input.password === 'string') return true
+  if (permissions.added.length > 0 || permissions.removed.length > 0) return true
+  return Object.entries(columns).some(([column, value]) => existing.row[column as keyof UserRow] !== value)
+}
+
+function endsAccess({ input, permissions }: Step): boolean {
+  return permissions.removed.length > 0 || input.enabled === false || typeof input.password === 'string'
+}
+
+function cellsOf({ username, displayName, email, enabled, permissions }: User): string[] {
+  return [username, displayName ?? '', email ?? '', String(enabled), writePermissionCell(permissions)].map(writeCell)
+}
+
+function refuse(faults: readonly CsvFault[]): void {
+  if (faults.length === 0) return
+  const inOrder = faults.toSorted((one, other) => one.line - other.line)
+  const count = faults.length === 1 ? 'one fault' : `${faults.length} faults`
+  throw new PlatformError('ERR_REQUEST_INVALID', `The file has ${count}; no user was imported.`, {
+    faults: inOrder.slice(0, MOST_FAULTS),
+  })
+}
+
+function changedMeanwhile(): PlatformError {
+  return new PlatformError(
+    'ERR_NAME_EXISTS',
+    'A user of the file was made by somebody else in the meantime; no user was imported. Send the file again.',
+  )
+}

@@ -1,0 +1,144 @@
+import type { UsersPort } from '../../plugins/security/host.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import { type Call, ScriptError } from '../../runtime/plugin.ts'
+import type { Audit } from '../audit/audit.ts'
+import type { GrantStore } from '../grants/grants.ts'
+import type { Throttle } from '../login/throttle.ts'
+import { hostCall } from '../solutions/host-call.ts'
+import type { SolutionLog } from '../solutions/solution-log.ts'
+import { platformText } from '../web/texts.ts'
+import type { Permission } from './user-rules.ts'
+import type { User, Users } from './users.ts'
+
+/** The permission by which a user of the table administrates it through scripts. It counts as it stands in the table, never by `security.login`. */
+const ADMINISTRATORS = 'Administrators'
+
+export type UsersForScriptsParts = {
+  readonly users: Users
+  readonly grants: Pick<GrantStore, 'get'>
+  readonly throttle: Throttle
+  readonly audit: Audit
+  readonly log: SolutionLog
+}
+
+/** What scripts may ask of the users table (design 5.2): only where the operator granted `users`. */
+export function createUsersForScripts({ users, grants, throttle, audit, log }: UsersForScriptsParts): UsersPort {
+  /** What is refused stands in the solution's log and in the audit: an attempt is worth knowing of. */
+  function refuse(call: Call, message: string): ScriptError {
+    const { solution, address, correlationId } = hostCall(call)
+    log.write(solution.name, { level: 'warn', message, correlationId })
+    const actor = `solution:${solution.name}`
+    audit.note({ actor, action: 'script-request', solution: solution.name, outcome: 'refused', address, correlationId })
+    return new ScriptError(message)
+  }
+
+  async function needGrant(call: Call, method: string): Promise<void> {
+    if ((await grants.get(call.solution.name)).users) return
+    throw refuse(call, `security.${method}: the operator has not granted the users table to this solution`)
+  }
+
+  async function needAdministrator(call: Call, method: string): Promise<void> {
+    await needGrant(call, method)
+    const { account, solution } = hostCall(call)
+    const held = account?.source === 'users' ? await users.permissionsFor(account.uid, solution.name) : []
+    if (!held.includes(ADMINISTRATORS)) {
+      throw refuse(
+        call,
+        `security.${method} works for signed-in users who hold ${ADMINISTRATORS} in the permissions table`,
+      )
+    }
+  }
+
+  /** Counted like a sign-in at the login page, before anything is checked. */
+  async function countGuess<T>(call: Call, username: string, check: () => Promise<T | null>): Promise<T | null> {
+    const attempt = { source: 'users', username, address: hostCall(call).address }
+    const wait = await throttle.count(attempt, false)
+    if (wait !== null) throw new ScriptError(`too many attempts for this account: try again in ${wait} seconds`)
+    const found = await check()
+    if (found !== null) await throttle.succeeded(attempt, false)
+    return found
+  }
+
+  async function needUser(uid: string): Promise<User> {
+    const user = await users.get(uid)
+    if (user === null) throw new ScriptError(`there is no user with the uid "${uid.slice(0, 100)}"`)
+    return user
+  }
+
+  function noteChange(call: Call, action: 'user-create' | 'user-change' | 'user-delete'): Promise<void> {
+    const { account, solution, address, correlationId, user } = hostCall(call)
+    const actor = account === null ? `solution:${solution.name}` : `user:${user?.username}`
+    return audit.record({ actor, action, solution: solution.name, outcome: 'ok', address, correlationId })
+  }
+
+  /** A refused password is told in English, which authors read; the key stays the same for their own texts. */
+  function needAccepted(refusal: { readonly key: string; readonly values: readonly (string | number)[] } | null): void {
+    if (refusal !== null) throw new ScriptError(`${refusal.key}: ${platformText('en', refusal.key, refusal.values)}`)
+  }
+
+  return {
+    async authenticate(call, username, password) {
+      await needGrant(call, 'authenticate')
+      const user = await countGuess(call, username, () => users.authenticate(username, password))
+      if (user === null) return null
+      return { uid: user.uid, permissions: await users.permissionsFor(user.uid, call.solution.name) }
+    },
+    async checkPassword(call, uid, password) {
+      await needGrant(call, 'checkPassword')
+      const user = await users.get(uid)
+      const isRight = async () => ((await users.checkPassword(uid, password)) ? true : null)
+      return (await countGuess(call, user?.username ?? uid, isRight)) === true
+    },
+    async getUser(call, username) {
+      await needGrant(call, 'getUser')
+      const user = await users.find(username)
+      if (user === null) return null
+      const { uid, displayName, email, enabled } = user
+      const permissions = await users.permissionsFor(uid, call.solution.name)
+      return { uid, username: user.username, displayName, email, enabled, permissions }
+    },
+    async createUser(call, username, password) {
+      await needAdministrator(call, 'createUser')
+      const { uid } = await forScript(() => users.create({ username, password }))
+      await noteChange(call, 'user-create')
+      return uid
+    },
+    async deleteUser(call, uid) {
+      await needAdministrator(call, 'deleteUser')
+      await needUser(uid)
+      await users.delete(uid)
+      await noteChange(call, 'user-delete')
+    },
+    async setPassword(call, uid, password) {
+      await needAdministrator(call, 'setPassword')
+      await needUser(uid)
+      needAccepted(await users.setPassword(uid, password))
+      await noteChange(call, 'user-change')
+    },
+    async addPermission(call, uid, name) {
+      await needAdministrator(call, 'addPermission')
+      const { permissions } = await needUser(uid)
+      const added = { name, solution: call.solution.name }
+      await forScript(() => users.change(uid, { permissions: [...permissions, added] }))
+      await noteChange(call, 'user-change')
+    },
+    async removePermission(call, uid, name) {
+      await needAdministrator(call, 'removePermission')
+      const { permissions } = await needUser(uid)
+      const isRemoved = (one: Permission) =>
+        typeof one !== 'string' && one.name === name && one.solution === call.solution.name
+      await users.change(uid, { permissions: permissions.filter((one) => !isRemoved(one)) })
+      await noteChange(call, 'user-change')
+    },
+  }
+}
+
+/** What the users table refuses is for the caller to mend, so the script learns it. */
+async function forScript<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof PlatformError && error.status < 500) throw new ScriptError(error.message)
+    throw error
+  }
+}

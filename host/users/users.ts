@@ -1,0 +1,387 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import type { Database } from '../database/open.ts'
+import { firstRows, insertOnce, isUniqueViolation } from '../database/portable.ts'
+import { checkNewPassword, type PasswordFault } from './password-rules.ts'
+import type { Passwords } from './passwords.ts'
+import {
+  applyPermissions,
+  columnsOf,
+  comparePermissions,
+  insertPermissions,
+  newRow,
+  type PermissionRow,
+  permissionRows,
+  permissionsOfRows,
+  readPermissions,
+  type UserRow,
+} from './user-rows.ts'
+import { checkUser, LONGEST_NAME, type Permission, tidyName, type UserFault, type UserInput } from './user-rules.ts'
+import { usernameKey } from './username.ts'
+
+export type User = {
+  readonly uid: string
+  readonly username: string
+  readonly displayName: string | null
+  readonly email: string | null
+  readonly enabled: boolean
+  readonly mustChangePassword: boolean
+  readonly permissions: readonly Permission[]
+  /** Epoch ms; null: never. */
+  readonly lastLoginAt: number | null
+  /** Refused passwords since then. */
+  readonly failedCount: number
+  /** Epoch ms; null: there never was one. */
+  readonly passwordChangedAt: number | null
+}
+
+export type NewUser = UserInput & { readonly username: string }
+
+export type UserQuery = {
+  readonly limit: number
+  /** The `next` of an earlier answer. */
+  readonly after?: string | undefined
+  /** What the name begins with, in any case. */
+  readonly search?: string | undefined
+}
+
+export type UserPage = { readonly items: readonly User[]; readonly next?: string }
+
+/** What has to happen elsewhere. */
+export type UserPorts = {
+  /** Ends the user's sessions and remembered logins. Called after the change that makes it necessary. */
+  readonly endAccess: (uid: string) => Promise<void>
+  /** Takes a name out of the audit. */
+  readonly eraseFromAudit: (username: string) => Promise<void>
+}
+
+/** The default users: one table for all solutions, with permissions that hold in all or in one of them. */
+export interface Users {
+  /** By name. */
+  list(query: UserQuery): Promise<UserPage>
+  get(uid: string): Promise<User | null>
+  find(username: string): Promise<User | null>
+  /** @throws ERR_REQUEST_INVALID with `faults`, ERR_NAME_EXISTS, ERR_PASSWORDS_BUSY */
+  create(user: NewUser): Promise<User>
+  /**
+   * Sets what the input has; a password that is another's work has to be changed unless the input says otherwise. A new
+   * password, disabling and a permission less end the user's access.
+   * @throws ERR_USER_NOT_FOUND, ERR_REQUEST_INVALID with `faults`, ERR_NAME_EXISTS, ERR_PASSWORDS_BUSY
+   */
+  change(uid: string, input: UserInput): Promise<User>
+  /** @throws ERR_USER_NOT_FOUND */
+  delete(uid: string): Promise<void>
+  /** Deletes the user and every trace of the name in sessions and audit. @throws ERR_USER_NOT_FOUND */
+  erase(uid: string): Promise<void>
+  /** @throws ERR_USER_NOT_FOUND, ERR_REQUEST_INVALID with `faults` */
+  addPermission(uid: string, permission: Permission): Promise<void>
+  /** One that the user had ends his access; one that he had not is no error. @throws ERR_USER_NOT_FOUND */
+  removePermission(uid: string, permission: Permission): Promise<void>
+  /** Those for all solutions and for that one. */
+  permissionsFor(uid: string, solution: string): Promise<string[]>
+  /**
+   * The user whose name and password these are. Unknown, disabled and password-less users take as long as a wrong password.
+   * @throws ERR_PASSWORDS_BUSY
+   */
+  authenticate(username: string, password: string): Promise<User | null>
+  /** Nothing is counted. @throws ERR_PASSWORDS_BUSY */
+  checkPassword(uid: string, password: string): Promise<boolean>
+  /**
+   * Sets the password that the user chose, or somebody for him; ends his access.
+   * @returns why the password is not good enough, or null: it is set
+   * @throws ERR_USER_NOT_FOUND, ERR_PASSWORDS_BUSY
+   */
+  setPassword(uid: string, password: string, options?: { readonly mustChange?: boolean }): Promise<PasswordFault | null>
+  /** Writes what was counted and not written yet. */
+  flush(): Promise<void>
+}
+
+/** Failures are written with others of this time, in ms, never while the one who failed waits for the answer. */
+const BATCH_TIME = 50
+/** Users whose failures wait for being written; while the database is away no more are counted. */
+const MOST_WAITING = 10_000
+
+/** @param now the clock, in epoch milliseconds */
+export function createUsers(
+  db: Database,
+  passwords: Passwords,
+  limits: Limits,
+  { endAccess, eraseFromAudit }: UserPorts,
+  now: () => number = Date.now,
+): Users {
+  const failures = countFailures(db)
+
+  async function usersOf(rows: readonly UserRow[]): Promise<User[]> {
+    const uids = rows.map(({ uid }) => uid)
+    const permissions = await readPermissions(db, uids)
+    return rows.map((row) => userOf(row, permissionsOfRows(permissions.get(row.uid) ?? [])))
+  }
+
+  async function userOfRow(row: UserRow | undefined): Promise<User | null> {
+    return row === undefined ? null : ((await usersOf([row]))[0] ?? null)
+  }
+
+  function readRow(uid: string): Promise<UserRow | undefined> {
+    return db.selectFrom('users').selectAll().where('uid', '=', uid).executeTakeFirst()
+  }
+
+  async function needRow(uid: string): Promise<UserRow> {
+    const row = await readRow(uid)
+    if (row !== undefined) return row
+    throw new PlatformError('ERR_USER_NOT_FOUND', `There is no user with the uid ${JSON.stringify(uid.slice(0, 60))}.`)
+  }
+
+  async function need(uid: string): Promise<User> {
+    return userOfRow(await needRow(uid)) as Promise<User>
+  }
+
+  function findRow(username: string): Promise<UserRow | undefined> {
+    return db.selectFrom('users').selectAll().where('username_key', '=', usernameKey(username)).executeTakeFirst()
+  }
+
+  async function hashOf({ password }: UserInput): Promise<string | null | undefined> {
+    return typeof password === 'string' ? passwords.hash(password) : password
+  }
+
+  /** @returns false when the password was changed or the user disabled while the password was checked */
+  async function noteSignIn({ uid, password_hash }: UserRow, password: string): Promise<boolean> {
+    const { numUpdatedRows } = await db
+      .updateTable('users')
+      .set({ failed_count: 0, last_login_at: now() })
+      .where('uid', '=', uid)
+      .where('password_hash', '=', password_hash)
+      .where('enabled', '=', 1)
+      .executeTakeFirst()
+    if (numUpdatedRows === 0n) return false
+    failures.forget(uid)
+    if (password_hash !== null && passwords.needsRehash(password_hash)) await rehash(uid, password_hash, password)
+    return true
+  }
+
+  async function rehash(uid: string, weaker: string, password: string): Promise<void> {
+    try {
+      const stronger = await passwords.hash(password)
+      // Not over a password that was set in the meantime.
+      const row = db.updateTable('users').where('uid', '=', uid).where('password_hash', '=', weaker)
+      await row.set({ password_hash: stronger }).execute()
+    } catch (error) {
+      // The password was right: the next sign-in tries again.
+      if (!(error instanceof PlatformError)) throw error
+    }
+  }
+
+  /** @param last what has to be done while the row is still there, so that it can be asked for again if it fails */
+  async function remove(row: UserRow, last: () => Promise<void> = async () => {}): Promise<void> {
+    const { uid } = row
+    // In this order nobody signs in any more once the sessions end.
+    await db.updateTable('users').set({ enabled: 0 }).where('uid', '=', uid).execute()
+    await endAccess(uid)
+    await last()
+    await db.transaction().execute(async (transaction) => {
+      await transaction.deleteFrom('permissions').where('uid', '=', uid).execute()
+      await transaction.deleteFrom('users').where('uid', '=', uid).execute()
+    })
+    failures.forget(uid)
+  }
+
+  return {
+    async list({ limit, after, search }) {
+      let query = db.selectFrom('users').selectAll().orderBy('username_key')
+      if (after !== undefined) query = query.where('username_key', '>', after)
+      const prefix = usernameKey(search ?? '')
+      if (prefix !== '') query = query.where(sql<boolean>`username_key like ${likeOf(prefix)} escape '!'`)
+      const rows = await firstRows(db, query, limit + 1).execute()
+      const last = rows.length > limit ? rows[limit - 1] : undefined
+      const items = await usersOf(rows.slice(0, limit))
+      return last === undefined ? { items } : { items, next: last.username_key }
+    },
+    async get(uid) {
+      return userOfRow(await readRow(uid))
+    },
+    async find(username) {
+      return userOfRow(await findRow(username))
+    },
+    async create(input) {
+      const { username, email = null } = input
+      refuse(checkUser(input, { username, email }, limits))
+      const uid = randomUUID()
+      const passwordHash = (await hashOf(input)) ?? null
+      const row = newRow(uid, input, passwordHash, now())
+      await db.transaction().execute(async (transaction) => {
+        if (!(await insertOnce(transaction, 'users', row))) throw nameExists(username)
+        await insertPermissions(transaction, permissionRows(uid, input.permissions ?? []))
+      })
+      return need(uid)
+    },
+    async change(uid, input) {
+      const before = await needRow(uid)
+      const { username = before.username, email = before.email } = input
+      refuse(checkUser(input, { username, email }, limits))
+      const columns = columnsOf(input, await hashOf(input), now())
+      const removed = await db
+        .transaction()
+        .execute(async (transaction) => {
+          if (Object.keys(columns).length > 0) {
+            await transaction.updateTable('users').set(columns).where('uid', '=', uid).execute()
+          }
+          if (input.permissions === undefined) return false
+          const has = (await readPermissions(transaction, [uid])).get(uid) ?? []
+          const difference = comparePermissions(has, permissionRows(uid, input.permissions))
+          await applyPermissions(transaction, difference)
+          return difference.removed.length > 0
+        })
+        .catch((error: unknown) => {
+          throw isUniqueViolation(error) ? nameExists(username) : error
+        })
+      if (removed || input.enabled === false || input.password !== undefined) await endAccess(uid)
+      return need(uid)
+    },
+    async delete(uid) {
+      await remove(await needRow(uid))
+    },
+    async erase(uid) {
+      const row = await needRow(uid)
+      await remove(row, async () => {
+        await db.deleteFrom('sessions').where('source', '=', 'users').where('uid', '=', uid).execute()
+        await db.deleteFrom('remembered').where('source', '=', 'users').where('uid', '=', uid).execute()
+        await eraseFromAudit(row.username)
+      })
+    },
+    async addPermission(uid, permission) {
+      const user = await need(uid)
+      refuse(checkUser({ permissions: [...user.permissions, permission] }, user, limits))
+      for (const row of permissionRows(uid, [permission])) await insertOnce(db, 'permissions', row)
+    },
+    async removePermission(uid, permission) {
+      await needRow(uid)
+      const [{ solution, name }] = permissionRows(uid, [permission]) as [PermissionRow]
+      const { numDeletedRows } = await db
+        .deleteFrom('permissions')
+        .where('uid', '=', uid)
+        .where('solution', '=', solution)
+        .where('name', '=', name)
+        .executeTakeFirst()
+      if (numDeletedRows > 0n) await endAccess(uid)
+    },
+    async permissionsFor(uid, solution) {
+      const rows = await db
+        .selectFrom('permissions')
+        .select('name')
+        .distinct()
+        .where('uid', '=', uid)
+        .where('solution', 'in', ['', solution])
+        .orderBy('name')
+        .execute()
+      return rows.map(({ name }) => name)
+    },
+    async authenticate(username, password) {
+      const row = username.length <= 2 * LONGEST_NAME ? await findRow(username) : undefined
+      const passwordHash = row?.enabled === 1 ? row.password_hash : null
+      const isRight = await passwords.verify(passwordHash, password)
+      if (row === undefined) return null
+      if (!isRight) {
+        failures.note(row.uid)
+        return null
+      }
+      return (await noteSignIn(row, password)) ? userOfRow(row) : null
+    },
+    async checkPassword(uid, password) {
+      const row = await readRow(uid)
+      return passwords.verify(row?.enabled === 1 ? row.password_hash : null, password)
+    },
+    async setPassword(uid, password, { mustChange = false } = {}) {
+      const row = await needRow(uid)
+      const fault = checkNewPassword(password, row, limits)
+      if (fault !== null) return fault
+      // Who was asked for another password chooses another one.
+      if (await passwords.verify(row.password_hash, password)) return { key: 'platform.password.same', values: [] }
+      const columns = columnsOf({ mustChangePassword: mustChange }, await passwords.hash(password), now())
+      await db.updateTable('users').set(columns).where('uid', '=', uid).execute()
+      failures.forget(uid)
+      await endAccess(uid)
+      return null
+    },
+    flush: failures.flush,
+  }
+}
+
+/**
+ * Counts refused passwords. They are written together, after the answer: to write at once would tell by the time that it
+ * takes which names there are.
+ */
+function countFailures(db: Database) {
+  const waiting = new Map<string, number>()
+  let timer: NodeJS.Timeout | null = null
+  let writing: Promise<void> = Promise.resolve()
+
+  function flush(): Promise<void> {
+    if (timer) clearTimeout(timer)
+    timer = null
+    // In one order on every host, so that no two of them wait for each other.
+    const counts = [...waiting].sort()
+    waiting.clear()
+    // What cannot be written is lost: the count informs the operator, the throttle protects the account.
+    if (counts.length > 0) writing = writing.then(() => write(counts)).catch(() => {})
+    return writing
+  }
+
+  async function write(counts: readonly (readonly [string, number])[]): Promise<void> {
+    await db.transaction().execute(async (transaction) => {
+      for (const [uid, count] of counts) {
+        await transaction
+          .updateTable('users')
+          .set((column) => ({ failed_count: column('failed_count', '+', count) }))
+          .where('uid', '=', uid)
+          .execute()
+      }
+    })
+  }
+
+  return {
+    note(uid: string): void {
+      if (waiting.size >= MOST_WAITING) return
+      waiting.set(uid, (waiting.get(uid) ?? 0) + 1)
+      timer ??= setTimeout(() => void flush(), BATCH_TIME)
+      timer.unref()
+    },
+    forget: (uid: string): void => void waiting.delete(uid),
+    flush,
+  }
+}
+
+function userOf(row: UserRow, permissions: readonly Permission[]): User {
+  return {
+    uid: row.uid,
+    username: row.username,
+    displayName: row.display_name,
+    email: row.email,
+    enabled: row.enabled === 1,
+    mustChangePassword: row.must_change_password === 1,
+    permissions,
+    lastLoginAt: row.last_login_at,
+    failedCount: row.failed_count,
+    passwordChangedAt: row.password_changed_at,
+  }
+}
+
+function refuse(faults: readonly UserFault[]): void {
+  if (faults.length === 0) return
+  const [{ message }] = faults as [UserFault]
+  const more = faults.length > 1 ? ` (${faults.length} faults)` : ''
+  throw new PlatformError('ERR_REQUEST_INVALID', `${message}${more}`, { faults: faults.slice(0, 100) })
+}
+
+function nameExists(username: string): PlatformError {
+  const name = tidyName(username)
+  return new PlatformError(
+    'ERR_NAME_EXISTS',
+    `There is a user ${JSON.stringify(name)} already, in this or another case.`,
+  )
+}
+
+/** `!` escapes: it means the same on all servers, which a backslash does not. `[` is a wildcard of SQL Server's. */
+function likeOf(prefix: string): string {
+  return `${prefix.replace(/[!%_[\]]/g, '!$&')}%`
+}

@@ -1,0 +1,203 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { ask } from '../support/http.ts'
+
+const GOOD = 'correct horse battery'
+
+type User = { readonly uid: string; readonly username: string; readonly permissions: unknown[] }
+
+let host: TestHost
+beforeAll(async () => {
+  host = await startTestHost()
+})
+afterAll(() => host.stop())
+
+const api = (path: string, options: Parameters<typeof ask>[1] = {}) =>
+  ask(`${host.url}/admin/api${path}`, { ...options, headers: { authorization: host.admin, ...options.headers } })
+const send = (method: string, path: string, body?: object, headers: Record<string, string> = {}) =>
+  api(path, {
+    method,
+    headers: { 'content-type': 'application/json', ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+const sendCsv = (path: string, body: string, type = 'text/csv') =>
+  api(path, { method: 'POST', headers: { 'content-type': type }, body })
+const make = async (user: object) => (await send('POST', '/users', user)).json() as User
+const problemOf = (answer: { status: number; json: () => unknown }) =>
+  [answer.status, (answer.json() as { code: string }).code] as const
+const audit = async (action: string) => {
+  const { items } = (await api(`/audit?action=${action}&limit=1`)).json() as { items: object[] }
+  return items[0]
+}
+
+test('POST makes a user: 201 with Location and the user, whose password is nowhere', async () => {
+  const made = await send('POST', '/users', {
+    username: 'Anna',
+    displayName: 'Anna Jansen',
+    email: 'anna@example.org',
+    permissions: ['Users', { name: 'Sales', solution: 'crm' }],
+    password: GOOD,
+  })
+  const user = made.json() as User
+  expect([made.status, made.headers.location]).toEqual([201, `/admin/api/users/${user.uid}`])
+  expect(user).toEqual({
+    uid: expect.any(String),
+    username: 'Anna',
+    displayName: 'Anna Jansen',
+    email: 'anna@example.org',
+    enabled: true,
+    permissions: ['Users', { name: 'Sales', solution: 'crm' }],
+    mustChangePassword: true,
+  })
+  const found = await api(`/users/${user.uid}`)
+  expect(found.json()).toEqual(user)
+  expect(made.text + found.text + host.logged()).not.toMatch(/argon2|correct horse/)
+  expect(await audit('user-create')).toMatchObject({ actor: 'admin', outcome: 'ok' })
+})
+
+test('the same name in another case is 409, and the refusal is in the audit', async () => {
+  await make({ username: 'twice' })
+  expect(problemOf(await send('POST', '/users', { username: 'TWICE' }))).toEqual([409, 'ERR_NAME_EXISTS'])
+  expect(await audit('user-create')).toMatchObject({ outcome: 'ERR_NAME_EXISTS' })
+})
+
+test.each([
+  ['no name', {}],
+  ['an unknown property', { username: 'x', isAdmin: true }],
+  ['a hash', { username: 'x', passwordHash: 'x' }],
+  ['another type', { username: 'x', enabled: 'yes' }],
+  ['a uid', { username: 'x', uid: 'mine' }],
+])('POST with %s is 422', async (_what, body) => {
+  expect(problemOf(await send('POST', '/users', body))).toEqual([422, 'ERR_REQUEST_INVALID'])
+})
+
+test('a password that is not good enough is 422 with the reason, for people and for programs', async () => {
+  const answer = await send('POST', '/users', { username: 'weak', password: 'Passw0rd!' })
+  expect(answer.json()).toMatchObject({
+    status: 422,
+    code: 'ERR_REQUEST_INVALID',
+    detail: 'This password is used by many people and easily guessed. Please choose another one.',
+    faults: [{ field: 'password', key: 'platform.password.common', values: [] }],
+  })
+  expect(answer.text).not.toContain('Passw0rd')
+})
+
+test('GET pages by name and searches by what the name begins with', async () => {
+  for (const username of ['page-c', 'Page-a', 'page-B']) await make({ username })
+  const first = (await api('/users?search=PAGE-&limit=2')).json() as { items: User[]; next: string }
+  expect(first.items.map(({ username }) => username)).toEqual(['Page-a', 'page-B'])
+  const rest = (await api(`/users?search=page-&limit=2&after=${encodeURIComponent(first.next)}`)).json() as {
+    items: User[]
+  }
+  expect([rest.items.map(({ username }) => username), 'next' in rest]).toEqual([['page-c'], false])
+  expect((await api('/users?limit=1001')).status).toBe(422)
+})
+
+test('PATCH changes what is sent, 404 for nobody', async () => {
+  const { uid } = await make({ username: 'patched', email: 'p@example.org', permissions: ['Users'] })
+  const answer = await send('PATCH', `/users/${uid}`, { enabled: false, permissions: [] })
+  expect([answer.status, answer.json()]).toEqual([
+    200,
+    expect.objectContaining({ email: 'p@example.org', enabled: false, permissions: [] }),
+  ])
+  expect(problemOf(await send('PATCH', '/users/nobody', {}))).toEqual([404, 'ERR_USER_NOT_FOUND'])
+  expect(await audit('user-change')).toMatchObject({ outcome: 'ERR_USER_NOT_FOUND' })
+})
+
+test('DELETE and erase are 204, then 404', async () => {
+  const { uid } = await make({ username: 'deleted' })
+  expect((await api(`/users/${uid}`, { method: 'DELETE' })).status).toBe(204)
+  expect(problemOf(await api(`/users/${uid}`, { method: 'DELETE' }))).toEqual([404, 'ERR_USER_NOT_FOUND'])
+  expect(problemOf(await api(`/users/${uid}`))).toEqual([404, 'ERR_USER_NOT_FOUND'])
+  const other = await make({ username: 'erased' })
+  expect((await api(`/users/${other.uid}/erase`, { method: 'POST' })).status).toBe(204)
+  expect((await api(`/users/${other.uid}/erase`, { method: 'POST' })).status).toBe(404)
+  expect(await audit('user-erase')).toMatchObject({ outcome: 'ERR_USER_NOT_FOUND' })
+})
+
+test('CSV: import, dry run and export; faults come with their lines', async () => {
+  const text = 'username,displayName,permissions\r\ncsv-a,"A, B",Users;Sales@crm\r\ncsv-b,,\r\n'
+  const dry = await sendCsv('/users.csv?dry-run', text)
+  expect([dry.status, dry.json()]).toEqual([200, { created: 2, changed: 0, unchanged: 0, dryRun: true }])
+  expect((await api('/users?search=csv-')).json()).toEqual({ items: [] })
+  const done = await sendCsv('/users.csv', text, 'text/csv; charset=utf-8')
+  expect(done.json()).toEqual({ created: 2, changed: 0, unchanged: 0, dryRun: false })
+  const out = await api('/users.csv')
+  expect([out.status, out.headers['content-type']]).toEqual([200, 'text/csv; charset=utf-8; header=present'])
+  expect(out.headers['content-disposition']).toBe('attachment; filename="users.csv"')
+  expect(out.text).toContain('\r\ncsv-a,"A, B",,true,Users;Sales@crm\r\ncsv-b,,,true,\r\n')
+  expect(await audit('user-export')).toMatchObject({ outcome: 'ok' })
+  const faulty = await sendCsv('/users.csv', 'username,email\ncsv-c,\ncsv-d,nobody\n')
+  expect(faulty.json()).toMatchObject({
+    status: 422,
+    code: 'ERR_REQUEST_INVALID',
+    faults: [{ line: 3, field: 'email', message: expect.stringContaining('must be an e-mail address') }],
+  })
+  expect(problemOf(await sendCsv('/users.csv', text, 'application/json'))).toEqual([415, 'ERR_CONTENT_TYPE'])
+  expect((await sendCsv('/users.csv', 'x'.repeat(1024 ** 2 + 1))).status).toBe(413)
+})
+
+test('scopes: users:read reads, users:write writes, another scope does neither', async () => {
+  const tokenFor = async (scope: string) => {
+    const made = await send('POST', '/tokens', { name: scope, scopes: [scope] })
+    return { authorization: `Bearer ${(made.json() as { token: string }).token}` }
+  }
+  const { uid } = await make({ username: 'scoped' })
+  const calls = [
+    ['GET', '/users'],
+    ['GET', `/users/${uid}`],
+    ['GET', '/users.csv'],
+    ['POST', '/users', { username: 'by token' }],
+    ['PATCH', `/users/${uid}`, {}],
+    ['POST', `/users/${uid}/erase`],
+    ['DELETE', `/users/${uid}`],
+  ] as const
+  const statuses = async (scope: string) => {
+    const headers = await tokenFor(scope)
+    const answers: number[] = []
+    for (const [method, path, body] of calls) answers.push((await send(method, path, body, headers)).status)
+    answers.push(
+      (
+        await api('/users.csv', {
+          method: 'POST',
+          headers: { ...headers, 'content-type': 'text/csv' },
+          body: 'username\n',
+        })
+      ).status,
+    )
+    return answers
+  }
+  expect(await statuses('audit:write')).toEqual([403, 403, 403, 403, 403, 403, 403, 403])
+  expect(await statuses('users:read')).toEqual([200, 200, 200, 403, 403, 403, 403, 403])
+  expect(await statuses('users:write')).toEqual([200, 200, 200, 201, 200, 204, 404, 200])
+})
+
+test('OpenAPI describes every route of the users with its methods', async () => {
+  const document = (await api('/openapi.json')).json() as {
+    paths: Record<string, Record<string, unknown>>
+    components: { schemas: Record<string, unknown> }
+  }
+  const users = Object.entries(document.paths).filter(([path]) => path.startsWith('/admin/api/users'))
+  expect(users.map(([path, item]) => [path, Object.keys(item).filter((key) => key !== 'parameters')])).toEqual([
+    ['/admin/api/users', ['get', 'post']],
+    ['/admin/api/users/{uid}', ['get', 'patch', 'delete']],
+    ['/admin/api/users/{uid}/erase', ['post']],
+    ['/admin/api/users.csv', ['get', 'post']],
+  ])
+  for (const [, reference] of JSON.stringify(users).matchAll(/#\/components\/schemas\/(\w+)/g)) {
+    expect(document.components.schemas).toHaveProperty(reference as string)
+  }
+  // Each is a route: another method than these is 405, not 404.
+  for (const [path, item] of users) {
+    const answer = await api(path.replace('/admin/api', '').replace('{uid}', 'x'), { method: 'PUT' })
+    const allowed = String(answer.headers.allow).split(', ')
+    expect([path, answer.status, allowed.filter((method) => method !== 'HEAD').toSorted()]).toEqual([
+      path,
+      405,
+      Object.keys(item)
+        .filter((key) => key !== 'parameters')
+        .map((method) => method.toUpperCase())
+        .toSorted(),
+    ])
+  }
+})

@@ -1,0 +1,377 @@
+import { hash } from '@node-rs/argon2'
+import { beforeAll, beforeEach, expect, test } from 'vitest'
+import { createAudit } from '../../../host/audit/audit.ts'
+import type { Database } from '../../../host/database/open.ts'
+import { createPasswords, type Passwords } from '../../../host/users/passwords.ts'
+import { createUsers, type Users } from '../../../host/users/users.ts'
+import { createLimits } from '../../../runtime/limits.ts'
+import type { TestPlace } from '../database/contract.ts'
+
+const TIME = 1_000_000_000
+const GOOD = 'correct horse battery'
+const OTHER = 'stapled paper clips'
+
+/** What the users table does on every kind of database. */
+export function testUsers(place: TestPlace): void {
+  const { kind } = place
+  let db: Database
+  let passwords: Passwords
+  let users: Users
+  let ended: string[]
+  let erased: string[]
+  let time = TIME
+
+  beforeAll(async () => {
+    passwords = await createPasswords()
+  })
+  beforeEach(async () => {
+    db = place.db
+    await db.deleteFrom('permissions').execute()
+    await db.deleteFrom('users').execute()
+    ended = []
+    erased = []
+    users = usersOf(db)
+  })
+
+  function usersOf(database: Database, limits = createLimits()): Users {
+    const ports = {
+      endAccess: async (uid: string) => void ended.push(uid),
+      eraseFromAudit: async (name: string) => void erased.push(name),
+    }
+    return createUsers(database, passwords, limits, ports, () => time)
+  }
+
+  const codeOf = (work: Promise<unknown>) => work.then(() => null).catch((error: { code?: string }) => error.code)
+  const faultsOf = (work: Promise<unknown>) =>
+    work
+      .then(() => [])
+      .catch((error: { details: { faults: { field: string; key?: string }[] } }) => error.details.faults)
+
+  test(`${kind}, users: one that is made has what was asked for, and the rest by default`, async () => {
+    const made = await users.create({ username: ' Anna ', permissions: ['Users', { name: 'Sales', solution: 'crm' }] })
+    expect(made).toEqual({
+      uid: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      username: 'Anna',
+      displayName: null,
+      email: null,
+      enabled: true,
+      mustChangePassword: false,
+      permissions: ['Users', { name: 'Sales', solution: 'crm' }],
+      lastLoginAt: null,
+      failedCount: 0,
+      passwordChangedAt: null,
+    })
+    expect(await users.get(made.uid)).toEqual(made)
+    expect(await users.find('ANNA')).toEqual(made)
+    expect(await users.find('annа')).toBeNull()
+  })
+
+  test(`${kind}, users: a name is unique without regard to case and form, also for who comes at the same time`, async () => {
+    const codes = await Promise.all(
+      ['josé', 'JOSÉ', 'jose\u0301', ' José'].map((username) => codeOf(users.create({ username }))),
+    )
+    expect(codes.toSorted()).toEqual(['ERR_NAME_EXISTS', 'ERR_NAME_EXISTS', 'ERR_NAME_EXISTS', null])
+    const { uid } = await users.create({ username: 'other' })
+    expect(await codeOf(users.change(uid, { username: 'JOSÉ' }))).toBe('ERR_NAME_EXISTS')
+    expect((await users.change(uid, { username: 'OTHER' })).username).toBe('OTHER')
+  })
+
+  test.each([
+    ['username', { username: '  ' }],
+    ['username', { username: 'x'.repeat(201) }],
+    ['username', { username: 'a\nb' }],
+    ['username', { username: 'a\u202eb' }],
+    ['username', { username: 'a\u200bb' }],
+    ['username', { username: 'a\ud800' }],
+    ['username', { username: '\ufdfa'.repeat(20) }],
+    ['displayName', { username: 'anna', displayName: '' }],
+    ['email', { username: 'anna', email: 'nobody' }],
+    ['email', { username: 'anna', email: `${'x'.repeat(250)}@example.org` }],
+    ['permissions', { username: 'anna', permissions: [''] }],
+    ['permissions', { username: 'anna', permissions: ['x'.repeat(201)] }],
+    ['permissions', { username: 'anna', permissions: [{ name: 'Users', solution: 'No Name' }] }],
+    ['permissions', { username: 'anna', permissions: Array.from({ length: 1001 }, (_, at) => `p${at}`) }],
+    ['password', { username: 'anna', password: 'short' }],
+  ])(`${kind}, users: a wrong %s is refused: %#`, async (field, input) => {
+    expect((await faultsOf(users.create(input))).map((fault) => fault.field)).toEqual([field])
+    expect((await users.list({ limit: 10 })).items).toEqual([])
+  })
+
+  test(`${kind}, users: all faults are told at once`, async () => {
+    const faults = await faultsOf(users.create({ username: '', email: 'x', password: 'password' }))
+    expect(faults.map(({ field, key }) => [field, key])).toEqual([
+      ['username', undefined],
+      ['email', undefined],
+      ['password', 'platform.password.common'],
+    ])
+  })
+
+  test(`${kind}, users: pages by name, and what a name begins with, where % and _ are letters like others`, async () => {
+    for (const username of ['Bob', 'anna', 'Anton', '100%', '100_x', '100!', '[x]']) await users.create({ username })
+    const names = async (search: string) => (await users.list({ limit: 10, search })).items.map((user) => user.username)
+    expect(await names('')).toEqual(['100!', '100%', '100_x', '[x]', 'anna', 'Anton', 'Bob'])
+    expect(await names('AN')).toEqual(['anna', 'Anton'])
+    expect(await names('100_')).toEqual(['100_x'])
+    expect(await names('100%')).toEqual(['100%'])
+    expect(await names('100!')).toEqual(['100!'])
+    expect(await names('[')).toEqual(['[x]'])
+    const first = await users.list({ limit: 5 })
+    expect([first.items.length, first.next]).toEqual([5, 'anna'])
+    const rest = await users.list({ limit: 5, after: first.next })
+    expect([rest.items.map((user) => user.username), rest.next]).toEqual([['Anton', 'Bob'], undefined])
+  })
+
+  test(`${kind}, authenticate: the right password in any case of the name signs in, notes the time and forgets failures`, async () => {
+    const { uid } = await users.create({ username: 'anna', password: GOOD, mustChangePassword: false })
+    expect(await users.authenticate('anna', OTHER)).toBeNull()
+    expect(await users.authenticate('anna', OTHER)).toBeNull()
+    await users.flush()
+    expect((await users.get(uid))?.failedCount).toBe(2)
+    time += 1
+    expect(await users.authenticate('ANNA', GOOD)).toMatchObject({ uid, username: 'anna', failedCount: 2 })
+    expect(await users.get(uid)).toMatchObject({ failedCount: 0, lastLoginAt: time })
+  })
+
+  test(`${kind}, authenticate: unknown, disabled and password-less users are refused, after one check of a hash each`, async () => {
+    const checked: (string | null)[] = []
+    const counting: Passwords = {
+      ...passwords,
+      verify(passwordHash, password) {
+        checked.push(passwordHash)
+        return passwords.verify(passwordHash, password)
+      },
+    }
+    const ports = { endAccess: async () => {}, eraseFromAudit: async () => {} }
+    const counted = createUsers(db, counting, createLimits(), ports)
+    await users.create({ username: 'disabled', password: GOOD, enabled: false })
+    await users.create({ username: 'nopassword' })
+    for (const name of ['unknown', 'disabled', 'nopassword', 'x'.repeat(100_000)]) {
+      expect(await counted.authenticate(name, GOOD)).toBeNull()
+    }
+    expect(checked).toEqual([null, null, null, null])
+    await counted.flush()
+  })
+
+  test(`${kind}, authenticate: a refusal writes nothing before it answers, so that the time tells no names`, async () => {
+    const written: string[] = []
+    const watched = db.withPlugin({
+      transformQuery({ node }) {
+        if (node.kind !== 'SelectQueryNode') written.push(node.kind)
+        return node
+      },
+      transformResult: async ({ result }) => result,
+    })
+    await users.create({ username: 'anna', password: GOOD })
+    const some = usersOf(watched)
+    await some.authenticate('anna', OTHER)
+    expect(written).toEqual([])
+    await some.flush()
+    expect(written).toEqual(['UpdateQueryNode'])
+  })
+
+  test(`${kind}, authenticate: who is disabled or gets another password while it is checked does not come in`, async () => {
+    for (const change of [{ enabled: false }, { password: OTHER }]) {
+      const { uid } = await users.create({ username: 'anna', password: GOOD })
+      const slow: Passwords = {
+        ...passwords,
+        async verify(passwordHash, password) {
+          const isRight = await passwords.verify(passwordHash, password)
+          await users.change(uid, change)
+          return isRight
+        },
+      }
+      const nobody = async () => {}
+      const late = createUsers(db, slow, createLimits(), { endAccess: nobody, eraseFromAudit: nobody })
+      expect(await late.authenticate('anna', GOOD)).toBeNull()
+      await users.delete(uid)
+    }
+  })
+
+  test(`${kind}, authenticate: names that no database keeps are unknown`, async () => {
+    for (const name of ['a\0b', '\ud800', '']) expect(await users.authenticate(name, GOOD)).toBeNull()
+  })
+
+  test(`${kind}, authenticate: a hash of weaker parameters is made again with those of today`, async () => {
+    const { uid } = await users.create({ username: 'anna' })
+    const weak = await hash(GOOD, { memoryCost: 8 * 1024, timeCost: 1, parallelism: 1 })
+    await db.updateTable('users').set({ password_hash: weak }).where('uid', '=', uid).execute()
+    expect(await users.authenticate('anna', GOOD)).toMatchObject({ uid })
+    const { password_hash } = await db.selectFrom('users').select('password_hash').executeTakeFirstOrThrow()
+    expect(password_hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+    expect(await users.authenticate('anna', GOOD)).toMatchObject({ uid })
+  })
+
+  test(`${kind}, permissionsFor: those for all solutions and for that one, each once`, async () => {
+    const { uid } = await users.create({
+      username: 'anna',
+      permissions: ['Users', 'Users', { name: 'Users', solution: 'crm' }, { name: 'Sales', solution: 'crm' }],
+    })
+    await users.create({ username: 'bob', permissions: ['Others'] })
+    expect(await users.permissionsFor(uid, 'crm')).toEqual(['Sales', 'Users'])
+    expect(await users.permissionsFor(uid, 'other')).toEqual(['Users'])
+    expect(await users.permissionsFor('nobody', 'crm')).toEqual([])
+  })
+
+  test(`${kind}, change: sets what is sent and leaves the rest`, async () => {
+    const { uid } = await users.create({ username: 'anna', email: 'anna@example.org', permissions: ['Users'] })
+    expect(await users.change(uid, { displayName: 'Anna J.' })).toMatchObject({
+      username: 'anna',
+      displayName: 'Anna J.',
+      email: 'anna@example.org',
+      permissions: ['Users'],
+    })
+    expect(await users.change(uid, { email: null, permissions: [] })).toMatchObject({ email: null, permissions: [] })
+    expect(await codeOf(users.change('nobody', { email: null }))).toBe('ERR_USER_NOT_FOUND')
+  })
+
+  test.each([
+    ['a new password', { password: OTHER }, true],
+    ['no password any more', { password: null }, true],
+    ['disabling', { enabled: false }, true],
+    ['a permission less', { permissions: ['Users'] }, true],
+    ['another permission', { permissions: ['Users', 'Others'] }, true],
+    ['a permission more', { permissions: ['Users', 'Sales', 'Others'] }, false],
+    ['the same permissions', { permissions: ['Sales', 'Users'] }, false],
+    ['another name', { username: 'anne' }, false],
+    ['enabling', { enabled: true }, false],
+  ])(`${kind}, change: whether %s ends the access: %#`, async (_what, input, ends) => {
+    const { uid } = await users.create({ username: 'anna', password: GOOD, permissions: ['Users', 'Sales'] })
+    await users.change(uid, input)
+    expect(ended).toEqual(ends ? [uid] : [])
+  })
+
+  test(`${kind}, a password that somebody else set has to be changed, unless he says otherwise`, async () => {
+    const { uid, mustChangePassword } = await users.create({ username: 'anna', password: GOOD })
+    expect(mustChangePassword).toBe(true)
+    expect(await users.setPassword(uid, OTHER)).toBeNull()
+    expect((await users.get(uid))?.mustChangePassword).toBe(false)
+    expect((await users.change(uid, { password: GOOD })).mustChangePassword).toBe(true)
+    expect((await users.change(uid, { password: OTHER, mustChangePassword: false })).mustChangePassword).toBe(false)
+  })
+
+  test(`${kind}, setPassword: sets it and ends the access; a bad one and the same one are told`, async () => {
+    const { uid } = await users.create({ username: 'anna', password: GOOD })
+    expect(await users.setPassword(uid, 'password')).toEqual({ key: 'platform.password.common', values: [] })
+    expect(await users.setPassword(uid, GOOD)).toEqual({ key: 'platform.password.same', values: [] })
+    expect(ended).toEqual([])
+    time += 1
+    expect(await users.setPassword(uid, OTHER, { mustChange: true })).toBeNull()
+    expect(ended).toEqual([uid])
+    expect(await users.get(uid)).toMatchObject({ mustChangePassword: true, passwordChangedAt: time })
+    expect([await users.checkPassword(uid, GOOD), await users.checkPassword(uid, OTHER)]).toEqual([false, true])
+    expect(await codeOf(users.setPassword('nobody', OTHER))).toBe('ERR_USER_NOT_FOUND')
+  })
+
+  test(`${kind}, checkPassword: false for who is disabled or unknown`, async () => {
+    const { uid } = await users.create({ username: 'anna', password: GOOD, enabled: false })
+    expect([await users.checkPassword(uid, GOOD), await users.checkPassword('nobody', GOOD)]).toEqual([false, false])
+  })
+
+  test(`${kind}, addPermission adds without ending the access, removePermission ends it if there was one`, async () => {
+    const { uid } = await users.create({ username: 'anna' })
+    const sales = { name: 'Sales', solution: 'crm' }
+    await users.addPermission(uid, sales)
+    await users.addPermission(uid, sales)
+    expect([(await users.get(uid))?.permissions, ended]).toEqual([[sales], []])
+    await users.removePermission(uid, 'Sales')
+    expect(ended).toEqual([])
+    await users.removePermission(uid, sales)
+    expect([(await users.get(uid))?.permissions, ended]).toEqual([[], [uid]])
+    expect(await codeOf(users.addPermission('nobody', 'Sales'))).toBe('ERR_USER_NOT_FOUND')
+    expect(await codeOf(users.addPermission(uid, ''))).toBe('ERR_REQUEST_INVALID')
+  })
+
+  test(`${kind}, delete: the user and the permissions are gone, the access ends, and the name is free`, async () => {
+    const { uid } = await users.create({ username: 'anna', permissions: ['Users'] })
+    await users.delete(uid)
+    expect([await users.get(uid), ended]).toEqual([null, [uid]])
+    expect(await db.selectFrom('permissions').selectAll().execute()).toEqual([])
+    expect(await codeOf(users.delete(uid))).toBe('ERR_USER_NOT_FOUND')
+    expect((await users.create({ username: 'anna' })).permissions).toEqual([])
+  })
+
+  test(`${kind}, delete: when the access cannot be ended the user is disabled and can be deleted again`, async () => {
+    const { uid } = await users.create({ username: 'anna' })
+    const failing = createUsers(db, passwords, createLimits(), {
+      endAccess: () => Promise.reject(new Error('the database is away')),
+      eraseFromAudit: async () => {},
+    })
+    await expect(failing.delete(uid)).rejects.toThrow('the database is away')
+    expect((await users.get(uid))?.enabled).toBe(false)
+    await users.delete(uid)
+    expect(await users.get(uid)).toBeNull()
+  })
+
+  test(`${kind}, erase: also the sessions and remembered logins go, of this user only, and the name is taken out of the audit`, async () => {
+    const { uid } = await users.create({ username: 'Anna' })
+    for (const [id, owner, source] of [
+      ['1', uid, 'users'],
+      ['2', uid, ''],
+      ['3', 'other', 'users'],
+    ] as const) {
+      await db
+        .insertInto('sessions')
+        .values(sessionRow(id, owner, source))
+        .execute()
+      await db
+        .insertInto('remembered')
+        .values(rememberedRow(id, owner, source))
+        .execute()
+    }
+    await users.erase(uid)
+    expect(
+      (await db.selectFrom('sessions').select('id_hash').orderBy('id_hash').execute()).map((row) => row.id_hash),
+    ).toEqual(['2', '3'])
+    const series = await db.selectFrom('remembered').select('selector').orderBy('selector').execute()
+    expect(series.map(({ selector }) => selector)).toEqual(['2', '3'])
+    expect([await users.get(uid), ended, erased]).toEqual([null, [uid], ['Anna']])
+  })
+
+  test(`${kind}, erase: the audit keeps the entries without the name, those that were not written yet too`, async () => {
+    const audit = createAudit(db, createLimits())
+    const long = `Anna ${'x'.repeat(195)}`
+    const entry = { action: 'sign-in', outcome: 'ok', address: '127.0.0.1' } as const
+    await audit.record({ ...entry, actor: `user:${long}` })
+    await audit.record({ ...entry, actor: 'user:Anna' })
+    audit.note({ ...entry, actor: `user:${long}` })
+    await audit.eraseUser(long)
+    const { items } = await audit.read({ limit: 10 })
+    expect(items.map(({ actor }) => actor)).toEqual(['user:erased', 'user:Anna', 'user:erased'])
+  })
+}
+
+function sessionRow(id: string, uid: string, source: string) {
+  return {
+    id_hash: id,
+    public_id: id,
+    solution: 'crm',
+    username: 'Anna',
+    uid,
+    permissions: '[]',
+    tenant: null,
+    locale: 'en',
+    address: '127.0.0.1',
+    created_at: TIME,
+    last_seen_at: TIME,
+    ended_at: null,
+    source,
+    selector: null,
+  }
+}
+
+function rememberedRow(id: string, uid: string, source: string) {
+  return {
+    selector: id,
+    solution: 'crm',
+    source,
+    validator_hash: '',
+    previous_hash: null,
+    rotated_at: TIME,
+    uid,
+    username: 'Anna',
+    permissions: '[]',
+    last_login_at: TIME,
+    created_at: TIME,
+    ended_at: null,
+  }
+}

@@ -1,0 +1,239 @@
+import { beforeAll, beforeEach, expect, test } from 'vitest'
+import type { Database } from '../../../host/database/open.ts'
+import { createPasswords, type Passwords } from '../../../host/users/passwords.ts'
+import { createUsers, type Users } from '../../../host/users/users.ts'
+import { createUsersCsv, type UsersCsv } from '../../../host/users/users-csv.ts'
+import { createLimits } from '../../../runtime/limits.ts'
+import type { TestPlace } from '../database/contract.ts'
+
+const GOOD = 'correct horse battery'
+
+/** What import and export of users do on every kind of database. */
+export function testUsersCsv(place: TestPlace): void {
+  const { kind } = place
+  let db: Database
+  let passwords: Passwords
+  let users: Users
+  let csv: UsersCsv
+  let ended: string[]
+
+  beforeAll(async () => {
+    passwords = await createPasswords()
+  })
+  beforeEach(async () => {
+    db = place.db
+    await db.deleteFrom('permissions').execute()
+    await db.deleteFrom('users').execute()
+    ended = []
+    const endAccess = async (uid: string) => void ended.push(uid)
+    users = createUsers(db, passwords, createLimits(), { endAccess, eraseFromAudit: async () => {} })
+    csv = createUsersCsv({ db, users, passwords, limits: createLimits(), endAccess })
+  })
+
+  const load = (text: string | Buffer, dryRun = false) => csv.import(Buffer.from(text as string), { dryRun })
+  const faultsOf = (text: string | Buffer) =>
+    load(text)
+      .then(() => [])
+      .catch(
+        (error: { code: string; details: { faults: { line: number; field: string | null; message: string }[] } }) => {
+          expect(error.code).toBe('ERR_REQUEST_INVALID')
+          return error.details.faults
+        },
+      )
+  const exported = async () => (await Array.fromAsync(csv.export())).join('')
+  const namesOf = async () => (await users.list({ limit: 100 })).items.map(({ username }) => username)
+
+  test(`${kind}, import: makes users of every column, with a byte order mark or without`, async () => {
+    const text =
+      'username,displayName,email,enabled,permissions,password\r\n' +
+      `anna,"Jansen, Anna",anna@example.org,true,Users;Sales@crm,${GOOD}\r\n` +
+      'bob,,,false,,\r\n'
+    expect(await load(`\u{feff}${text}`)).toEqual({ created: 2, changed: 0, unchanged: 0, dryRun: false })
+    const { items } = await users.list({ limit: 10 })
+    expect(items).toMatchObject([
+      {
+        username: 'anna',
+        displayName: 'Jansen, Anna',
+        email: 'anna@example.org',
+        enabled: true,
+        mustChangePassword: true,
+        permissions: ['Users', { name: 'Sales', solution: 'crm' }],
+      },
+      { username: 'bob', displayName: null, email: null, enabled: false, mustChangePassword: false, permissions: [] },
+    ])
+    expect(await users.authenticate('anna', GOOD)).toMatchObject({ username: 'anna' })
+  })
+
+  test(`${kind}, import: changes who is there already; absent columns and empty passwords change nothing`, async () => {
+    const anna = await users.create({
+      username: 'Anna',
+      email: 'a@example.org',
+      password: GOOD,
+      permissions: ['Users'],
+    })
+    await users.create({ username: 'bob' })
+    const text = 'Username,displayname,password\nanna,Anna J.,\nbob,,\ncarl,,\n'
+    expect(await load(text)).toEqual({ created: 1, changed: 1, unchanged: 1, dryRun: false })
+    expect(await users.get(anna.uid)).toMatchObject({
+      username: 'anna',
+      displayName: 'Anna J.',
+      email: 'a@example.org',
+      permissions: ['Users'],
+    })
+    expect(await users.checkPassword(anna.uid, GOOD)).toBe(true)
+    expect(ended).toEqual([])
+  })
+
+  test(`${kind}, import: a permission less, disabling and a new password end the access, a permission more does not`, async () => {
+    const uids = new Map<string, string>()
+    for (const username of ['less', 'disabled', 'password', 'more']) {
+      uids.set(username, (await users.create({ username, permissions: ['Users'] })).uid)
+    }
+    await load(
+      'username,enabled,permissions,password\n' +
+        `less,true,,\ndisabled,false,Users,\npassword,true,Users,${GOOD}\nmore,true,Users;Sales,\n`,
+    )
+    expect(ended.toSorted()).toEqual(['less', 'disabled', 'password'].map((name) => uids.get(name)).toSorted())
+  })
+
+  test(`${kind}, import: a dry run counts and finds faults, and changes nothing`, async () => {
+    await users.create({ username: 'anna' })
+    const text = `username,displayName,password\nanna,Anna,\nbob,Bob,${GOOD}\n`
+    expect(await load(text, true)).toEqual({ created: 1, changed: 1, unchanged: 0, dryRun: true })
+    expect((await users.list({ limit: 10 })).items).toMatchObject([{ username: 'anna', displayName: null }])
+    await expect(load('username\n\u202e\n', true)).rejects.toMatchObject({ code: 'ERR_REQUEST_INVALID' })
+  })
+
+  test(`${kind}, import: all faults are listed by line, and then no user is imported`, async () => {
+    const text =
+      'username,email,enabled,permissions,password\r\n' +
+      'good,,,,\r\n' +
+      '"two\r\nlines",,,,\r\n' +
+      '\r\n' +
+      'anna,nobody,maybe,Users@No Name,password\r\n' +
+      'ANNA,,,,\r\n' +
+      'few,,\r\n'
+    const faults = await faultsOf(text)
+    expect(faults.map(({ line, field }) => `${line} ${field}`)).toEqual([
+      '3 username',
+      '6 enabled',
+      '6 email',
+      '6 permissions',
+      '6 password',
+      '7 username',
+      '8 null',
+    ])
+    expect(faults[5]?.message).toBe('line 6 has the same user')
+    expect(JSON.stringify(faults)).not.toContain('"password"}')
+    expect(await namesOf()).toEqual([])
+  })
+
+  test.each([
+    ['an unknown column', 'username,hash\nanna,x\n', 1, 'column 2 of the header is none of username, displayName,'],
+    ['a column twice', 'username,email,Email\n', 1, 'the column is there twice'],
+    ['no user names', 'email\nanna@example.org\n', 1, 'the header must name this column'],
+    ['an empty file', '', 1, 'the header must name this column'],
+    ['semicolons', 'username;email\nanna;\n', 1, 'the columns must be separated by commas'],
+    ['an open quote', 'username\nanna\n"bob\ncarl\n', 3, 'a quoted cell begins here and does not end'],
+    [
+      'a quote inside after line ends of both kinds',
+      'username\n"anna"\r\n\r\n"b\r\nob"\nca"rl"\n',
+      6,
+      'a quote stands inside a cell',
+    ],
+    ['a quote inside', 'username\nan"na"\n', 2, 'a quote stands inside a cell'],
+    ['Latin 1', Buffer.from('username\njos\xe9\n', 'latin1'), 1, 'the file must be UTF-8'],
+    ['UTF-16', Buffer.from('\u{feff}username\nanna\n', 'utf16le'), 1, 'the file must be UTF-8'],
+  ])(`${kind}, import: %s is one fault that says so`, async (_what, text, line, message) => {
+    expect(await faultsOf(text)).toEqual([expect.objectContaining({ line, message: expect.stringContaining(message) })])
+  })
+
+  test(`${kind}, import: more than 1,000 faults are cut, more than 1,000 passwords and 20,000 users refused`, async () => {
+    expect(await faultsOf(`username\n${'\u202e\n'.repeat(1500)}`)).toHaveLength(1000)
+    const many = Array.from({ length: 1001 }, (_, at) => `user${at},correct horse ${at}`).join('\n')
+    expect((await faultsOf(`username,password\n${many}`)).map(({ field }) => field)).toEqual(['password'])
+    expect((await faultsOf(`username\n${'a\n'.repeat(20_001)}`)).map(({ message }) => message)).toEqual([
+      'a file may have at most 20000 users: split it',
+    ])
+  })
+
+  test(`${kind}, import: what fails in the database leaves no user behind`, async () => {
+    const rows = Array.from({ length: 150 }, (_, at) => `user${at},Users`).join('\n')
+    const failing = createUsersCsv({
+      db: db.withPlugin({
+        transformQuery({ node }) {
+          if (node.kind === 'InsertQueryNode' && JSON.stringify(node).includes('user149')) throw new Error('disk full')
+          return node
+        },
+        transformResult: async ({ result }) => result,
+      }),
+      users,
+      passwords,
+      limits: createLimits(),
+      endAccess: async () => {},
+    })
+    const file = Buffer.from(`username,permissions\n${rows}`)
+    await expect(failing.import(file, { dryRun: false })).rejects.toThrow('disk full')
+    expect(await namesOf()).toEqual([])
+  })
+
+  test(`${kind}, import: 10,000 users let other requests go on meanwhile`, async () => {
+    const rows = Array.from({ length: 10_000 }, (_, at) => `user${at},u${at}@example.org,Users;Sales@crm`).join('\n')
+    let longest = 0
+    let last = performance.now()
+    const watch = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last)
+      last = performance.now()
+    }, 1)
+    expect(await load(`username,email,permissions\n${rows}`)).toMatchObject({ created: 10_000 })
+    clearInterval(watch)
+    expect(longest).toBeLessThan(500)
+  })
+
+  test(`${kind}, export: no hash, sorted by name, and what a spreadsheet would run is text`, async () => {
+    await users.create({ username: '=cmd()', displayName: '+1', email: '-x@example.org', password: GOOD })
+    await users.create({
+      username: 'anna',
+      displayName: 'Jansen, "Anna"',
+      permissions: ['Users', { name: 'Sales', solution: 'crm' }],
+    })
+    await users.create({ username: "'=quoted", enabled: false, permissions: ['@home', 'a;b\\c'] })
+    expect((await exported()).split('\r\n')).toEqual([
+      'username,displayName,email,enabled,permissions',
+      "''=quoted,,,false,\\@home;a\\;b\\\\c",
+      "'=cmd(),'+1,'-x@example.org,true,",
+      'anna,"Jansen, ""Anna""",,true,Users;Sales@crm',
+      '',
+    ])
+  })
+
+  test(`${kind}, export: an import of it changes nothing, and makes the same users elsewhere`, async () => {
+    await users.create({
+      username: '=cmd()',
+      displayName: '\uff0b1',
+      email: '@x@example.org'.slice(1),
+      permissions: ['=x', '-y;z'],
+    })
+    await users.create({
+      username: "'=quoted",
+      displayName: "''-x",
+      enabled: false,
+      permissions: ['@home', 'a;b\\c\\'],
+    })
+    await users.create({ username: 'josé 🐴', permissions: [{ name: 'a@b', solution: 'crm' }, ' \\'.trim()] })
+    const text = await exported()
+    expect(await load(text)).toEqual({ created: 0, changed: 0, unchanged: 3, dryRun: false })
+    const before = (await users.list({ limit: 10 })).items.map(({ uid, ...rest }) => rest)
+    await db.deleteFrom('permissions').execute()
+    await db.deleteFrom('users').execute()
+    expect(await load(text)).toMatchObject({ created: 3 })
+    expect((await users.list({ limit: 10 })).items.map(({ uid, ...rest }) => rest)).toEqual(before)
+  })
+
+  test(`${kind}, export: more users than a page has`, async () => {
+    const rows = Array.from({ length: 1203 }, (_, at) => `user${at}`).join('\n')
+    await load(`username\n${rows}`)
+    const lines = (await exported()).trim().split('\r\n')
+    expect([lines.length, new Set(lines).size]).toEqual([1204, 1204])
+  })
+}
