@@ -1,0 +1,113 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http'
+import { isIP } from 'node:net'
+import { PlatformError } from '../../runtime/errors.ts'
+import { hostPortOf, isHostName } from '../../runtime/host-port.ts'
+
+/** Where a request goes. */
+export type Target = {
+  readonly secure: boolean
+  /** A name or an address, without brackets. */
+  readonly host: string
+  readonly port: number
+  /** `host:port` as the settings and texts write it. */
+  readonly place: string
+  /** What the header Host says. */
+  readonly authority: string
+  /** Path and query. */
+  readonly path: string
+}
+
+export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
+
+const LONGEST_URL = 8192
+const MOST_HEADERS = 64
+/** All names and values together, in characters. */
+const LONGEST_HEADERS = 16 * 1024
+
+/**
+ * Headers that belong to the connection or that the body decides, and the encodings that would have to be unpacked.
+ * @see RFC 9110, 7.6.1
+ */
+const OWN_HEADERS = new Set([
+  'accept-encoding',
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'http2-settings',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'via',
+])
+
+/** @throws ERR_OUTBOUND_INVALID; the text quotes no part of the URL, since keys may stand in it */
+export function readTarget(text: string): Target {
+  const url = text.length > LONGEST_URL || /[\p{Cc}\s\\]/u.test(text) || !text.isWellFormed() ? null : URL.parse(text)
+  if (url === null || !/^https?:\/\//i.test(text)) {
+    throw invalid(`the URL must be an http or https address of at most ${LONGEST_URL} characters`)
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw invalid('the URL must not hold a user name or password: send the header Authorization')
+  }
+  const { host: written, port } = hostPortOf(url)
+  const host = written.startsWith('[') ? written.slice(1, -1) : written
+  if (port === 0 || (isIP(host) === 0 && !isHostName(host)))
+    throw invalid('the URL has no host name that can be looked up')
+  return {
+    secure: url.protocol === 'https:',
+    host,
+    port,
+    place: `${written}:${port}`,
+    authority: url.port === '' ? written : `${written}:${port}`,
+    path: `${url.pathname}${url.search}`,
+  }
+}
+
+/** @throws ERR_OUTBOUND_INVALID */
+export function checkMethod(method: string, hasBody: boolean): void {
+  if (!(METHODS as readonly string[]).includes(method)) throw invalid(`the method must be one of ${METHODS.join(', ')}`)
+  if (hasBody && (method === 'GET' || method === 'HEAD')) throw invalid(`a request by ${method} has no body`)
+}
+
+/**
+ * The headers by their names in small letters.
+ * @throws ERR_OUTBOUND_INVALID; the text names a header, and never its value
+ */
+export function checkHeaders(headers: Readonly<Record<string, string>>): Map<string, string> {
+  const checked = new Map<string, string>()
+  let length = 0
+  for (const [written, value] of Object.entries(headers)) {
+    const name = written.toLowerCase()
+    length += name.length + value.length
+    if (checked.size === MOST_HEADERS || length > LONGEST_HEADERS) {
+      throw invalid(`there may be ${MOST_HEADERS} headers of ${LONGEST_HEADERS} characters together`)
+    }
+    checkHeader(name, value)
+    if (checked.has(name)) throw invalid(`the header "${name}" is given twice`)
+    checked.set(name, value)
+  }
+  return checked
+}
+
+function checkHeader(name: string, value: string): void {
+  try {
+    validateHeaderName(name)
+  } catch {
+    throw invalid('a header’s name has characters that no such name has')
+  }
+  if (OWN_HEADERS.has(name) || name.startsWith('proxy-')) {
+    throw invalid(`the header "${name}" is set by the platform or belongs to the connection: leave it out`)
+  }
+  try {
+    validateHeaderValue(name, value)
+  } catch {
+    throw invalid(`the header "${name}" has characters that no value has, such as a line break`)
+  }
+}
+
+function invalid(message: string): PlatformError {
+  return new PlatformError('ERR_OUTBOUND_INVALID', message)
+}

@@ -1,0 +1,226 @@
+import { lookup as lookUpName } from 'node:dns/promises'
+import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
+import { request as httpsRequest, type RequestOptions } from 'node:https'
+import { isIP, type LookupFunction } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { PlatformError } from '../../runtime/errors.ts'
+import { readHostPort } from '../../runtime/host-port.ts'
+import { checkHeaders, checkMethod, readTarget, type Target } from './check-request.ts'
+import { canonicalAddress, isPublicAddress } from './public-address.ts'
+
+export type Address = { readonly address: string; readonly family: number }
+
+export type OutboundRequest = {
+  readonly url: string
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Uint8Array | null
+  /** The most that the answer's body may have. */
+  readonly maxBytes: number
+  /** From the look-up of the name to the last byte of the answer. */
+  readonly timeoutMs: number
+}
+
+export type OutboundAnswer = {
+  readonly status: number
+  /** By names in small letters, without a prototype; what came several times is joined by ", ". */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array
+}
+
+/**
+ * The one way by which the host makes requests for a solution. It connects only to an address that it looked up itself
+ * and found to be public, and to exactly that one, so no name can mean one machine when it is checked and another when
+ * it is used. An answer that redirects is an answer. Nothing is kept between two requests: no connection, cookie or TLS
+ * session that one solution could find of another's.
+ */
+export interface Outbound {
+  /**
+   * @throws ERR_OUTBOUND_INVALID for a URL, method or header that is not sent
+   * @throws ERR_OUTBOUND_PRIVATE when one of the name's addresses is not on the public internet, and not listed
+   * @throws ERR_OUTBOUND_FAILED when there is no such name, no connection, no valid certificate or no sound answer
+   * @throws ERR_OUTBOUND_TIME, ERR_OUTBOUND_SIZE when a limit was passed
+   */
+  request(asked: OutboundRequest): Promise<OutboundAnswer>
+}
+
+export type OutboundOptions = {
+  /** `host:port` entries that may be in a private network, on loopback or on this machine. */
+  readonly allowedPrivate: readonly string[]
+  /** The property that holds them, for the text that says what to do. */
+  readonly setting: string
+  /** All addresses of a name; the system's own look-up unless given. */
+  readonly lookUp?: (host: string) => Promise<readonly Address[]>
+  /** Addresses of this machine: on some of them the platform itself listens. */
+  readonly ownAddresses?: () => readonly string[]
+  /** PEM. Node's own and those of NODE_EXTRA_CA_CERTS unless given. */
+  readonly certificateAuthorities?: string
+}
+
+/** Addresses of one name that are tried, one after the other. */
+const MOST_ADDRESSES = 8
+/** Status line and headers of an answer, in bytes. */
+const ANSWER_HEADERS = 16 * 1024
+
+export function createOutbound(options: OutboundOptions): Outbound {
+  const { setting, lookUp = lookUpAll, ownAddresses = addressesOfMachine, certificateAuthorities } = options
+  const listed = new Set(options.allowedPrivate.map(listedPlace))
+
+  /** Every address counts, not only the one that will be used: a name that is partly private is not public. */
+  async function checkedAddresses({ host, place }: Target): Promise<readonly Address[]> {
+    const addresses = isIP(host) === 0 ? await lookUp(host) : [{ address: host, family: isIP(host) }]
+    if (addresses.length === 0) throw failed(`the name ${host} has no address`)
+    if (!listed.has(place)) {
+      const own = new Set(ownAddresses().map(canonicalAddress))
+      const isForeign = ({ address }: Address) => isPublicAddress(address) && !own.has(canonicalAddress(address))
+      if (!addresses.every(isForeign)) throw isPrivate(place)
+    }
+    return addresses.slice(0, MOST_ADDRESSES)
+  }
+
+  function isPrivate(place: string): PlatformError {
+    const message = `the address of ${place} is in a private network or of this machine: the operator can list it in ${setting}`
+    return new PlatformError('ERR_OUTBOUND_PRIVATE', message, { place })
+  }
+
+  async function exchange(asked: OutboundRequest, target: Target, headers: Map<string, string>, signal: AbortSignal) {
+    const addresses = await checkedAddresses(target)
+    signal.throwIfAborted()
+    const connection: RequestOptions & { readonly autoSelectFamily: boolean } = {
+      // Sent as they are, so that neither an agent's defaults nor the environment decide.
+      agent: false,
+      rejectUnauthorized: true,
+      minVersion: 'TLSv1.2',
+      ...(certificateAuthorities === undefined ? {} : { ca: certificateAuthorities }),
+      servername: isIP(target.host) === 0 ? target.host : '',
+      autoSelectFamily: true,
+      lookup: only(addresses),
+    }
+    const response = await send(target, { ...connection, method: asked.method, signal }, headers, asked.body)
+    refuseEncoded(response, target)
+    const body = await readBody(response, asked.maxBytes, target)
+    return { status: response.statusCode ?? 0, headers: joined(response.headers), body }
+  }
+
+  return {
+    async request(asked) {
+      const target = readTarget(asked.url)
+      checkMethod(asked.method, asked.body !== null)
+      const headers = checkHeaders(asked.headers)
+      const deadline = new AbortController()
+      const { promise: late, reject } = Promise.withResolvers<never>()
+      const timer = setTimeout(() => {
+        const message = `${target.place} took longer than ${asked.timeoutMs} ms`
+        reject(new PlatformError('ERR_OUTBOUND_TIME', message, { place: target.place }))
+        deadline.abort()
+      }, asked.timeoutMs)
+      try {
+        return await Promise.race([exchange(asked, target, headers, deadline.signal), late])
+      } catch (error) {
+        if (error instanceof PlatformError) throw error
+        throw failed(`the request to ${target.place} failed (${codeOf(error)})`, error)
+      } finally {
+        clearTimeout(timer)
+      }
+    },
+  }
+}
+
+async function lookUpAll(host: string): Promise<readonly Address[]> {
+  return lookUpName(host, { all: true })
+}
+
+function addressesOfMachine(): readonly string[] {
+  return Object.values(networkInterfaces()).flatMap((addresses) => (addresses ?? []).map(({ address }) => address))
+}
+
+/** @throws TypeError for what the settings would have refused */
+function listedPlace(entry: string): string {
+  const read = readHostPort(entry)
+  if (read === null || read.port === null) throw new TypeError(`"${entry}" is no host:port`)
+  return `${read.host}:${read.port}`
+}
+
+/** Gives the connection the addresses that were checked, whatever it asks for. */
+function only(addresses: readonly Address[]): LookupFunction {
+  return (_host, { all }, done) => {
+    const first = addresses[0] as Address
+    if (all) done(null, [...addresses])
+    else done(null, first.address, first.family)
+  }
+}
+
+/** @returns the answer when its headers are there */
+function send(
+  { secure, host, port, path, authority }: Target,
+  options: RequestOptions,
+  headers: Map<string, string>,
+  body: string | Uint8Array | null,
+): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  const request = (secure ? httpsRequest : httpRequest)({
+    ...options,
+    host,
+    port,
+    path,
+    setHost: false,
+    maxHeaderSize: ANSWER_HEADERS,
+    insecureHTTPParser: false,
+  })
+  request.on('response', resolve)
+  request.on('error', reject)
+  request.on('upgrade', (_response, socket) => {
+    socket.destroy()
+    reject(failed(`${authority} changed the protocol, which was not asked for`))
+  })
+  request.setHeader('host', authority)
+  request.setHeader('accept-encoding', 'identity')
+  if (!headers.has('user-agent')) request.setHeader('user-agent', 'solhost')
+  for (const [name, value] of headers) request.setHeader(name, value)
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body
+  const hasLength = bytes !== null || !['GET', 'HEAD', 'OPTIONS', 'DELETE'].includes(options.method ?? 'GET')
+  if (hasLength) request.setHeader('content-length', bytes?.length ?? 0)
+  request.end(bytes ?? undefined)
+  return promise
+}
+
+/** Nothing is unpacked, so that a small answer cannot become a large one. */
+function refuseEncoded(response: IncomingMessage, { place }: Target): void {
+  const encoding = response.headers['content-encoding'] ?? 'identity'
+  if (encoding === '' || encoding.toLowerCase() === 'identity') return
+  response.destroy()
+  throw failed(`the answer of ${place} is compressed, although it was asked not to be`)
+}
+
+async function readBody(response: IncomingMessage, maxBytes: number, { place }: Target): Promise<Uint8Array> {
+  const chunks: Buffer[] = []
+  let length = 0
+  // Leaving the loop by an error ends the connection.
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    length += chunk.length
+    if (length > maxBytes) {
+      const message = `the answer of ${place} has more than ${maxBytes} bytes`
+      throw new PlatformError('ERR_OUTBOUND_SIZE', message, { place })
+    }
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks, length)
+}
+
+function joined(headers: IncomingHttpHeaders): Record<string, string> {
+  const made: Record<string, string> = Object.create(null)
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) made[name] = typeof value === 'string' ? value : value.join(', ')
+  }
+  return made
+}
+
+function failed(message: string, cause?: unknown): PlatformError {
+  return new PlatformError('ERR_OUTBOUND_FAILED', message, {}, cause === undefined ? undefined : { cause })
+}
+
+/** Such as ENOTFOUND, ECONNREFUSED or CERT_HAS_EXPIRED: a Node error's text may name addresses of our network. */
+function codeOf(error: unknown): string {
+  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined
+  return typeof code === 'string' && /^[A-Z0-9_]{1,60}$/.test(code) ? code : 'unknown'
+}

@@ -1,0 +1,34 @@
+import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
+
+/** What of IPv6 is given out to the public internet. @see RFC 4291, and IANA's registry of IPv6 global unicast */
+const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::')
+/** IPv6 networks reach IPv4 through it: what counts is the IPv4 address in its last 32 bits. @see RFC 6052, 2.1 */
+const NAT64 = ipaddr.IPv6.parse('64:ff9b::')
+/**
+ * Public by their range, but answered by the machine that a container runs on: Azure's channel to its virtual machines,
+ * which gives out what belongs to the machine.
+ */
+const OF_THE_MACHINE = ['168.63.129.16']
+
+/**
+ * Whether `text` is an address on the public internet. Everything that is not certainly so is not: loopback, private,
+ * link-local, shared (100.64/10), multicast, reserved, documentation and benchmark ranges, and the IPv6 forms that
+ * stand for an IPv4 address (mapped, compatible, translated, 6to4, Teredo), but for NAT64's of a public one.
+ */
+export function isPublicAddress(text: string): boolean {
+  if (isIP(text) === 0) return false
+  const address = ipaddr.parse(text)
+  if (address instanceof ipaddr.IPv4) return isPublicIPv4(address)
+  if (address.match(NAT64, 96)) return isPublicIPv4(new ipaddr.IPv4(address.toByteArray().slice(12)))
+  return address.zoneId === undefined && address.match(GLOBAL_UNICAST, 3) && address.range() === 'unicast'
+}
+
+/** One text for all spellings of an address; null for what is none. */
+export function canonicalAddress(text: string): string | null {
+  return isIP(text) === 0 ? null : ipaddr.process(text).toNormalizedString()
+}
+
+function isPublicIPv4(address: ipaddr.IPv4): boolean {
+  return address.range() === 'unicast' && !OF_THE_MACHINE.includes(address.toString())
+}

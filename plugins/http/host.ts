@@ -1,0 +1,148 @@
+import * as z from 'zod'
+import { PlatformError } from '../../runtime/errors.ts'
+import { createGate, type Gate } from '../../runtime/gate.ts'
+import { hostPortOf, namesPlaceOf } from '../../runtime/host-port.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import { type Call, type Json, type Plugin, request, ScriptError } from '../../runtime/plugin.ts'
+
+/** One request as the host sends it. */
+export type HttpRequest = {
+  readonly url: string
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | null
+  readonly maxBytes: number
+  readonly timeoutMs: number
+}
+
+export type HttpAnswer = {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array
+}
+
+/** Why a request was refused before anything was sent. */
+export type HttpRefusal = 'not-asked' | 'not-granted' | 'private'
+
+/** What the binding `plugins.http` needs of the host. */
+export interface HttpPorts {
+  /** Hosts, `host` or `host:port`, that the operator granted to the call's solution. */
+  granted(call: Call): Promise<readonly string[]>
+  /** Sends a request that is granted. @throws the ERR_OUTBOUND_* of runtime/errors.ts, with texts that a script may read */
+  send(request: HttpRequest): Promise<HttpAnswer>
+  /** Told of a refused attempt, once per call and host, and of at most ten in a call. */
+  onRefused(call: Call, host: string, why: HttpRefusal): void
+}
+
+/** So many of one call are told: a script can name as many hosts as it likes. */
+const REFUSALS_TOLD = 10
+/** For each that is sent so many may wait, each with a body: more would fill the host's memory. */
+const WAITING_EACH = 8
+/** The longest host name with its port, for what is told and said. */
+const LONGEST_PLACE = 260
+
+const Url = z.string().max(8192)
+const Headers = z.array(z.tuple([z.string().max(16_384), z.string().max(16_384)])).max(64)
+
+type Turns = { readonly gate: Gate; count: number }
+
+export default function http(ports: HttpPorts, limits: Limits): Plugin {
+  const told = new WeakMap<Call, Set<string>>()
+  const turns = new Map<string, Turns>()
+
+  function refuse(call: Call, host: string, why: HttpRefusal): void {
+    const known = told.get(call) ?? new Set()
+    told.set(call, known)
+    if (known.size >= REFUSALS_TOLD || known.has(`${why} ${host}`)) return
+    known.add(`${why} ${host}`)
+    ports.onRefused(call, host, why)
+  }
+
+  /** @throws ScriptError unless the manifest or one of its modules' asks for the place and the operator granted it */
+  async function checkGranted(call: Call, url: URL, place: string): Promise<void> {
+    const { manifest, modules } = call.solution
+    if (![manifest, ...modules.map((module) => module.manifest)].some(({ http }) => namesPlaceOf(url, http))) {
+      refuse(call, place, 'not-asked')
+      throw new ScriptError(`the manifest does not ask for ${place}: add it to "http" in solution.json`)
+    }
+    if (!namesPlaceOf(url, await ports.granted(call))) {
+      refuse(call, place, 'not-granted')
+      throw new ScriptError(`the operator has not granted ${place} to this solution`)
+    }
+  }
+
+  /** Lets so many of a solution through at once, that its answers do not fill the host's memory. */
+  async function inTurn<T>(solution: string, work: () => Promise<T>): Promise<T> {
+    const own = turns.get(solution) ?? { gate: createGate(limits.FETCH_AT_ONCE), count: 0 }
+    const most = limits.FETCH_AT_ONCE * (WAITING_EACH + 1)
+    if (own.count >= most) throw new ScriptError(`more than ${most} requests of the solution wait (FETCH_AT_ONCE)`)
+    turns.set(solution, own)
+    own.count++
+    try {
+      if (!(await own.gate.enter(limits.FETCH_TIME))) {
+        const { FETCH_AT_ONCE: width, FETCH_TIME: patience } = limits
+        throw new ScriptError(`${width} other requests of the solution took ${patience} ms (FETCH_AT_ONCE, FETCH_TIME)`)
+      }
+      return await work().finally(() => own.gate.leave())
+    } finally {
+      own.count--
+      if (own.count === 0) turns.delete(solution)
+    }
+  }
+
+  async function answer(
+    call: Call,
+    text: string,
+    method: string,
+    headers: readonly (readonly [string, string])[],
+    body: string | null,
+  ): Promise<Json> {
+    const url = URL.parse(text)
+    if (url === null || !/^https?:$/.test(url.protocol)) throw new ScriptError('the URL is no http or https address')
+    const place = placeOf(url)
+    await checkGranted(call, url, place)
+    const { FETCH_SIZE: maxBytes, FETCH_TIME: timeoutMs } = limits
+    const asked = { url: text, method, headers: Object.fromEntries(headers), body, maxBytes, timeoutMs }
+    try {
+      return plainAnswer(await inTurn(call.solution.name, () => ports.send(asked)))
+    } catch (error) {
+      if (!(error instanceof PlatformError) || !error.code.startsWith('ERR_OUTBOUND_')) throw error
+      if (error.code === 'ERR_OUTBOUND_PRIVATE') refuse(call, place, 'private')
+      throw new ScriptError(`${error.message}${limitOf(error)}`, { cause: error })
+    }
+  }
+
+  return {
+    name: 'http',
+    under: 'plugins',
+    guest: new URL('./guest.ts', import.meta.url),
+    commands: {},
+    requests: {
+      fetch: request(
+        z.tuple([Url, z.enum(['GET', 'HEAD']), Headers]),
+        (call, [url, method, headers]) => answer(call, url, method, headers, null),
+        { changes: false },
+      ),
+      send: request(
+        z.tuple([Url, z.enum(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']), Headers, z.string().nullable()]),
+        (call, [url, method, headers, body]) => answer(call, url, method, headers, body),
+      ),
+    },
+  }
+}
+
+/** As an author writes it: without the port where it is the scheme's own. */
+function placeOf(url: URL): string {
+  const { host, port } = hostPortOf(url)
+  return (url.port === '' ? host : `${host}:${port}`).slice(0, LONGEST_PLACE)
+}
+
+function plainAnswer({ status, headers, body }: HttpAnswer): Json {
+  return { status, headers: Object.entries(headers), text: new TextDecoder().decode(body) }
+}
+
+/** Which limit to ask the operator for. */
+function limitOf({ code }: PlatformError): string {
+  if (code === 'ERR_OUTBOUND_TIME') return ' (FETCH_TIME)'
+  return code === 'ERR_OUTBOUND_SIZE' ? ' (FETCH_SIZE)' : ''
+}
