@@ -7,10 +7,12 @@ import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
 import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
+import { addDefaultSolution, addUser, askAdmin, PASSWORD } from '../support/users.ts'
 import { zipOf } from '../support/zip.ts'
 
 const TENANT = '/solution/tenant-login/index.html'
 const STANDARD = '/solution/standard/index.html'
+const USERS = '/solution/users/index.html'
 
 /** A page of the platform as a user comes to it; the page is empty before. */
 type Way = { readonly come: (page: Page) => Promise<unknown>; readonly heading: string }
@@ -32,6 +34,25 @@ const WAYS: Readonly<Record<string, Way>> = {
     },
     heading: 'You are signed out',
   },
+  'the page of somebody who has to choose a password': { come: comeToChoose, heading: 'Choose a new password' },
+  'the same after a password that is too short': {
+    async come(page) {
+      await comeToChoose(page)
+      await choose(page, 'password1', 'password1')
+    },
+    heading: 'Choose a new password',
+  },
+  'the page on which a signed-in user changes the password': {
+    async come(page) {
+      await signInAtUsers(page, 'olga')
+      await page.getByRole('link', { name: 'Change password' }).click()
+    },
+    heading: 'Choose a new password',
+  },
+  'the page after sign-in of a user of the users table': {
+    come: (page) => signInAtUsers(page, 'olga'),
+    heading: 'users',
+  },
   'the page of an address with nothing': { come: (page) => page.goto(at('/solution/nobody/')), heading: '' },
 }
 
@@ -51,6 +72,21 @@ async function signInAtStandard(page: Page, password = 'open'): Promise<void> {
   await submit(page, 'anna', password)
 }
 
+async function signInAtUsers(page: Page, username: string, password = PASSWORD): Promise<void> {
+  await page.goto(at(USERS))
+  await submit(page, username, password)
+}
+
+function comeToChoose(page: Page): Promise<void> {
+  return signInAtUsers(page, 'newcomer')
+}
+
+async function choose(page: Page, password: string, repeat: string): Promise<void> {
+  await page.getByLabel('New password', { exact: true }).fill(password)
+  await page.getByLabel('New password once more').fill(repeat)
+  await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Change password' }).click()])
+}
+
 async function submit(page: Page, username: string, password: string): Promise<void> {
   await page.fill('#username', username)
   await page.fill('#password', password)
@@ -65,6 +101,9 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
       await host.upload('standard', await standardSolution()),
     ]
     for (const answer of uploads) expect(await answer.json()).toMatchObject({ active: true, warnings: [] })
+    await addDefaultSolution(host, 'users')
+    await addUser(host, 'olga')
+    await addUser(host, 'newcomer', { mustChangePassword: true })
     browser = await launchBrowser()
   })
 
@@ -83,7 +122,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
     return {
       page,
       // Chromium's advice on `sandbox` is meant for frames; here it only takes windows away (host/http/content-security.ts).
-      complaints: () => complaints.filter((line) => !/status of (401|404)|can escape its sandboxing/.test(line)),
+      complaints: () => complaints.filter((line) => !/status of (401|404|422)|can escape its sandboxing/.test(line)),
       [Symbol.asyncDispose]: () => context.close(),
     }
   }
@@ -112,6 +151,43 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
       await come(opened.page)
       expect(policies.flatMap(seriousFindings)).toEqual([])
     })
+  })
+
+  test('who has to choose a password does so, signs in with it, and is remembered by a browser that was closed', async () => {
+    await using opened = await open()
+    const { page } = opened
+    const uid = await addUser(host, 'piet', { mustChangePassword: true })
+    await signInAtUsers(page, 'piet')
+    await choose(page, 'one blue boat sails', 'one blue boat sails')
+    expect(await page.innerText('.platform-notice')).toContain('Your password was changed')
+    await page.check('#remember')
+    await submit(page, 'piet', 'one blue boat sails')
+    expect(await facts(page)).toMatchObject({ 'User name': 'piet', 'User ID': uid })
+    const cookies = await page.context().cookies()
+    await page.context().clearCookies({ name: 'session-users' })
+    await page.goto(at(USERS))
+    expect(await facts(page)).toMatchObject({ 'User name': 'piet' })
+    expect(cookies.filter(({ name }) => name === 'remember-users')).toMatchObject([{ httpOnly: true, sameSite: 'Lax' }])
+    await Promise.all([page.waitForURL('**?signed-out'), page.getByRole('button', { name: 'Sign out' }).click()])
+    await page.goto(at(USERS))
+    expect(await page.innerText('h1')).toBe('Sign in')
+    expect(opened.complaints()).toEqual([])
+  })
+
+  test('a login token in the address signs in, and neither address nor history keep it', async () => {
+    await using opened = await open()
+    const { page } = opened
+    const login = { username: 'guest', uid: 'g-1', permissions: ['Users'] }
+    const { token } = await askAdmin(host, 'POST', 'solutions/users/login-tokens', login)
+    const requested: string[] = []
+    page.on('request', (request) => requested.push(request.url()))
+    await page.goto(`${at(USERS)}?argument=7#id_token=${token}`)
+    await page.waitForURL(`${at(USERS)}?argument=7`)
+    await page.getByRole('button', { name: 'Sign out' }).waitFor()
+    expect(await facts(page)).toMatchObject({ 'User name': 'guest' })
+    expect(await page.evaluate('location.href')).toBe(`${at(USERS)}?argument=7`)
+    expect(requested.filter((url) => url.includes(token as string) && !url.includes('#'))).toEqual([])
+    expect(opened.complaints()).toEqual([])
   })
 
   test('tenant-login: the keyboard alone signs a user in and out', async () => {

@@ -73,6 +73,7 @@ const PAGES: Readonly<Record<string, { html: string; controls: readonly string[]
         loggedInAt: Date.UTC(2026, 4, 17, 9, 30),
       },
       outcome: { reference: '01JVE7C3N8X2Q5W9K4M6T0R1ZB' },
+      changePasswordHref: null,
       logoutAction: '/solution/orders/logout',
       formToken: 'token',
     }),
@@ -82,6 +83,7 @@ const PAGES: Readonly<Record<string, { html: string; controls: readonly string[]
     html: clientPage(frame, {
       solution: { name: 'map', title: 'City map' },
       user: null,
+      changePasswordHref: null,
       logoutAction: '/solution/map/logout',
       formToken: 'token',
     }),

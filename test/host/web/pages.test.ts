@@ -25,6 +25,7 @@ const KINDS: readonly ErrorKind[] = [
   'mode-unavailable',
   'broken',
   'busy',
+  'database',
   'internal',
   'bad-request',
 ]
@@ -70,6 +71,7 @@ const PAGES: readonly [
           loggedInAt: Date.UTC(2026, 4, 17, 9, 30),
         },
         outcome: { reference: value('reference') },
+        changePasswordHref: null,
         logoutAction: value('logoutAction'),
         formToken: value('formToken'),
       }),
@@ -81,6 +83,7 @@ const PAGES: readonly [
       clientPage(frame, {
         solution: { name: value('name'), title: value('title') },
         user: null,
+        changePasswordHref: null,
         logoutAction: value('logoutAction'),
         formToken: value('formToken'),
       }),
@@ -178,6 +181,7 @@ test('pages: a client names the language of the user', () => {
     {
       solution: { name: 'a', title: 'A' },
       user: { username: 'anna', uid: '1', permissions: [], tenant: null, locale: 'nl-BE', loggedInAt: 0 },
+      changePasswordHref: null,
       logoutAction: 'logout',
       formToken: 't',
     },
