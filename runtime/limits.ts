@@ -67,8 +67,14 @@ export const LIMITS = {
   QUERY_ROWS: { kind: 'count', default: '10000', what: 'rows that one database query may return' },
   QUERY_SIZE: { kind: 'size', default: '1m', what: 'the answer of one database query, as JSON' },
   QUERY_TIME: { kind: 'time', default: '2s', what: 'one database query' },
+  EMBEDDED_SIZE: { kind: 'size', default: '100m', what: 'the file of a solution’s embedded database' },
   FETCH_SIZE: { kind: 'size', default: '1m', what: 'the body of one answer to plugins.http.fetch' },
   FETCH_TIME: { kind: 'time', default: '2s', what: 'one plugins.http.fetch, from name to last byte' },
+  FETCH_AT_ONCE: {
+    kind: 'count',
+    default: '16',
+    what: 'plugins.http.fetch of one solution at once; further ones wait',
+  },
   ADMIN_FAILURES: { kind: 'count', default: '10', what: 'failed admin sign-ins per network in 15 minutes' },
 } as const satisfies Record<string, LimitEntry>
 

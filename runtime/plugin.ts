@@ -46,14 +46,19 @@ export type Request = {
   readonly check: (args: unknown) => unknown
   /** Whether it can change something: a call that made such a request is never replayed. */
   readonly changes: boolean
-  /** @returns plain data; an error that it throws reaches the script as an Error with the text "name.method failed". */
+  /**
+   * @returns plain data; an error that it throws reaches the script as an Error with the text "name.method failed", a
+   *   `ScriptError` with its own message
+   */
   readonly answer: (call: Call, args: never) => Promise<Json> | Json
 }
 
 /** Adds one global, such as `security`, to the code of a solution. */
 export interface Plugin {
-  /** The global's name inside the sandbox. */
+  /** The global's name inside the sandbox. No two plugins share one, wherever their bindings are. */
   readonly name: string
+  /** `plugins`: the binding is no global of its own but a property of the frozen global `plugins`. */
+  readonly under?: 'plugins'
   /** Source that runs inside the sandbox and builds the global. It imports nothing but types. */
   readonly guest: URL
   /** Effects, by method. Checked again here, applied in order, and only after the entry function returned well. */
@@ -69,6 +74,20 @@ export interface Plugin {
   readonly tables?: (solution: SolutionFacts) => Tables
   /** Data for the guest part that belong to one call. Asked for at each call. */
   readonly state?: (call: Call) => Json
+}
+
+/** How much of a `ScriptError`'s message reaches the script, in characters. */
+const SCRIPT_TEXT = 2000
+
+/**
+ * What a request throws to tell the script's author what to do: the message reaches the script as the text of an Error,
+ * and no log of the operator. It must hold nothing that the solution may not know.
+ */
+export class ScriptError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message.length > SCRIPT_TEXT ? `${message.slice(0, SCRIPT_TEXT)}…` : message, options)
+    this.name = 'ScriptError'
+  }
 }
 
 export type Tables = Readonly<Record<string, Readonly<Record<string, string>>>>

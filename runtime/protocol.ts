@@ -11,7 +11,7 @@ export type SandboxScript = { readonly file: string; readonly source: string }
 export type Trusted = {
   /** Sources, stripped of types: `runtime/sandbox/guest.ts`, and the plugins' guest parts in the order of building. */
   readonly bootstrap: string
-  readonly guests: readonly { readonly name: string; readonly source: string }[]
+  readonly guests: readonly { readonly name: string; readonly under?: 'plugins'; readonly source: string }[]
   readonly limits: Readonly<Record<string, number>>
   readonly rehearsal: Rehearsal
 }

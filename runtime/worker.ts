@@ -1,6 +1,6 @@
 import type { Limits } from './limits.ts'
 import type { Failed, GuestLogLine, Outcome } from './outcome.ts'
-import type { Json } from './plugin.ts'
+import { type Json, ScriptError } from './plugin.ts'
 import { processorTime, residentSize } from './process-memory.ts'
 import { setBack } from './process-priority.ts'
 import type { FromSandbox, SandboxCall, SandboxOutcome, SandboxSolution } from './protocol.ts'
@@ -13,7 +13,7 @@ export type CallHandlers = {
   readonly log: (line: GuestLogLine) => void
   /**
    * Begins to answer a request of the guest and says at once whether it can change something. What the answer fails
-   * with reaches the script as "plugin.method failed".
+   * with reaches the script as "plugin.method failed", a `ScriptError` as its message.
    */
   readonly request: (
     plugin: string,
@@ -278,8 +278,9 @@ export function createWorker(
       // Noted before it is answered: the process may die while it is under way.
       if (changes) pending.changedSomething = true
       process.send({ ...reply, ok: true, value: await value })
-    } catch {
-      process.send({ ...reply, ok: false, value: `${message.plugin}.${message.method} failed` })
+    } catch (error) {
+      // Without a text the guest part says which binding failed, as scripts call it.
+      process.send({ ...reply, ok: false, value: error instanceof ScriptError ? error.message : null })
     }
   }
 

@@ -9,13 +9,15 @@ type Host = (
   text: string,
   key?: string,
 ) => string | null | false
-type PluginGuest = { name: string; build: (api: GuestApi) => unknown }
+type PluginGuest = { name: string; under: 'plugins' | null; build: (api: GuestApi) => unknown }
 /** A function that finds the called entry function by its name, in the scope of the scripts. */
 type FindEntry = () => unknown
 type Enter = (text: string) => string
 type Start = (host: Host, context: number, settings: string, findEntry: FindEntry) => Enter
 type CallText = { kind: 'call'; entry: string; args: unknown[]; state: Record<string, unknown> }
 type AnswerText = { kind: 'answer'; id: number; ok: boolean; value: unknown }
+/** A plugin's name, and how scripts reach its binding, such as `plugins.database`. */
+type Binding = { readonly name: string; readonly path: string }
 type Thrown = { name: string; message: string; stack: string; quota: Quota | null }
 type Quota = { error: unknown; limit: string; allowed: number; used: number }
 
@@ -174,12 +176,12 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
     if (hostCalls > allowed) throw quotaError('CALL_REQUESTS', allowed, hostCalls)
   }
 
-  function command(plugin: string, method: string, args: readonly unknown[]): void {
+  function command({ name, path }: Binding, method: string, args: readonly unknown[]): void {
     if (!running)
-      throw new SafeError(`${plugin}.${method} works in a call such as onSolutionOpen, not while scripts load`)
+      throw new SafeError(`${path}.${method} works in a call such as onSolutionOpen, not while scripts load`)
     countHostCall()
     const allowed = limits.COMMANDS_SIZE as number
-    const text = `{"plugin":${stringify(plugin)},"method":${stringify(method)},"args":${encodeArgs(args)}}`
+    const text = `{"plugin":${stringify(name)},"method":${stringify(method)},"args":${encodeArgs(args)}}`
     if (commands.length + text.length > allowed)
       throw quotaError('COMMANDS_SIZE', allowed, commands.length + text.length)
     commands += `${commandCount++ === 0 ? '' : ','}${text}`
@@ -189,14 +191,14 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
     return encode(args, 16, { left: limits.ARGUMENT_SIZE as number })
   }
 
-  function request(plugin: string, method: string, args: readonly unknown[]): Promise<unknown> {
+  function request({ name, path }: Binding, method: string, args: readonly unknown[]): Promise<unknown> {
     return new SafePromise((resolve, reject) => {
       if (!running)
-        throw new SafeError(`${plugin}.${method} works in a call such as onSolutionOpen, not while scripts load`)
+        throw new SafeError(`${path}.${method} works in a call such as onSolutionOpen, not while scripts load`)
       countHostCall()
       const id = ++requestIds
-      const text = `{"id":${id},"plugin":${stringify(plugin)},"method":${stringify(method)},"args":${encodeArgs(args)}}`
-      waiting[id] = { resolve, reject, binding: `${plugin}.${method}` }
+      const text = `{"id":${id},"plugin":${stringify(name)},"method":${stringify(method)},"args":${encodeArgs(args)}}`
+      waiting[id] = { resolve, reject, binding: `${path}.${method}` }
       host('request', text)
     })
   }
@@ -361,6 +363,10 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
   }
 
   function defineGlobal(name: string, value: unknown): void {
+    defineFrozen(globalThis, name, value)
+  }
+
+  function defineFrozen(target: object, name: string, value: unknown): void {
     if (typeof value === 'function') freeze(value)
     else if (typeof value === 'object' && value !== null) {
       const names = keys(value)
@@ -370,7 +376,7 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
       }
       freeze(value)
     }
-    defineProperty(globalThis, name, { value, writable: false, enumerable: true, configurable: false })
+    defineProperty(target, name, { value, writable: false, enumerable: true, configurable: false })
   }
 
   const safe: SafeBuiltins = {
@@ -398,7 +404,8 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
     return running ? (message.state[name] ?? null) : null
   }
 
-  function apiOf(name: string): GuestApi {
+  function apiOf(binding: Binding): GuestApi {
+    const { name } = binding
     return freeze({
       state: () => stateOf(name),
       onLoad: (start: (settings: unknown) => void) => {
@@ -407,8 +414,8 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
       onCall: (start: (state: unknown) => void) => {
         callStarts[callStarts.length] = () => start(stateOf(name))
       },
-      command: (method: string, args: readonly unknown[]) => command(name, method, args),
-      request: (method: string, args: readonly unknown[]) => request(name, method, args),
+      command: (method: string, args: readonly unknown[]) => command(binding, method, args),
+      request: (method: string, args: readonly unknown[]) => request(binding, method, args),
       lookUp: (table: string, key: string) => host('look', `${name} ${table}`, key),
       log,
       report,
@@ -465,10 +472,13 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
 
   removeRegExpStatics()
   deleteProperty(globalThis, 'console')
+  const underPlugins = {}
   defineGlobal('console', consoleOf())
   for (let index = 0; index < plugins.length; index++) {
-    const plugin = plugins[index] as PluginGuest
-    defineGlobal(plugin.name, plugin.build(apiOf(plugin.name)))
+    const { name, under, build } = plugins[index] as PluginGuest
+    if (under === null) defineGlobal(name, build(apiOf({ name, path: name })))
+    else defineFrozen(underPlugins, name, build(apiOf({ name, path: `${under}.${name}` })))
   }
+  if (ownKeys(underPlugins).length > 0) defineGlobal('plugins', underPlugins)
   return start
 }

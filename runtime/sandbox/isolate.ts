@@ -476,7 +476,10 @@ function describeFault(error: unknown, code: LoadFault['code'], file: string, fi
 /** The trusted part as one expression, whose value is `start`: the bootstrap, with each plugin's guest part. */
 function trustedSource({ bootstrap, guests, limits, rehearsal }: Trusted): string {
   const sample = JSON.stringify(callText(rehearsal.call))
-  const built = guests.map(({ name, source }) => `{ name: ${JSON.stringify(name)}, build: ${asFunction(source)} }`)
+  const built = guests.map(
+    ({ name, under = null, source }) =>
+      `{ name: ${JSON.stringify(name)}, under: ${JSON.stringify(under)}, build: ${asFunction(source)} }`,
+  )
   return `${asFunction(bootstrap)}(${JSON.stringify(limits)}, [${built.join(',\n')}], ${sample})`
 }
 

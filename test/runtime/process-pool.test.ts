@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import * as z from 'zod'
-import { command, request } from '../../runtime/plugin.ts'
+import { command, request, ScriptError } from '../../runtime/plugin.ts'
 import { memoryOf } from '../../runtime/process-memory.ts'
 import { createScriptLab, type ScriptLab } from '../support/solutions.ts'
 import waits from '../support/waits/host.ts'
@@ -53,7 +53,7 @@ test('solutions that need more memory than there is take turns: the one that was
 
 test('a process that grows while it works costs the idle ones their place, not the memory of others', async () => {
   const { own, shared } = memoryOf(process.pid)
-  const waiting = waits({ command, request, z })
+  const waiting = waits({ command, request, ScriptError, z })
   lab = createScriptLab({ memory: { minimum: 0, maximum: own + shared + ROOM }, plugins: [waiting] })
   for (const solution of ['a', 'b']) {
     await lab.run({ script: `function onSolutionOpen() { security.login('${solution}', 'u', ['x']) }` })

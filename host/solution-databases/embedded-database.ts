@@ -1,0 +1,367 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
+import type { Duplex } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import * as z from 'zod'
+import type { Parameter, Row } from '../../plugins/database/host.ts'
+import { createFrameReader, encodeFrame } from '../../runtime/frames.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import { ScriptError } from '../../runtime/plugin.ts'
+import { processorTime, residentSize } from '../../runtime/process-memory.ts'
+import { setBack } from '../../runtime/process-priority.ts'
+import type { EmbeddedFailure, FromEmbedded, ToEmbedded } from './embedded-protocol.ts'
+import {
+  overLimit,
+  overRows,
+  overSize,
+  overTime,
+  serverAnswered,
+  tooManyWaiting,
+  waitedTooLong,
+} from './query-errors.ts'
+
+/** One solution's embedded database: a process that holds the file open while queries come. */
+export interface EmbeddedDatabase {
+  /** Queries run one at a time, in the order in which they came. @throws ScriptError */
+  query(sql: string, parameters: readonly Parameter[]): Promise<readonly Row[]>
+  /** When it last had something to do, in epoch ms; null while it has. */
+  idleSince(): number | null
+  /** The process, for health and tests; null while there is none. */
+  pid(): number | null
+  /** Ends the process, after its queries where there are some. The next query starts a new one. */
+  close(): void
+  /** Ends the process at once. Resolves when it is gone; queries under way fail. */
+  kill(): Promise<void>
+}
+
+export type EmbeddedOptions = {
+  readonly file: string
+  readonly limits: Limits
+  readonly timeZone: string
+  /** Told what the operator has to put right. */
+  readonly onError: (message: string) => void
+  /** Resident size of the process while a query runs, in MB; default 256. */
+  readonly memory?: number
+}
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const MAIN = new URL('./embedded-process.ts', import.meta.url)
+/** What `embedded-process.ts` imports, itself included. */
+export const EMBEDDED_SOURCES = ['./embedded-process.ts', './embedded-authorizer.ts', '../../runtime/frames.ts']
+const LOADER = new URL('../../runtime/sandbox/sources.js', import.meta.url)
+
+/** A process that has not opened its file after this, in ms, never will. */
+const READY_TIME = 10_000
+/** Queries of one solution that wait for their turn; further ones are refused. Each may hold 256 kB of parameters. */
+const MOST_WAITING = 100
+/** How often the resident size and the processor time are looked at while a query runs, in ms. */
+const WATCH = 50
+/** A process whose query used more processor time than this, in ms, runs behind all others until it ends. */
+const LONG_QUERY = 200
+/** Resident size of the process, in MB: 45 of its own, and what sorting needs. SQLite has no bound of its own here. */
+const MEMORY = 256
+/**
+ * A process that used so much processor time, in ms, is replaced between two queries. The system ends it after that and
+ * one query more: were the host killed while a query runs that never ends, nobody else would.
+ */
+const CPU_TIME = 60_000
+/** Becomes the process: no core dump with people's data, and bounds of the system for its processor time and its files. */
+const BOUNDED = 'ulimit -c 0; ulimit -t "$0"; ulimit -f "$1"; shift; exec "$@"'
+/** Of a frame beside the rows, in bytes. */
+const FRAME_REST = 16 * 1024
+
+type Job = {
+  readonly sql: string
+  readonly parameters: readonly Parameter[]
+  readonly resolve: (rows: readonly Row[]) => void
+  readonly reject: (error: Error) => void
+  timer: NodeJS.Timeout
+}
+
+type Started = {
+  readonly child: ChildProcess
+  readonly channel: Duplex
+  readonly gone: Promise<void>
+  isSetBack: boolean
+  /** One that was killed takes no query any more, however long it needs to be gone. */
+  state: 'starting' | 'open' | 'killed'
+}
+
+export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDatabase {
+  const { file, limits, timeZone, onError, memory = MEMORY } = options
+  const FromProcess = answerSchema(limits)
+  const waiting: Job[] = []
+  let running: Job | null = null
+  let started: Started | null = null
+  let closing = false
+  let watching: NodeJS.Timeout | null = null
+  let lastUsed = Date.now()
+
+  function next(): void {
+    if (running !== null) return
+    const job = waiting[0]
+    if (job === undefined) {
+      lastUsed = Date.now()
+      if (closing || started?.isSetBack) void kill()
+      return
+    }
+    if (started === null) start()
+    if (started?.state !== 'open') return
+    const before = processorTime(started.child.pid ?? -1)
+    if (before > CPU_TIME) {
+      void kill()
+      return
+    }
+    waiting.shift()
+    clearTimeout(job.timer)
+    running = job
+    job.timer = setTimeout(() => giveUp(overTime(limits)), limits.QUERY_TIME)
+    watching = setInterval(() => watch(before), WATCH)
+    send({ kind: 'query', sql: job.sql, parameters: job.parameters })
+  }
+
+  function start(): void {
+    closing = false
+    const command = [process.execPath, ...flagsFor(file), `--import=${LOADER.href}`, fileURLToPath(MAIN)]
+    const seconds = Math.ceil((CPU_TIME + limits.QUERY_TIME + WATCH) / 1000)
+    const child = spawn('/bin/sh', ['-c', BOUNDED, `${seconds}`, `${largestFile(limits)}`, ...command], {
+      cwd: ROOT,
+      env: { TZ: timeZone },
+      stdio: ['pipe', 'ignore', 'ignore', 'pipe'],
+      // A process group of its own: Ctrl-C on the terminal is for the host, which lets running logins end.
+      detached: true,
+    })
+    const channel = child.stdio[3] as Duplex
+    const { promise: gone, resolve } = Promise.withResolvers<void>()
+    const one: Started = { child, channel, gone, isSetBack: false, state: 'starting' }
+    started = one
+    const notReady = setTimeout(() => child.kill('SIGKILL'), READY_TIME)
+    const reader = createFrameReader(
+      () => limits.QUERY_SIZE + FRAME_REST,
+      (text) => {
+        clearTimeout(notReady)
+        receive(one, text)
+      },
+    )
+    channel.on('data', (chunk: Buffer) => {
+      if (!reader.push(chunk)) child.kill('SIGKILL')
+    })
+    channel.on('error', () => child.kill('SIGKILL'))
+    child.stdin?.on('error', () => {}).end(sources())
+    const end = () => {
+      clearTimeout(notReady)
+      channel.destroy()
+      resolve()
+      ended(one)
+    }
+    child.once('error', end)
+    child.once('exit', end)
+    send({
+      kind: 'open',
+      file,
+      bounds: { rows: limits.QUERY_ROWS, answerSize: limits.QUERY_SIZE, fileSize: limits.EMBEDDED_SIZE },
+    })
+  }
+
+  function send(message: ToEmbedded): void {
+    started?.channel.write(encodeFrame(JSON.stringify(message)))
+  }
+
+  function receive(from: Started, text: string): void {
+    if (from.state === 'killed') return
+    const message = readAnswer(text)
+    if (message === null) {
+      onError('the process of an embedded database said what it never says, and was ended')
+      from.child.kill('SIGKILL')
+    } else if (from.state === 'starting') opened(from, message)
+    else settle(message)
+  }
+
+  function readAnswer(text: string): FromEmbedded | null {
+    try {
+      return FromProcess.safeParse(JSON.parse(text)).data ?? null
+    } catch {
+      return null
+    }
+  }
+
+  function opened(from: Started, message: FromEmbedded): void {
+    if (message.kind === 'opened') {
+      from.state = 'open'
+      next()
+      return
+    }
+    const why = message.kind === 'failed' ? message.message : 'it answered before it was asked'
+    onError(`an embedded database cannot be opened: ${why}`)
+    failWaiting(new ScriptError('the embedded database cannot be opened; the operator finds the reason in the log'))
+    void kill()
+  }
+
+  function settle(message: FromEmbedded): void {
+    const job = takeRunning()
+    if (job === null) return
+    if (message.kind === 'answered') job.resolve(message.rows)
+    else if (message.kind === 'failed') job.reject(errorOf(message.why, message.message))
+    next()
+  }
+
+  function takeRunning(): Job | null {
+    const job = running
+    running = null
+    if (job !== null) clearTimeout(job.timer)
+    if (watching !== null) clearInterval(watching)
+    watching = null
+    return job
+  }
+
+  function errorOf(why: EmbeddedFailure, message: string): ScriptError {
+    if (why === 'rows') return overRows(limits)
+    if (why === 'size') return overSize(limits)
+    if (why === 'second') return new ScriptError('a query is one statement, but something follows its semicolon')
+    return why === 'file'
+      ? overLimit(limits, 'EMBEDDED_SIZE', 'the file of the embedded database has reached its largest size')
+      : serverAnswered(message, [file])
+  }
+
+  /** @param before the processor time that the process had used when the query began */
+  function watch(before: number): void {
+    const pid = started?.child.pid
+    if (started === null || pid === undefined) return
+    if (residentSize(pid) > memory * 1024 ** 2) {
+      giveUp(new ScriptError(`the query needed more than ${memory} MB of memory`))
+    } else if (!started.isSetBack && processorTime(pid) - before > LONG_QUERY) {
+      // One solution's long query must not take from the logins of others what they need.
+      setBack(pid)
+      started.isSetBack = true
+    }
+  }
+
+  /** SQLite goes on until its process is gone; what the query had changed is rolled back when the file is opened again. */
+  function giveUp(error: ScriptError): void {
+    takeRunning()?.reject(error)
+    void kill()
+  }
+
+  async function kill(): Promise<void> {
+    const one = started
+    if (one === null) return
+    one.state = 'killed'
+    one.child.kill('SIGKILL')
+    await one.gone
+  }
+
+  function ended(one: Started): void {
+    if (one !== started) return
+    started = null
+    takeRunning()?.reject(new ScriptError('the process of the embedded database ended while the query ran'))
+    // One that never came so far would be started again and again.
+    if (one.state === 'starting') failWaiting(new ScriptError('the embedded database could not be started'))
+    next()
+  }
+
+  function failWaiting(error: ScriptError): void {
+    for (const job of waiting.splice(0)) {
+      clearTimeout(job.timer)
+      job.reject(error)
+    }
+  }
+
+  function leaveLine(job: Job): void {
+    const place = waiting.indexOf(job)
+    if (place < 0) return
+    waiting.splice(place, 1)
+    job.reject(waitedTooLong(limits))
+  }
+
+  return {
+    query(sql, parameters) {
+      const { promise, resolve, reject } = Promise.withResolvers<readonly Row[]>()
+      if (waiting.length >= MOST_WAITING) {
+        reject(tooManyWaiting())
+        return promise
+      }
+      // The start of a process is not the query's fault.
+      const patience = limits.QUERY_TIME + (started?.state === 'open' ? 0 : READY_TIME)
+      const job: Job = { sql, parameters, resolve, reject, timer: setTimeout(() => leaveLine(job), patience) }
+      waiting.push(job)
+      next()
+      return promise
+    },
+    idleSince: () => (running === null && waiting.length === 0 ? lastUsed : null),
+    pid: () => started?.child.pid ?? null,
+    close() {
+      closing = true
+      if (running === null && waiting.length === 0) void kill()
+    },
+    async kill() {
+      closing = true
+      failWaiting(new ScriptError('the embedded database was closed'))
+      await kill()
+    },
+  }
+}
+
+/**
+ * In blocks of 512 bytes: the log beside the database may hold each of its pages once more, and holds some MB before it is
+ * written back.
+ */
+function largestFile(limits: Limits): number {
+  return Math.ceil((2 * limits.EMBEDDED_SIZE + 16 * 1024 ** 2) / 512)
+}
+
+/** Only the code and the one file: not the platform's data, which lie in the same folder or beside it. */
+function flagsFor(file: string): string[] {
+  const readable = [...EMBEDDED_SOURCES.map((name) => new URL(name, import.meta.url)), LOADER].map((url) =>
+    fileURLToPath(url),
+  )
+  return [
+    '--permission',
+    ...readable.map((path) => `--allow-fs-read=${path}`),
+    `--allow-fs-read=${ROOT}package.json`,
+    `--allow-fs-read=${file}`,
+    `--allow-fs-write=${file}`,
+    '--no-warnings',
+    '--disallow-code-generation-from-strings',
+    '--single-threaded-gc',
+    '--optimize-for-size',
+    '--max-semi-space-size=2',
+  ]
+}
+
+let strippedSources: string | null = null
+
+/** The modules of the process without their types, as `sources.js` reads them. */
+function sources(): string {
+  strippedSources ??= JSON.stringify(
+    Object.fromEntries(
+      EMBEDDED_SOURCES.map((name) => {
+        const url = new URL(name, import.meta.url)
+        return [url.href, stripTypeScriptTypes(readFileSync(url, 'utf8'), { mode: 'strip' })]
+      }),
+    ),
+  )
+  return strippedSources
+}
+
+function answerSchema(limits: Limits): z.ZodType<FromEmbedded> {
+  const AnyRow = z.custom<Row>(isRow)
+  return z.discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('opened') }),
+    z.strictObject({
+      kind: z.literal('answered'),
+      rows: z.array(AnyRow).max(limits.QUERY_ROWS),
+    }),
+    z.strictObject({
+      kind: z.literal('failed'),
+      why: z.enum(['rows', 'size', 'file', 'second', 'sql']),
+      message: z.string().max(2000),
+    }),
+  ])
+}
+
+/** A record of the schema library would lose a column named `__proto__`. */
+function isRow(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  return Object.values(value).every((one) => one === null || typeof one === 'string' || typeof one === 'number')
+}

@@ -1,0 +1,71 @@
+import type { LimitName, Limits } from '../../runtime/limits.ts'
+import { ScriptError } from '../../runtime/plugin.ts'
+
+/** What the script's author reads when a query cannot be answered. Everything here may be shown to the solution. */
+
+/** How much of a server's own message is passed on, in characters. */
+const SERVER_TEXT = 500
+
+export function unknownName(name: string, known: readonly string[]): ScriptError {
+  const named = known.length === 0 ? 'it names none' : `it names ${known.slice(0, 20).join(', ')}`
+  return new ScriptError(`solution.json names no database ${name} under "databases" (${named})`)
+}
+
+export function notGranted(name: string): ScriptError {
+  return new ScriptError(`the operator has not granted the database ${name} to this solution`)
+}
+
+export function otherServer(name: string, asked: string, granted: string): ScriptError {
+  return new ScriptError(
+    `solution.json asks for the database ${name} on ${asked}, but the operator granted it on ${granted}`,
+  )
+}
+
+export function unreachable(name: string): ScriptError {
+  return new ScriptError(
+    `the server of the database ${name} cannot be reached, or refuses the platform; try again later`,
+  )
+}
+
+export function overLimit(limits: Limits, name: LimitName, what: string): ScriptError {
+  return new ScriptError(`${what} (limit ${name}: ${limits[name]})`)
+}
+
+export function overRows(limits: Limits): ScriptError {
+  return overLimit(limits, 'QUERY_ROWS', `the answer has more than ${limits.QUERY_ROWS} rows`)
+}
+
+export function overSize(limits: Limits): ScriptError {
+  return overLimit(limits, 'QUERY_SIZE', `the answer is larger than ${limits.QUERY_SIZE} bytes`)
+}
+
+export function overTime(limits: Limits): ScriptError {
+  return overLimit(limits, 'QUERY_TIME', `the query took longer than ${limits.QUERY_TIME} ms`)
+}
+
+export function waitedTooLong(limits: Limits): ScriptError {
+  const what = `the query waited ${limits.QUERY_TIME} ms behind others of the solution and was not started`
+  return overLimit(limits, 'QUERY_TIME', what)
+}
+
+export function tooManyWaiting(): ScriptError {
+  return new ScriptError('too many queries of the solution wait already; await each before you start the next')
+}
+
+/**
+ * An error of the SQL, with the server's own message: cut, and without addresses and the words of `secrets` (the account
+ * and the address that the host connects with).
+ */
+export function serverAnswered(message: string, secrets: readonly string[] = []): ScriptError {
+  let text = message.replaceAll(/[\r\n]+/g, ' ').slice(0, 4 * SERVER_TEXT)
+  for (const secret of secrets) {
+    // As words of their own: an account `app` says nothing in the table app_users.
+    if (secret !== '') text = text.replaceAll(new RegExp(`(?<!\\w)${RegExp.escape(secret)}(?!\\w)`, 'g'), '…')
+  }
+  text = text
+    .replaceAll(/\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/g, '…')
+    .replaceAll(/\[?(?:[0-9a-f]{0,4}:){3,7}[0-9a-f]{0,4}(?:%\w+)?\]?/gi, '…')
+  return new ScriptError(
+    `the database answered: ${text.length > SERVER_TEXT ? `${text.slice(0, SERVER_TEXT)}…` : text}`,
+  )
+}

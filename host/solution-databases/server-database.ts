@@ -1,0 +1,200 @@
+import type { PendingOperation } from 'tarn/dist/PendingOperation.js'
+import type { Row } from '../../plugins/database/host.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import { ScriptError } from '../../runtime/plugin.ts'
+import type { ServerKindName } from '../database/kind.ts'
+import { SERVER_KINDS } from '../database/kinds.ts'
+import { alpha } from './alpha.ts'
+import { createAnswer } from './answer.ts'
+import { beta } from './beta.ts'
+import { gamma } from './gamma.ts'
+import { overSize, overTime, serverAnswered, tooManyWaiting, unreachable, waitedTooLong } from './query-errors.ts'
+import {
+  CONNECT_TIME,
+  type QueryServer,
+  type ServerConnection,
+  type ServerQuery,
+  type Target,
+} from './server-connection.ts'
+
+/** One database on a server of the operator, for one solution. */
+export interface ServerDatabase {
+  /** @throws ScriptError */
+  query(query: Omit<ServerQuery, 'time' | 'onRow'>): Promise<readonly Row[]>
+  /** When it was used last, in epoch ms; null while it is. */
+  idleSince(): number | null
+  /** Ends its connections, busy ones after their query. */
+  close(): Promise<void>
+  /** Ends its connections at once; queries under way fail. */
+  kill(): Promise<void>
+}
+
+export type ServerDatabaseOptions = {
+  /** As scripts call it. */
+  readonly name: string
+  readonly kind: ServerKindName
+  readonly target: Target
+  readonly limits: Limits
+  /** Told what the operator has to put right. */
+  readonly onError: (message: string) => void
+}
+
+const SERVERS: Readonly<Record<ServerKindName, QueryServer>> = { alpha, beta, gamma }
+
+/** Connections of one solution to one database. */
+const MOST_CONNECTIONS = 4
+/** Queries that wait for one of them; further ones are refused. */
+const MOST_WAITING = 100
+/** A connection without queries ends after this, in ms. */
+const IDLE_TIME = 60_000
+/** The server gives up first, if it can; the host after so much longer, in ms. */
+const GRACE = 200
+/** How often it is looked how much of an answer has come, in ms. */
+const WATCH = 20
+/** Beside the rows a server sends their names and types, in bytes. */
+const BESIDE_ROWS = 1024 ** 2
+
+export async function createServerDatabase(options: ServerDatabaseOptions): Promise<ServerDatabase> {
+  const { name, kind, target, limits, onError } = options
+  const server = SERVERS[kind]
+  const { Pool } = await import('tarn')
+  const pool = new Pool<ServerConnection>({
+    create: () => server.connect(target),
+    destroy: (connection) => connection.destroy(false),
+    validate: (connection) => connection.isOpen(),
+    min: 0,
+    max: MOST_CONNECTIONS,
+    acquireTimeoutMillis: limits.QUERY_TIME + CONNECT_TIME,
+    createTimeoutMillis: CONNECT_TIME + GRACE,
+    idleTimeoutMillis: IDLE_TIME,
+    reapIntervalMillis: 5000,
+    propagateCreateError: true,
+  })
+  const secrets = [target.username, target.password, target.host]
+  let lastUsed = Date.now()
+  let underWay = 0
+  const { promise: drained, resolve: drain } = Promise.withResolvers<void>()
+  let closing = false
+  const busy = new Set<ServerConnection>()
+
+  async function acquire(): Promise<ServerConnection> {
+    if (pool.numPendingAcquires() >= MOST_WAITING) throw tooManyWaiting()
+    const pending: PendingOperation<ServerConnection> = pool.acquire()
+    try {
+      return await pending.promise
+    } catch (error) {
+      if (pool.numUsed() >= MOST_CONNECTIONS) throw waitedTooLong(limits)
+      throw notThere(error)
+    }
+  }
+
+  /** The account and the address are the operator's: the script learns nothing of them, nor of why it failed. */
+  function notThere(error: unknown): ScriptError {
+    const why = SERVER_KINDS[kind].failureOf(error) ?? 'away'
+    onError(`the database "${name}" of a solution cannot be used: ${WHY[why]}`)
+    return unreachable(name)
+  }
+
+  function scriptErrorOf(error: unknown): ScriptError {
+    if (error instanceof ScriptError) return error
+    if (server.isTimeout(error)) return overTime(limits)
+    const message = server.messageOf(error)
+    if (message === null || SERVER_KINDS[kind].failureOf(error) === 'away') return notThere(error)
+    return serverAnswered(message, secrets)
+  }
+
+  /** Whatever ends it first: its last row, an error, the time, or a value that never ends. */
+  async function runWithin(
+    connection: ServerConnection,
+    query: Omit<ServerQuery, 'time' | 'onRow'>,
+  ): Promise<readonly Row[]> {
+    const answer = createAnswer(limits)
+    const { promise: cutOff, reject } = Promise.withResolvers<never>()
+    const most = connection.bytesRead() + 2 * limits.QUERY_SIZE + BESIDE_ROWS
+    const timer = setTimeout(() => reject(overTime(limits)), limits.QUERY_TIME + GRACE)
+    const watch = setInterval(() => connection.bytesRead() > most && reject(overSize(limits)), WATCH)
+    try {
+      const run = connection.run({ ...query, time: limits.QUERY_TIME, onRow: answer.add })
+      // It fails once more when its connection is destroyed.
+      run.catch(() => {})
+      await Promise.race([run, cutOff])
+      return answer.rows
+    } finally {
+      clearTimeout(timer)
+      clearInterval(watch)
+    }
+  }
+
+  /** The answer does not wait for it. */
+  async function giveBack(connection: ServerConnection): Promise<void> {
+    try {
+      if (connection.isOpen()) await within(connection.reset(), CONNECT_TIME)
+    } catch {
+      connection.destroy(false)
+    } finally {
+      busy.delete(connection)
+      pool.release(connection)
+      ended()
+    }
+  }
+
+  function ended(): void {
+    lastUsed = Date.now()
+    underWay--
+    if (closing && underWay === 0) drain()
+  }
+
+  async function close(): Promise<void> {
+    closing = true
+    if (underWay === 0) drain()
+    await drained
+    await pool.destroy()
+  }
+
+  return {
+    async query(query) {
+      underWay++
+      const connection = await acquire().catch((error) => {
+        ended()
+        throw error
+      })
+      busy.add(connection)
+      try {
+        const rows = await runWithin(connection, query)
+        void giveBack(connection)
+        return rows
+      } catch (error) {
+        // What a server said itself leaves the connection as it is; after all else nobody knows what is still to come.
+        if (error instanceof ScriptError || server.messageOf(error) === null) connection.destroy(true)
+        void giveBack(connection)
+        throw scriptErrorOf(error)
+      }
+    },
+    idleSince: () => (underWay === 0 ? lastUsed : null),
+    close,
+    async kill() {
+      for (const connection of busy) connection.destroy(true)
+      await close()
+    },
+  }
+}
+
+const WHY = {
+  away: 'its server cannot be reached',
+  account: 'its server refuses the account',
+  'no-database': 'there is no such database on its server',
+  rights: 'the account has no rights to it',
+  tls: 'its server offers no TLS, or a certificate that cannot be trusted',
+} as const
+
+/** @throws Error when it takes longer than so many ms */
+async function within(work: Promise<void>, time: number): Promise<void> {
+  work.catch(() => {})
+  const { promise, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error('it took too long')), time)
+  try {
+    await Promise.race([work, promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}

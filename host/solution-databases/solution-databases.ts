@@ -1,0 +1,211 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { DatabasePorts, Parameter, Row } from '../../plugins/database/host.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import { type Call, ScriptError, type SolutionFacts } from '../../runtime/plugin.ts'
+import type { DatabaseServer, ServerKindName } from '../database/kind.ts'
+import { askedFor, type DatabasePlace, isPlatformDatabase } from '../grants/grant-warnings.ts'
+import type { DatabaseGrant } from '../grants/grants.ts'
+import { hostCall } from '../solutions/host-call.ts'
+import { createEmbeddedDatabase, type EmbeddedDatabase } from './embedded-database.ts'
+import { notGranted, otherServer, tooManyWaiting, unknownName } from './query-errors.ts'
+import { createServerDatabase, type ServerDatabase } from './server-database.ts'
+import { checkSql, readSql, writeSql } from './sql-text.ts'
+
+/** The databases that solutions use by `plugins.database`. */
+export interface SolutionDatabases extends DatabasePorts {
+  /** Closes what is open for a solution, after the queries under way: its version or its grants changed. */
+  retire(solution: string): void
+  /** Removes the file of a solution's embedded database. */
+  erase(solution: string): Promise<void>
+  /** The processes of embedded databases, for health and tests. */
+  processes(): readonly { readonly solution: string; readonly pid: number }[]
+  stop(): Promise<void>
+}
+
+export type SolutionDatabasesOptions = {
+  readonly grants: {
+    get(solution: string): Promise<{ readonly databases: Readonly<Record<string, DatabaseGrant>> }>
+  }
+  readonly servers: Readonly<Record<ServerKindName, DatabaseServer>>
+  /** The platform's own database, which no grant opens. */
+  readonly platform: DatabasePlace
+  readonly home: string
+  readonly timeZone: string
+  readonly limits: Limits
+  /** Told what the operator has to put right. */
+  readonly onError: (message: string, solution: string) => void
+  /** The clock, in ms. */
+  readonly now?: () => number
+}
+
+/** A database that nobody asks is closed after this, in ms. */
+const IDLE_TIME = 60_000
+const SWEEP = 5_000
+/** Processes of embedded databases at once, each of some 45 MB; beyond that the longest idle one is ended. */
+const MOST_PROCESSES = 50
+
+/** Queries of one solution that are under way or wait, on all its databases; further ones are not even read. */
+const MOST_QUERIES = 200
+
+type OpenServer = { readonly key: string; readonly database: Promise<ServerDatabase> }
+
+export function createSolutionDatabases(options: SolutionDatabasesOptions): SolutionDatabases {
+  const { grants, servers, platform, home, timeZone, limits, onError, now = Date.now } = options
+  const folder = join(home, 'databases')
+  const embedded = new Map<string, EmbeddedDatabase>()
+  /** By solution and name. */
+  const onServers = new Map<string, Map<string, OpenServer>>()
+  const underWay = new Map<string, number>()
+  const sweeper = setInterval(sweep, SWEEP)
+  sweeper.unref()
+
+  function openEmbedded(solution: string): EmbeddedDatabase {
+    const known = embedded.get(solution)
+    if (known === undefined || known.pid() === null) makeRoom()
+    if (known !== undefined) return known
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const file = fileOf(solution)
+    const made = createEmbeddedDatabase({ file, limits, timeZone, onError: (message) => onError(message, solution) })
+    embedded.set(solution, made)
+    return made
+  }
+
+  function fileOf(solution: string): string {
+    return join(folder, `${solution}.sqlite`)
+  }
+
+  function makeRoom(): void {
+    const running = [...embedded.values()].filter((one) => one.pid() !== null)
+    if (running.length < MOST_PROCESSES) return
+    const idle = running.filter((one) => one.idleSince() !== null)
+    const [longest] = idle.sort((a, b) => (a.idleSince() ?? 0) - (b.idleSince() ?? 0))
+    if (longest === undefined) throw new ScriptError('too many embedded databases are in use; try again later')
+    longest.close()
+  }
+
+  /** The key holds all that the connections depend on, so that after a change none of before is used. */
+  async function openServer(solution: string, name: string, grant: DatabaseGrant): Promise<ServerDatabase> {
+    const { server: kind, database } = grant
+    const account = grant.username === undefined ? {} : { username: grant.username, password: grant.password ?? '' }
+    const target = { ...servers[kind], ...account, database }
+    const key = JSON.stringify([kind, target])
+    const ofSolution = onServers.get(solution) ?? new Map<string, OpenServer>()
+    onServers.set(solution, ofSolution)
+    const known = ofSolution.get(name)
+    if (known?.key === key) return known.database
+    if (known !== undefined) closeServer(known)
+    const tell = (message: string) => onError(message, solution)
+    const made: OpenServer = { key, database: createServerDatabase({ name, kind, target, limits, onError: tell }) }
+    ofSolution.set(name, made)
+    return made.database
+  }
+
+  function closeServer({ database }: OpenServer): Promise<void> {
+    return database.then((one) => one.close()).catch(() => {})
+  }
+
+  /** What may no longer be used is closed as soon as somebody asks for it. */
+  function forgetServer(solution: string, name: string): void {
+    const known = onServers.get(solution)?.get(name)
+    if (known === undefined) return
+    onServers.get(solution)?.delete(name)
+    void closeServer(known)
+  }
+
+  async function grantOf(solution: string, name: string, asked: string): Promise<DatabaseGrant> {
+    const { databases } = await grants.get(solution)
+    const grant = Object.hasOwn(databases, name) ? databases[name] : undefined
+    if (grant === undefined || isPlatformDatabase(grant, platform)) {
+      forgetServer(solution, name)
+      throw notGranted(name)
+    }
+    if (grant.server !== asked) throw otherServer(name, asked, grant.server)
+    return grant
+  }
+
+  function sweep(): void {
+    const before = now() - IDLE_TIME
+    for (const [solution, one] of embedded) {
+      if ((one.idleSince() ?? Number.POSITIVE_INFINITY) >= before) continue
+      // Forgotten only when its process is gone, so that no two ever hold one file.
+      if (one.pid() === null) embedded.delete(solution)
+      else one.close()
+    }
+    for (const [solution, ofSolution] of onServers) {
+      for (const [name, one] of ofSolution) void closeIdle(solution, name, one, before)
+      if (ofSolution.size === 0) onServers.delete(solution)
+    }
+  }
+
+  async function closeIdle(solution: string, name: string, one: OpenServer, before: number): Promise<void> {
+    const database = await one.database.catch(() => null)
+    if (database !== null && (database.idleSince() ?? Number.POSITIVE_INFINITY) >= before) return
+    if (onServers.get(solution)?.get(name) === one) forgetServer(solution, name)
+  }
+
+  async function countedQuery(...args: Parameters<DatabasePorts['query']>): Promise<readonly Row[]> {
+    const { name } = args[0].solution
+    const count = (underWay.get(name) ?? 0) + 1
+    if (count > MOST_QUERIES) throw tooManyWaiting()
+    underWay.set(name, count)
+    try {
+      return await query(...args)
+    } finally {
+      const left = (underWay.get(name) ?? 1) - 1
+      if (left === 0) underWay.delete(name)
+      else underWay.set(name, left)
+    }
+  }
+
+  async function query(call: Call, name: string, sql: string, parameters: readonly Parameter[]) {
+    const { solution } = call
+    const asked = askedOf(solution)
+    const wanted = Object.hasOwn(asked, name) ? asked[name] : undefined
+    if (wanted === undefined) throw unknownName(name, Object.keys(asked))
+    const text = readSql(wanted.server, sql)
+    checkSql(wanted.server, text, parameters.length)
+    const written = writeSql(wanted.server, text)
+    if (wanted.server === 'embedded') return openEmbedded(solution.name).query(written, parameters)
+    const grant = await grantOf(solution.name, name, wanted.server)
+    const database = await openServer(solution.name, name, grant)
+    return database.query({ sql: written, parameters, tenant: tenantOf(call) })
+  }
+
+  return {
+    query: countedQuery,
+    retire(solution) {
+      embedded.get(solution)?.close()
+      for (const name of onServers.get(solution)?.keys() ?? []) forgetServer(solution, name)
+      onServers.delete(solution)
+    },
+    async erase(solution) {
+      await embedded.get(solution)?.kill()
+      embedded.delete(solution)
+      for (const end of ['', '-wal', '-shm', '-journal']) rmSync(`${fileOf(solution)}${end}`, { force: true })
+    },
+    processes: () =>
+      [...embedded].flatMap(([solution, one]) => {
+        const pid = one.pid()
+        return pid === null ? [] : [{ solution, pid }]
+      }),
+    async stop() {
+      clearInterval(sweeper)
+      const open = [...onServers.values()].flatMap((ofSolution) => [...ofSolution.values()])
+      const kill = async ({ database }: OpenServer) => (await database.catch(() => null))?.kill()
+      await Promise.all([...[...embedded.values()].map((one) => one.kill()), ...open.map(kill)])
+    },
+  }
+}
+
+/** What main and its modules ask for together; main wins. */
+function askedOf({ manifest, modules }: SolutionFacts) {
+  return askedFor([...modules.map((module) => module.manifest), manifest]).databases
+}
+
+/** The values of the session, as JSON text. What the running call sets counts from the next one. */
+function tenantOf(call: Call): string | null {
+  const { effects, user } = hostCall(call)
+  const tenant = effects.tenant ?? user?.tenant ?? null
+  return tenant === null ? null : JSON.stringify(tenant)
+}

@@ -1,0 +1,148 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TestServer } from '../support/database-server.ts'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { ask, createVisitor } from '../support/http.ts'
+import { postgresPath, startPostgres } from '../support/postgres-server.ts'
+import { bundleOf, moduleFile } from '../support/zip.ts'
+
+let server: TestServer | undefined
+let host: TestHost
+beforeAll(async () => {
+  server = postgresPath === undefined ? undefined : await startPostgres()
+  const {
+    host: address = '127.0.0.1',
+    port = 1,
+    username = 'postgres',
+    password = '',
+  } = server ? server.address : { host: '127.0.0.1' }
+  host = await startTestHost({
+    DB_ALPHA_SERVER: address,
+    DB_ALPHA_PORT: `${port}`,
+    DB_ALPHA_USERNAME: username,
+    DB_ALPHA_PASSWORD: password,
+  })
+}, 60_000)
+afterAll(async () => {
+  await host.stop()
+  await server?.stop()
+})
+
+/** Runs the SQL of the URL and writes what came of it into the solution's log. */
+const SCRIPT = `async function onSolutionOpen(arg, q) {
+  try {
+    const rows = await plugins.database.query(q.name, q.sql, q.value === undefined ? [] : [q.value])
+    application.output('rows ' + JSON.stringify(rows))
+  } catch (error) {
+    application.output('refused ' + error)
+  }
+}`
+
+async function upload(name: string): Promise<void> {
+  const databases = { own: { server: 'embedded' }, crm: { server: 'alpha', database: 'crm' } }
+  const bundle = await bundleOf({ name, authenticator: 'NONE', databases }, { 'globals.js': SCRIPT })
+  expect((await host.upload(name, bundle)).status).toBe(201)
+}
+
+async function query(solution: string, name: string, sql: string, value?: string): Promise<string> {
+  const params = new URLSearchParams({ name, sql, ...(value === undefined ? {} : { value }) })
+  const page = await ask(`${host.url}/solution/${solution}/index.html?${params}`)
+  expect(page.status).toBe(200)
+  return (await lastLine(solution)) ?? ''
+}
+
+async function lastLine(solution: string): Promise<string | undefined> {
+  const answer = await ask(`${host.url}/admin/api/solutions/${solution}/log`, {
+    headers: { authorization: host.admin },
+  })
+  return (answer.json() as { items: { message: string }[] }).items.at(-1)?.message
+}
+
+function grant(solution: string, databases: object) {
+  return ask(`${host.url}/admin/api/solutions/${solution}/grants`, {
+    method: 'PUT',
+    headers: { authorization: host.admin, 'content-type': 'application/json' },
+    body: JSON.stringify({ databases, http: [], users: false }),
+  })
+}
+
+test('a solution keeps its data in its embedded database, over a new version of it and apart from others', async () => {
+  await upload('one')
+  await upload('two')
+  await query('one', 'own', 'CREATE TABLE note (text TEXT)')
+  expect(await query('one', 'own', 'INSERT INTO note VALUES (?) RETURNING text', "it's mine")).toBe(
+    `rows [{"text":"it's mine"}]`,
+  )
+  const next = await bundleOf(
+    { name: 'one', authenticator: 'NONE', version: '2.0.0', databases: { own: { server: 'embedded' } } },
+    { 'globals.js': SCRIPT },
+  )
+  expect((await host.upload('one', next)).status).toBe(201)
+  expect(await query('one', 'own', 'SELECT text FROM note')).toBe(`rows [{"text":"it's mine"}]`)
+  expect(await query('two', 'own', 'SELECT text FROM note')).toContain('refused Error: the database answered: no such')
+  expect(existsSync(join(host.home, 'databases', 'one.sqlite'))).toBe(true)
+})
+
+test('a database on a server is closed without a grant', async () => {
+  await upload('closed')
+  expect(await query('closed', 'crm', 'SELECT 1')).toBe(
+    'refused Error: the operator has not granted the database crm to this solution',
+  )
+})
+
+test.skipIf(postgresPath === undefined)(
+  'a granted database answers, and is closed again when the grant goes',
+  async () => {
+    await upload('open')
+    expect((await grant('open', { crm: { server: 'alpha', database: 'postgres' } })).status).toBe(200)
+    expect(await query('open', 'crm', 'SELECT ?::text AS seen', 'yes')).toBe('rows [{"seen":"yes"}]')
+    expect((await grant('open', {})).status).toBe(200)
+    expect(await query('open', 'crm', 'SELECT 1')).toContain('has not granted')
+  },
+)
+
+test.skipIf(postgresPath === undefined)(
+  'the tenant value of the session is there for the database, in main',
+  async () => {
+    const databases = { crm: { server: 'alpha', database: 'postgres' } }
+    const bundle = await bundleOf(
+      { name: 'tenants', authenticator: 'AUTHENTICATOR', modules: ['auth'], databases },
+      {
+        ...moduleFile('auth', { type: 'authenticator' }),
+        'modules/auth/globals.js': `async function onSolutionOpen(arg, q) {
+        const [row] = await plugins.database.query('crm', "SELECT current_setting('platform.tenant', true) AS tenant")
+        application.output('login ' + JSON.stringify(row))
+        security.setTenantValue([q.username, 7])
+        security.login(q.username, 'u', ['Users'])
+      }`,
+        'globals.js': `async function onSolutionOpen() {
+        const [row] = await plugins.database.query('crm', "SELECT current_setting('platform.tenant', true) AS tenant")
+        application.output('main ' + JSON.stringify(row))
+      }`,
+      },
+    )
+    expect((await host.upload('tenants', bundle)).status).toBe(201)
+    await grant('tenants', databases)
+    const page = '/solution/tenants/index.html'
+    for (const username of ['north', 'south']) {
+      const visitor = createVisitor(host.url)
+      await visitor.get(page)
+      expect((await visitor.post(page, { username, password: 'x' })).status).toBe(303)
+      expect(await lastLine('tenants')).toBe('login {"tenant":""}')
+      expect((await visitor.get(page)).status).toBe(200)
+      expect(await lastLine('tenants')).toBe(`main ${JSON.stringify({ tenant: JSON.stringify([username, 7]) })}`)
+    }
+  },
+)
+
+test('what goes wrong with a server is in the platform’s log, without the parameters of the query', async () => {
+  await upload('wrong')
+  await grant('wrong', {
+    crm: { server: 'alpha', database: 'postgres', username: 'nobody', password: 'wrong password' },
+  })
+  expect(await query('wrong', 'crm', 'SELECT ?', 'a secret value')).toContain('cannot be reached')
+  expect(host.logged()).toContain('of a solution cannot be used')
+  expect(host.logged()).not.toContain('a secret value')
+  expect(host.logged()).not.toContain('wrong password')
+})

@@ -1,0 +1,85 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { createServerDatabase, type ServerDatabase } from '../../../host/solution-databases/server-database.ts'
+import { checkSql, readSql, writeSql } from '../../../host/solution-databases/sql-text.ts'
+import type { Parameter } from '../../../plugins/database/host.ts'
+import { createLimits } from '../../../runtime/limits.ts'
+import { startTdsServer, type TdsAnswer, type TdsServer } from '../../support/tds-server.ts'
+
+// The wiring only: no Microsoft SQL Server can be had here, so a responder of our own stands in for it.
+
+let server: TdsServer
+let database: ServerDatabase
+let answer: (statement: string) => TdsAnswer = () => ({})
+const errors: string[] = []
+
+beforeAll(async () => {
+  server = await startTdsServer((statement) => answer(statement))
+  database = await createServerDatabase({
+    name: 'stock',
+    kind: 'beta',
+    target: { ...server.address, database: 'stock' },
+    limits: createLimits({ QUERY_ROWS: 3 }),
+    onError: (message) => errors.push(message),
+  })
+})
+afterAll(async () => {
+  await database.close()
+  await server.stop()
+})
+afterEach(() => {
+  answer = () => ({})
+})
+
+function query(sql: string, parameters: readonly Parameter[] = [], tenant: string | null = null) {
+  const text = readSql('beta', sql)
+  checkSql('beta', text, parameters.length)
+  return database.query({ sql: writeSql('beta', text), parameters, tenant })
+}
+
+test('a statement goes with its places and after the tenant value, and its rows come back as plain JSON', async () => {
+  answer = (statement) =>
+    statement.startsWith('SELECT')
+      ? { rows: [{ name: 'Anna', id: 9007199254740993n, raw: new Uint8Array([0, 255]) }] }
+      : {}
+  const before = server.statements.length
+  const [row] = await query("SELECT name FROM [a?b] WHERE id = ? AND note <> '?'", [7], '["north"]')
+  expect({ ...row }).toEqual({ name: 'Anna', id: '9007199254740993', raw: 'AP8=' })
+  expect(server.statements.slice(before)).toEqual([
+    "EXEC sp_set_session_context @key = N'platform.tenant', @value = @tenant, @read_only = 1",
+    "SELECT name FROM [a?b] WHERE id = @p1  AND note <> '?'",
+  ])
+})
+
+test('a connection is used again after it was reset', async () => {
+  for (let n = 0; n < 5; n++) await query('SELECT 1')
+  // The next one is taken while the one before is still being reset.
+  expect(server.open()).toBeLessThanOrEqual(2)
+})
+
+test('the message of the server comes back, and the connection serves on', async () => {
+  answer = (statement) =>
+    statement.startsWith('SELECT') ? { error: { number: 208, message: "Invalid object name 'nowhere'." } } : {}
+  await expect(query('SELECT * FROM nowhere')).rejects.toThrow("the database answered: Invalid object name 'nowhere'.")
+  answer = () => ({})
+  expect(await query('SELECT 1')).toEqual([])
+})
+
+test('more rows than QUERY_ROWS end the query', async () => {
+  answer = (statement) =>
+    statement.startsWith('SELECT') ? { rows: Array.from({ length: 5 }, () => ({ name: 'x' })) } : {}
+  for (let n = 0; n < 5; n++) await expect(query('SELECT name FROM t')).rejects.toThrow('(limit QUERY_ROWS: 3)')
+})
+
+test('a refused login tells the script nothing of the account', async () => {
+  const refusing = await startTdsServer(() => ({}), { number: 18456, message: "Login failed for user 'sa'." })
+  const target = { ...refusing.address, database: 'stock' }
+  const onError = (message: string) => void errors.push(message)
+  const limits = createLimits()
+  const other = await createServerDatabase({ name: 'stock', kind: 'beta', target, limits, onError })
+  await expect(other.query({ sql: 'SELECT 1', parameters: [], tenant: null })).rejects.toThrow(
+    'or refuses the platform',
+  )
+  expect(errors.at(-1)).toBe('the database "stock" of a solution cannot be used: its server refuses the account')
+  await other.close()
+  await refusing.stop()
+})

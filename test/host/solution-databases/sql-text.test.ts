@@ -1,0 +1,109 @@
+import { expect, test } from 'vitest'
+import { checkSql, readSql, type ServerKind, writeSql } from '../../../host/solution-databases/sql-text.ts'
+
+function translated(kind: ServerKind, sql: string): string {
+  return writeSql(kind, readSql(kind, sql))
+}
+
+function placesIn(kind: ServerKind, sql: string): number {
+  return readSql(kind, sql).pieces.length - 1
+}
+
+function check(kind: ServerKind, sql: string, parameters = placesIn(kind, sql)): void {
+  checkSql(kind, readSql(kind, sql), parameters)
+}
+
+test.each<[ServerKind, string, string]>([
+  ['embedded', 'SELECT ? + ?', 'SELECT ? + ?'],
+  ['gamma', 'SELECT ? + ?', 'SELECT ? + ?'],
+  ['alpha', 'SELECT ? + ?', 'SELECT $1  + $2 '],
+  ['beta', 'SELECT ? + ?', 'SELECT @p1  + @p2 '],
+  ['alpha', 'SELECT ?::int, ?1', ''],
+])('places on %s: %s', (kind, sql, expected) => {
+  if (expected === '') expect(() => translated(kind, sql)).toThrow('without a number')
+  else expect(translated(kind, sql)).toBe(expected)
+})
+
+test('a doubled question mark is one of PostgreSQL’s operators, with no place', () => {
+  expect(translated('alpha', "SELECT data ?? 'a' AND data ??| ? FROM t")).toBe(
+    "SELECT data ? 'a' AND data ?| $1  FROM t",
+  )
+})
+
+test.each<[ServerKind, string]>([
+  ['embedded', `SELECT '?', '''?', "?""?", \`?\`, [?] -- ?`],
+  ['embedded', "SELECT 'a\\', 1 /* ? /* */ -- ?"],
+  ['alpha', `SELECT '?', "?", $$ ? ; $$, $tag$ ? $$ ? $tag$, E'\\'?', a$1$b /* ? /* ? */ ? */ -- ?`],
+  ['alpha', "SELECT e'?\\\\', 'x\\', '?'"],
+  ['beta', 'SELECT N\'?\', [?]]?], "?" /* ? /* ? */ ? */ -- ?'],
+  ['gamma', 'SELECT \'?\\\'?\', "?\\"?", `?` # ?\n /* ? */ -- ?'],
+  ['gamma', 'SELECT 1 -- ?'],
+])('no place in quotes and comments of %s: %s', (kind, sql) => {
+  expect(placesIn(kind, sql)).toBe(0)
+})
+
+test.each<[ServerKind, string, number]>([
+  ['gamma', 'SELECT 1 --?', 1],
+  ['embedded', 'SELECT 1 # ?', 1],
+  ['alpha', "SELECT 'a\\', ?", 1],
+  ['gamma', 'SELECT /* /* */ ?', 1],
+  ['alpha', 'SELECT a$b$ ? c$b$', 1],
+  ['embedded', 'SELECT $$ ? $$', 1],
+])('what is a comment or a quote elsewhere is none on %s: %s', (kind, sql, places) => {
+  expect(placesIn(kind, sql)).toBe(places)
+})
+
+test('unclosed quotes and comments reach to the end', () => {
+  for (const sql of ["SELECT '?", 'SELECT "?', 'SELECT /* ?', 'SELECT $$ ?', 'SELECT -- ?']) {
+    expect(placesIn('alpha', sql)).toBe(0)
+  }
+})
+
+test.each<[ServerKind, string]>([
+  ['alpha', 'SELECT 1; SELECT 2'],
+  ['alpha', "SELECT 1;; /* */ 'x'"],
+  ['beta', 'CREATE TABLE t (a int); DROP TABLE t'],
+  ['gamma', 'DELETE FROM t;\nDELETE FROM u'],
+])('a second statement is refused on %s: %s', (kind, sql) => {
+  expect(() => check(kind, sql)).toThrow('one statement')
+})
+
+test.each(['SELECT 1;', ' ; SELECT 1', "SELECT ';'; -- done", 'SELECT 1 /* ; */ ;\n;'])('one statement: %s', (sql) => {
+  if (sql.startsWith(' ;')) expect(() => check('alpha', sql)).toThrow('one statement')
+  else expect(() => check('alpha', sql)).not.toThrow()
+})
+
+test('where a body of statements may follow CREATE the server decides', () => {
+  const sql = 'CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1; SELECT 2; END'
+  expect(() => check('alpha', sql)).not.toThrow()
+})
+
+test.each(['BEGIN', 'commit', '/* x */ RollBack', 'START TRANSACTION', 'SAVEPOINT a', '-- x\nEND'])(
+  'a transaction is not the script’s to end: %s',
+  (sql) => {
+    expect(() => check('alpha', sql)).toThrow('each query is a transaction of its own')
+  },
+)
+
+test('too few and too many values for the places are told', () => {
+  expect(() => check('alpha', 'SELECT ?', 0)).toThrow('the SQL has 1 places ? for parameters, but 0 were given')
+  expect(() => check('embedded', "SELECT '?'", 1)).toThrow('the SQL has 0 places')
+})
+
+test.each(['', '  ', '-- nothing', '/* nothing */ ;'])('no statement at all: "%s"', (sql) => {
+  expect(() => check('alpha', sql)).toThrow('no statement')
+})
+
+test('comments that MySQL and MariaDB execute are refused', () => {
+  expect(() => readSql('gamma', 'SELECT 1 /*! ; DROP TABLE t */')).toThrow('executed by the server')
+  expect(() => readSql('gamma', 'SELECT 1 /*M!100100 , 2 */')).toThrow('executed by the server')
+  expect(placesIn('gamma', "SELECT '/*! ? */'")).toBe(0)
+})
+
+test('64 kB of anything are read in a moment', () => {
+  const begun = performance.now()
+  for (const part of ['(', "'", '/*', '*/', '$$', '?', '\\', '-', '[', 'a']) {
+    for (const kind of ['embedded', 'alpha', 'beta', 'gamma'] as const) readSql(kind, part.repeat(65_536 / part.length))
+  }
+  expect(performance.now() - begun).toBeLessThan(2000)
+})

@@ -1,0 +1,62 @@
+import { afterAll, expect, test } from 'vitest'
+import { type Plugin, ScriptError } from '../../runtime/plugin.ts'
+import { createProbe } from '../support/probe/host.ts'
+import { createScriptLab } from '../support/solutions.ts'
+
+const probe = createProbe()
+
+/** The probe once more: below `plugins`, with another name, and with an answer that fails. */
+function under(name: string, answer: () => never): Plugin {
+  const requests = { ask: { check: (args: unknown) => args, changes: false, answer } }
+  return { ...probe, name, under: 'plugins', requests }
+}
+
+const told = under('told', () => {
+  throw new ScriptError('the operator has not granted it')
+})
+const untold = under('untold', () => {
+  throw new Error('a secret of the host')
+})
+const lab = createScriptLab({ plugins: [told, untold] })
+afterAll(() => lab.stop())
+
+const ASK = (binding: string) => `async function onSolutionOpen() {
+  try { await ${binding}.ask() } catch (error) { return JSON.stringify({ text: String(error) }) }
+}`
+
+test('a plugin under "plugins" is a property of that global and no global of its own', async () => {
+  const seen = await lab.evaluate(
+    'return [Object.keys(plugins).includes("told"), typeof plugins.told.ask, typeof told, typeof untold]',
+  )
+  expect(seen).toEqual([true, 'function', 'undefined', 'undefined'])
+})
+
+test('the global "plugins" and what is in it cannot be changed', async () => {
+  const seen = await lab.evaluate(`
+    plugins = null
+    plugins.told = null
+    plugins.told.ask = null
+    plugins.more = 1
+    delete plugins.told
+    return [typeof plugins.told.ask, 'more' in plugins, Object.isFrozen(plugins), Object.isFrozen(plugins.told)]`)
+  expect(seen).toEqual(['function', false, true, true])
+})
+
+test('a command of a plugin under "plugins" arrives like any other', async () => {
+  await lab.run({ script: 'function onSolutionOpen() { plugins.told.keep(7); security.login("a", "b", ["c"]) }' })
+  expect(probe.take()).toEqual([[7]])
+})
+
+test('the message of a ScriptError reaches the script', async () => {
+  const { values } = await lab.run({ script: ASK('plugins.told') })
+  expect(values).toEqual({ text: 'Error: the operator has not granted it' })
+})
+
+test('of any other error the script learns only which binding failed, as it calls it', async () => {
+  const { values } = await lab.run({ script: ASK('plugins.untold') })
+  expect(values).toEqual({ text: 'Error: plugins.untold.ask failed' })
+})
+
+test('a ScriptError of any length is cut', () => {
+  expect(new ScriptError('x'.repeat(5000)).message).toBe(`${'x'.repeat(2000)}…`)
+})
