@@ -15,7 +15,7 @@ const HELP = `solhost: a host for solutions
 
 Environment properties (README.md has all of them):
 ${Object.entries(PROPERTIES as Record<string, Property>)
-  .map(([name, { default: text, what }]) => `  ${name.padEnd(18)} ${what}${text === '' ? '' : ` (${text})`}`)
+  .map(([name, { default: text, what }]) => `  ${name.padEnd(22)} ${what}${text === '' ? '' : ` (${text})`}`)
   .join('\n')}
 
 Exit codes: 0 stopped as asked, 1 it could not start, 2 the command is unknown.

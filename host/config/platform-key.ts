@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Database } from '../database/open.ts'
+import { insertOnce } from '../database/portable.ts'
 
 /** Signs texts for one purpose each; a signature made for one purpose is worth nothing for another. */
 export type PlatformKey = {
@@ -65,17 +66,13 @@ export async function openPlatformKey(db: Database, home: string, secretOfSettin
     secretOfSettings === '' ? readOrMakeSecret(join(home, 'platform-key')) : secretOfSettings,
   )
   const check = key.sign('key-check', 'solhost')
-  await db
-    .insertInto('platform')
-    .values({ key: 'key_check', value: check })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
+  await insertOnce(db, 'platform', { key: 'key_check', value: check })
   const kept = await db.selectFrom('platform').select('value').where('key', '=', 'key_check').executeTakeFirstOrThrow()
   if (kept.value === check) return key
   throw new PlatformError(
     'ERR_PLATFORM_KEY',
-    `The platform's key is not the one that the database in ${home} was made with. ` +
-      'Set PLATFORM_KEY to that one, or put the file platform-key back.',
+    "The platform's key is not the one that the platform's database was made with. Set PLATFORM_KEY to that one " +
+      `(the same on all nodes), or put the file platform-key back into ${home}.`,
   )
 }
 

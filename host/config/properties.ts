@@ -1,6 +1,8 @@
 import proxyAddr from 'proxy-addr'
 import * as z from 'zod'
+import { readHostPort } from '../../runtime/host-port.ts'
 import { parseQuantity } from '../../runtime/limits.ts'
+import { KIND_NAMES } from '../database/kind.ts'
 
 const ENVIRONMENTS = ['none', 'onprem', 'dev', 'uat', 'preprod', 'prod', 'demo', 'e2e'] as const
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
@@ -48,10 +50,19 @@ export const PROPERTIES = {
   PLATFORM_HOME: { default: './data', read: readWord, form: 'a folder', what: 'the platform’s files' },
   PLATFORM_DATABASE: {
     default: 'embedded',
-    read: oneOf(['embedded']),
-    form: 'embedded (the database servers come with a later version)',
-    what: 'where the platform keeps its data',
+    read: oneOf(KIND_NAMES),
+    form: `one of ${KIND_NAMES.join(', ')}`,
+    what: 'where the platform keeps its data: a file, PostgreSQL, Microsoft SQL Server, or MySQL or MariaDB',
   },
+  PLATFORM_DATABASE_NAME: {
+    default: 'platform',
+    read: (text) => (/^[A-Za-z0-9_][A-Za-z0-9_-]{0,62}$/.test(text) ? text : undefined),
+    form: '1 to 63 letters, digits, underscores and hyphens',
+    what: 'name of the platform’s database on that server',
+  },
+  ...serverProperties('ALPHA', 'alpha (PostgreSQL)', 'postgres', '5432'),
+  ...serverProperties('BETA', 'beta (Microsoft SQL Server)', 'sa', '1433'),
+  ...serverProperties('GAMMA', 'gamma (MySQL or MariaDB)', 'root', '3306'),
   PLATFORM_KEY: {
     default: '',
     read: (text) => (text === '' || text.length >= 32 ? text : undefined),
@@ -82,6 +93,18 @@ export const PROPERTIES = {
     read: readHosts,
     form: 'host names separated by commas',
     what: 'further host names that the pages answer to',
+  },
+  HTTP_ALLOWED_HOSTS: {
+    default: '',
+    read: readPlaces,
+    form: 'host:port entries separated by commas',
+    what: 'hosts in private networks or on this machine that plugins.http.fetch may reach where they are granted',
+  },
+  OAUTH_ALLOWED_HOSTS: {
+    default: '',
+    read: readPlaces,
+    form: 'host:port entries separated by commas',
+    what: 'OAuth providers in private networks or on this machine',
   },
   LOG_LEVEL: {
     default: 'info',
@@ -139,6 +162,46 @@ export const NOT_YET = [
   'PLATFORM_TESTING_MODE',
 ] as const
 
+type ServerPropertyName<Kind extends string> = `DB_${Kind}_${'SERVER' | 'PORT' | 'USERNAME' | 'PASSWORD' | 'TLS'}`
+
+/** The properties of one database server, the same for the three kinds. */
+function serverProperties<const Kind extends string>(kind: Kind, title: string, username: string, port: string) {
+  const properties: Record<string, Property> = {
+    [`DB_${kind}_SERVER`]: {
+      default: `dev-${kind.toLowerCase()}-service`,
+      read: readHost,
+      form: 'a host name or an address',
+      what: `the database server ${title}`,
+    },
+    [`DB_${kind}_PORT`]: {
+      default: port,
+      read: (text) => (text === '0' ? undefined : readPort(text)),
+      form: 'a port, 1 to 65535',
+      what: 'its port',
+    },
+    [`DB_${kind}_USERNAME`]: {
+      default: username,
+      read: (text) => (text.length <= 128 ? readWord(text) : undefined),
+      form: '1 to 128 characters',
+      what: 'the account to use there',
+    },
+    [`DB_${kind}_PASSWORD`]: {
+      default: '',
+      read: (text) => (text.length <= 1000 ? text : undefined),
+      form: 'at most 1000 characters',
+      what: 'its password',
+      secret: true,
+    },
+    [`DB_${kind}_TLS`]: {
+      default: 'off',
+      read: oneOf(['off', 'on', 'verify']),
+      form: 'off, on (encrypted) or verify (and the certificate must be valid for the host name)',
+      what: 'whether the connection is encrypted',
+    },
+  }
+  return properties as Record<ServerPropertyName<Kind>, Property>
+}
+
 /** Host, a sandbox process for an upload and one that serves need about this much, in bytes. */
 const LEAST_MEMORY = 256 * 1024 ** 2
 
@@ -152,6 +215,11 @@ function readPort(text: string): number | undefined {
 
 function readWord(text: string): string | undefined {
   return text !== '' && !/[\p{Cc}]/u.test(text) ? text : undefined
+}
+
+function readHost(text: string): string | undefined {
+  const host = text.replace(/^\[(.*)\]$/, '$1')
+  return host.length <= 253 && /^[A-Za-z0-9_](?:[A-Za-z0-9._-]*)$|^[0-9a-fA-F:.]+$/.test(host) ? host : undefined
 }
 
 function oneOf<const T extends readonly string[]>(values: T): (text: string) => T[number] | undefined {
@@ -177,6 +245,12 @@ function readSolutionOrigin(text: string): SolutionOrigin | undefined {
 function readHosts(text: string): readonly string[] | undefined {
   const hosts = words(text).map((word) => word.toLowerCase())
   return hosts.every((host) => URL.parse(`http://${host}`)?.hostname === host) ? hosts : undefined
+}
+
+/** Hosts with their ports, in the form of `readHostPort`. */
+function readPlaces(text: string): readonly string[] | undefined {
+  const places = words(text).map(readHostPort)
+  return places.every((place) => place?.port) ? places.map((place) => `${place?.host}:${place?.port}`) : undefined
 }
 
 function readAddresses(text: string): readonly string[] | undefined {

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { PlatformError } from '../../runtime/errors.ts'
 import { createLimits, LIMITS, type LimitName, type Limits, parseQuantity, quantityForm } from '../../runtime/limits.ts'
+import type { DatabaseServer, KindName } from '../database/kind.ts'
+import type { DatabaseServers } from '../database/open.ts'
 import { type Environment, NOT_YET, PROPERTIES, type Property, type SolutionOrigin } from './properties.ts'
 
 /** All settings of the host, read and checked. */
@@ -16,9 +18,15 @@ export type Settings = {
   readonly home: string
   /** Empty: made once and kept in `home`. */
   readonly platformKey: string
+  /** Where the platform keeps its data, and under which name. */
+  readonly database: { readonly kind: KindName; readonly name: string }
+  readonly databaseServers: DatabaseServers
   readonly defaultSolution: string | null
   readonly trustedProxies: readonly string[]
   readonly allowedHosts: readonly string[]
+  /** `host:port` entries. */
+  readonly httpAllowedHosts: readonly string[]
+  readonly oauthAllowedHosts: readonly string[]
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error'
   readonly adminName: string
   /** Empty: the one whose hash lies in the platform's database, or a new one. */
@@ -68,9 +76,17 @@ function settingsOf(value: (name: keyof typeof PROPERTIES) => unknown, limits: L
     solutionOrigin: value('SOLUTION_ORIGIN') as SolutionOrigin | null,
     home: resolve(value('PLATFORM_HOME') as string),
     platformKey: value('PLATFORM_KEY') as string,
+    database: { kind: value('PLATFORM_DATABASE') as KindName, name: value('PLATFORM_DATABASE_NAME') as string },
+    databaseServers: {
+      alpha: serverOf('ALPHA', value),
+      beta: serverOf('BETA', value),
+      gamma: serverOf('GAMMA', value),
+    },
     defaultSolution: value('DEFAULT_SOLUTION') as string | null,
     trustedProxies: value('TRUSTED_PROXIES') as string[],
     allowedHosts: value('ALLOWED_HOSTS') as string[],
+    httpAllowedHosts: value('HTTP_ALLOWED_HOSTS') as string[],
+    oauthAllowedHosts: value('OAUTH_ALLOWED_HOSTS') as string[],
     logLevel: value('LOG_LEVEL') as Settings['logLevel'],
     adminName: value('SERVLET_USERNAME') as string,
     adminPassword: value('SERVLET_PASSWORD') as string,
@@ -78,6 +94,16 @@ function settingsOf(value: (name: keyof typeof PROPERTIES) => unknown, limits: L
     environment: value('ENVIRONMENT') as Environment,
     memory: { minimum: value('RUNTIME_XMS') as number, maximum: value('RUNTIME_XMX') as number },
     limits,
+  }
+}
+
+function serverOf(kind: 'ALPHA' | 'BETA' | 'GAMMA', value: (name: keyof typeof PROPERTIES) => unknown): DatabaseServer {
+  return {
+    host: value(`DB_${kind}_SERVER`) as string,
+    port: value(`DB_${kind}_PORT`) as number,
+    username: value(`DB_${kind}_USERNAME`) as string,
+    password: value(`DB_${kind}_PASSWORD`) as string,
+    tls: value(`DB_${kind}_TLS`) as DatabaseServer['tls'],
   }
 }
 

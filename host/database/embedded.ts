@@ -1,6 +1,28 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { type Dialect, type Driver, SqliteAdapter, SqliteDialect, type SqliteStatement } from 'kysely'
 import { createFileSync, type FileSync } from './file-sync.ts'
+import type { DatabaseKind } from './kind.ts'
+
+/** SQLite in a file of PLATFORM_HOME. Error codes: https://www.sqlite.org/rescode.html */
+export const embedded: DatabaseKind = {
+  name: 'embedded',
+  adapter: SqliteAdapter,
+  conflict: 'on conflict',
+  rowLimit: 'limit',
+  columns: async () => ({
+    key: 'text',
+    text: 'text',
+    bytes: 'blob',
+    id: 'integer',
+    counts: (column) => column.autoIncrement(),
+  }),
+  isUniqueViolation(error) {
+    const { code, errcode } = error as { code?: unknown; errcode?: unknown }
+    // SQLITE_CONSTRAINT_PRIMARYKEY, _UNIQUE and _ROWID
+    return code === 'ERR_SQLITE_ERROR' && (errcode === 1555 || errcode === 2067 || errcode === 2579)
+  },
+  isDeadlock: () => false,
+}
 
 /** Prepared statements that are kept, the longest unused go first: to prepare one takes longer than to run it. */
 const STATEMENTS = 200
@@ -11,7 +33,7 @@ const STATEMENTS = 200
  * `synchronous=full` would sync for each alone, and the whole host would stand still meanwhile.
  * @see https://www.sqlite.org/pragma.html#pragma_synchronous
  */
-export function nodeSqliteDialect(file: string, sync: FileSync = createFileSync(`${file}-wal`)): Dialect {
+export function embeddedDialect(file: string, sync: FileSync = createFileSync(`${file}-wal`)): Dialect {
   const database = new DatabaseSync(file, { timeout: 5000 })
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;')
   let wrote = false

@@ -3,29 +3,153 @@ import { join } from 'node:path'
 import { Kysely } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import { PlatformError } from '../../runtime/errors.ts'
-import { MIGRATIONS } from './migrations.ts'
-import { nodeSqliteDialect } from './node-sqlite.ts'
+import { embedded, embeddedDialect } from './embedded.ts'
+import type { DatabaseKind, DatabaseServer, Failure, KindName, ServerKind, ServerKindName } from './kind.ts'
+import { SERVER_KINDS } from './kinds.ts'
+import { migrationsFor } from './migrations.ts'
+import { serverDialect, unreachable } from './server-dialect.ts'
 import type { Tables } from './tables.ts'
 
 export type Database = Kysely<Tables>
 
+export type DatabaseServers = Readonly<Record<ServerKindName, DatabaseServer>>
+
+/** Where the platform keeps its data; a part of `Settings`. */
+export type DatabaseSettings = {
+  /** The platform's folder, made if missing, for this account only: that of the embedded kind. */
+  readonly home: string
+  readonly database: { readonly kind: KindName; readonly name: string }
+  readonly databaseServers: DatabaseServers
+}
+
 /**
- * Opens the platform's database in the folder `home` (made if missing, for this account only) and brings its schema
- * up to date.
+ * Opens the platform's database and brings its schema up to date. On a server the database is there already, or is made
+ * if the account may. Hosts that start at once wait for one another.
+ * @param where a text is the home of an embedded database
+ * @throws ERR_DATABASE_UNREACHABLE when the server is away or refuses the account, or the database is missing
  * @throws ERR_DATABASE_VERSION when a newer version of the platform wrote it
  */
-export async function openDatabase(home: string): Promise<Database> {
+export async function openDatabase(where: DatabaseSettings | string): Promise<Database> {
+  if (typeof where === 'string') return openEmbedded(where, 'platform')
+  const { kind, name } = where.database
+  mkdirSync(where.home, { recursive: true, mode: 0o700 })
+  if (kind === 'embedded') return openEmbedded(where.home, name)
+  return openOnServer(SERVER_KINDS[kind], where.databaseServers[kind], name)
+}
+
+async function openEmbedded(home: string, name: string): Promise<Database> {
   mkdirSync(home, { recursive: true, mode: 0o700 })
-  const file = join(home, 'platform.sqlite')
-  const db = new Kysely<Tables>({ dialect: nodeSqliteDialect(file) })
+  const file = join(home, `${name}.sqlite`)
+  const db = new Kysely<Tables>({ dialect: embeddedDialect(file) })
   chmodSync(file, 0o600)
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...MIGRATIONS }) } })
+  await migrate(db, embedded, file)
+  return db
+}
+
+async function openOnServer(kind: ServerKind, server: DatabaseServer, name: string): Promise<Database> {
+  const title = `"${name}" of ${titleOf(kind, server)}`
+  let db = await connect(kind, server, name)
+  try {
+    let failure = await tryOut(kind, db)
+    if (failure?.reason === 'no-database') {
+      await db.destroy()
+      await createDatabase(kind, server, name)
+      db = await connect(kind, server, name)
+      failure = await tryOut(kind, db)
+    }
+    if (failure !== null) throw errorOf(kind, server, name, failure)
+    const wrong = await kind.check(db as unknown as Kysely<never>)
+    if (wrong !== null) throw new PlatformError('ERR_DATABASE_UNREACHABLE', `The database ${title} ${wrong}.`)
+  } catch (error) {
+    await db.destroy()
+    throw error
+  }
+  await migrate(db, kind, title, (error) => {
+    if (kind.failureOf(error) === 'rights') throw errorOf(kind, server, name, { reason: 'rights', error })
+  })
+  return db
+}
+
+async function connect(kind: ServerKind, server: DatabaseServer, name: string | null): Promise<Database> {
+  return new Kysely<Tables>({ dialect: serverDialect(await kind.createDialect(server, name), kind, server) })
+}
+
+type Failed = { readonly reason: Failure; readonly error: unknown }
+
+async function tryOut(kind: ServerKind, db: Database): Promise<Failed | null> {
+  try {
+    await db.selectNoFrom(({ val }) => val(1).as('one')).execute()
+    return null
+  } catch (error) {
+    return failedBy(kind, error)
+  }
+}
+
+/** @throws what is no failure of the server */
+function failedBy(kind: ServerKind, error: unknown): Failed {
+  const reason = error instanceof PlatformError ? 'away' : kind.failureOf(error)
+  if (reason === null) throw error
+  return { reason, error }
+}
+
+async function createDatabase(kind: ServerKind, server: DatabaseServer, name: string): Promise<void> {
+  const system = await connect(kind, server, kind.systemDatabase)
+  try {
+    await kind.createDatabase(name).execute(system)
+  } catch (error) {
+    // Another host that starts now made it first: the next look at it tells.
+    if (kind.isDatabaseThere(error)) return
+    throw errorOf(kind, server, name, { reason: 'no-database', error })
+  } finally {
+    await system.destroy()
+  }
+}
+
+function titleOf(kind: ServerKind, { host, port }: DatabaseServer): string {
+  return `the database server ${kind.name} (${kind.product}) at ${host}:${port}`
+}
+
+function errorOf(kind: ServerKind, server: DatabaseServer, name: string, { reason, error }: Failed): PlatformError {
+  if (error instanceof PlatformError) return error
+  if (reason === 'away') return unreachable(kind, server, error)
+  const title = titleOf(kind, server)
+  const property = (word: string) => `DB_${kind.name.toUpperCase()}_${word}`
+  const texts = {
+    account:
+      `The account "${server.username}" or its password is refused by ${title}. ` +
+      `Set ${property('USERNAME')} and ${property('PASSWORD')} to those of an account that it accepts from here.`,
+    'no-database':
+      `There is no database "${name}" on ${title}, and the account "${server.username}" may not create it. ` +
+      'Create it for that account, or set PLATFORM_DATABASE_NAME to the one to use.',
+    rights:
+      `The account "${server.username}" may not use the database "${name}" of ${title}. ` +
+      'Give it the rights to read, write and create tables there.',
+    tls:
+      `There is no encrypted connection to ${title}: it offers none, or its certificate cannot be trusted. ` +
+      `Correct its certificate, or set ${property('TLS')} to what it offers.`,
+  }
+  return new PlatformError('ERR_DATABASE_UNREACHABLE', texts[reason], {}, { cause: error })
+}
+
+/**
+ * Hosts that start at once: Kysely's migrator locks, on a server for all of them. A failed one closes the database.
+ * @param onError may throw what says more
+ */
+async function migrate(
+  db: Database,
+  kind: DatabaseKind,
+  title: string,
+  onError: (error: unknown) => void = () => {},
+): Promise<void> {
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrationsFor(kind) } })
   const { error } = await migrator.migrateToLatest()
-  if (error === undefined) return db
+  if (error === undefined) return
   await db.destroy()
+  if (error instanceof PlatformError) throw error
+  onError(error)
   throw new PlatformError(
     'ERR_DATABASE_VERSION',
-    `The database ${file} cannot be brought to this version: it may have been written by a newer one. ` +
+    `The database ${title} cannot be brought to this version: it may have been written by a newer one. ` +
       'Start that version again, or restore a backup made with this one.',
     {},
     { cause: error },

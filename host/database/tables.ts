@@ -31,6 +31,8 @@ export type Tables = {
     line: number | null
     column: number | null
     correlation_id: string | null
+    /** Characters of the message; 0 in lines older than this column. */
+    size: number
   }
   sessions: {
     /** SHA-256 of the cookie's value, so that the table alone signs nobody in. */

@@ -24,6 +24,7 @@ export function ask(url: string, { method = 'GET', headers = {}, body, path }: A
       (response) => {
         const chunks: Buffer[] = []
         response.on('data', (chunk: Buffer) => chunks.push(chunk))
+        response.on('error', reject)
         response.on('end', () => {
           const text = Buffer.concat(chunks).toString('utf8')
           resolve({

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { command, request } from '../../runtime/plugin.ts'
+import { command, request, ScriptError } from '../../runtime/plugin.ts'
 import { createScriptLab, type ScriptLab } from './solutions.ts'
 import waits from './waits/host.ts'
 
@@ -61,7 +61,7 @@ async function onSolutionOpen(arg, q) {
 export function mixedCallsLab(): ScriptLab {
   return createScriptLab({
     manifest: { eventTypes: { fired: {} } },
-    plugins: [waits({ command, request, z })],
+    plugins: [waits({ command, request, ScriptError, z })],
   })
 }
 

@@ -105,6 +105,8 @@ export function createScriptLab(
           kind,
           correlationId: 'TEST0-00000',
           user: run.user ?? null,
+          account: null,
+          address: '127.0.0.1',
           locale: run.locale ?? 'en',
           serverUrl: 'http://127.0.0.1:8080',
         },

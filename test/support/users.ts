@@ -2,9 +2,12 @@ import type { TestHost } from './host.ts'
 import { ask, createVisitor } from './http.ts'
 import { bundleOf, moduleFile } from './zip.ts'
 
+/** Where a host, or a balancer before several, is found, and its admin account. */
+type Reached = Pick<TestHost, 'url' | 'admin'>
+
 /** Asks the admin API; the answer must have the status. */
 export async function askAdmin(
-  host: TestHost,
+  host: Reached,
   method: string,
   path: string,
   body?: unknown,
@@ -22,7 +25,7 @@ export async function askAdmin(
 export const PASSWORD = 'seven green tractors'
 
 /** @returns the new user's uid */
-export async function addUser(host: TestHost, username: string, more: Record<string, unknown> = {}): Promise<string> {
+export async function addUser(host: Reached, username: string, more: Record<string, unknown> = {}): Promise<string> {
   const user = { username, password: PASSWORD, permissions: ['Users'], mustChangePassword: false, ...more }
   return (await askAdmin(host, 'POST', 'users', user)).uid as string
 }
@@ -54,7 +57,7 @@ export async function addAuthenticatorSolution(
 }
 
 /** A browser at a solution's login page. */
-export async function visit(host: TestHost, solution: string, defaults: Record<string, string> = {}) {
+export async function visit(host: Pick<TestHost, 'url'>, solution: string, defaults: Record<string, string> = {}) {
   const page = `/solution/${solution}/index.html`
   const visitor = createVisitor(host.url, defaults)
   await visitor.get(page)

@@ -2,9 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Kysely, sql } from 'kysely'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { embeddedDialect } from '../../../host/database/embedded.ts'
 import { createFileSync } from '../../../host/database/file-sync.ts'
-import { nodeSqliteDialect } from '../../../host/database/node-sqlite.ts'
+import { testDatabase, usePlace } from './contract.ts'
+import { testStores } from './stores.ts'
 
 type Tables = { notes: { id: number; text: string } }
 
@@ -25,7 +27,7 @@ beforeEach(async () => {
     },
     close: real.close,
   }
-  db = new Kysely<Tables>({ dialect: nodeSqliteDialect(file, counted) })
+  db = new Kysely<Tables>({ dialect: embeddedDialect(file, counted) })
   await sql`create table notes (id integer primary key, text text not null)`.execute(db)
   syncs.started = syncs.ended = 0
 })
@@ -90,4 +92,10 @@ test('more statements than are kept still work', async () => {
   for (let n = 0; n < 450; n++) await sql.raw(`select ${n}`).execute(db)
   await add(1)
   expect(await count()).toBe(1)
+})
+
+describe('embedded', () => {
+  const place = usePlace('embedded', async () => null)
+  testDatabase('embedded', place)
+  testStores(place)
 })

@@ -1,0 +1,132 @@
+import { type Dialect, PostgresAdapter, PostgresDialect, type PostgresPool, type PostgresPoolClient, sql } from 'kysely'
+import type { PoolClient, PoolConfig } from 'pg'
+import {
+  CONNECT_TIME,
+  type DatabaseServer,
+  DEFAULT_POOL,
+  type Failure,
+  isNetworkError,
+  isTlsError,
+  type PoolOptions,
+  type ServerKind,
+} from './kind.ts'
+
+/** PostgreSQL. Error codes: https://www.postgresql.org/docs/current/errcodes-appendix.html */
+export const alpha: ServerKind = {
+  name: 'alpha',
+  product: 'PostgreSQL',
+  adapter: PostgresAdapter,
+  conflict: 'on conflict',
+  rowLimit: 'limit',
+  systemDatabase: 'postgres',
+  createDialect: alphaDialect,
+  // template0: the other templates may have been made with an encoding of their own.
+  createDatabase: (name) => sql`create database ${sql.id(name)} encoding 'UTF8' template template0`,
+  columns: async () => ({
+    key: sql`text collate "C"`,
+    text: sql`text collate "C"`,
+    bytes: 'bytea',
+    id: 'bigint',
+    counts: (column) => column.generatedByDefaultAsIdentity(),
+  }),
+  isUniqueViolation: (error) => codeOf(error) === '23505',
+  isDeadlock: (error) => codeOf(error) === '40P01' || codeOf(error) === '40001',
+  // duplicate_database; of two at once one may see the catalogue's own unique index.
+  isDatabaseThere: (error) => codeOf(error) === '42P04' || codeOf(error) === '23505',
+  failureOf,
+  async check(db) {
+    const { rows } = await sql<{ encoding: string }>`select current_setting('server_encoding') as encoding`.execute(db)
+    const encoding = rows[0]?.encoding
+    return encoding === 'UTF8' ? null : `has the encoding ${encoding}: create it with the encoding UTF8`
+  },
+}
+
+const AWAY = [
+  'Connection terminated',
+  'timeout exceeded when trying to connect',
+  'Query read timeout',
+  'Client has encountered a connection error',
+  'Client was closed and is not queryable',
+]
+
+function failureOf(error: unknown): Failure | null {
+  const code = codeOf(error)
+  const { message = '' } = error as { message?: string }
+  if (isNetworkError(error) || AWAY.some((start) => message.startsWith(start))) return 'away'
+  // Connection exceptions; the server stops, crashed, starts; too many connections.
+  if (/^08|^57P0[123]$|^53300$/.test(code)) return 'away'
+  // The driver says "SASL: …" where the server wants a password and none is set.
+  if (/^28/.test(code) || message.startsWith('SASL')) return 'account'
+  if (isTlsError(error) || message.startsWith('The server does not support SSL')) return 'tls'
+  if (code === '3D000') return 'no-database'
+  return code === '42501' ? 'rights' : null
+}
+
+function codeOf(error: unknown): string {
+  return String((error as { code?: unknown } | null)?.code ?? '')
+}
+
+async function alphaDialect(
+  server: DatabaseServer,
+  database: string | null,
+  options: PoolOptions = {},
+): Promise<Dialect> {
+  const { default: pg } = await import('pg')
+  const { connections, statementTime } = { ...DEFAULT_POOL, ...options }
+  const pool = new pg.Pool({
+    host: server.host,
+    port: server.port,
+    user: server.username,
+    password: server.password,
+    database: database ?? alpha.systemDatabase ?? '',
+    // `host` is what the certificate must be valid for where it is an address.
+    ssl: server.tls === 'off' ? false : { rejectUnauthorized: server.tls === 'verify', host: server.host },
+    application_name: 'solhost',
+    max: connections,
+    connectionTimeoutMillis: CONNECT_TIME,
+    query_timeout: statementTime,
+    keepAlive: true,
+    types: { getTypeParser: numberParser(pg.types) },
+  })
+  // A connection that breaks while nobody uses it, or between two statements, is no reason to end the process: the pool
+  // drops it, and whoever uses it gets the error.
+  pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
+  return new PostgresDialect({ pool: discardingPool(pool) })
+}
+
+/** `bigint` and the sums of it come as text otherwise; the platform's numbers stay below 2^53. */
+function numberParser(types: typeof import('pg').types): NonNullable<PoolConfig['types']>['getTypeParser'] {
+  const numbers = new Set<number>([types.builtins.INT8, types.builtins.NUMERIC])
+  return ((oid: number, format?: 'text' | 'binary') =>
+    numbers.has(oid) && format !== 'binary' ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser
+}
+
+/** A connection whose statement did not come back is not used again: it would answer the next one with this one's rows. */
+function discardingPool(pool: import('pg').Pool): PostgresPool {
+  return {
+    options: pool.options,
+    async connect() {
+      return discarding(await pool.connect())
+    },
+    end: () => pool.end(),
+  }
+}
+
+function discarding(client: PoolClient): PostgresPoolClient {
+  let broken = false
+  async function query(text: string, parameters: readonly unknown[]) {
+    try {
+      return await client.query(text, parameters.map(withoutNul))
+    } catch (error) {
+      broken ||= failureOf(error) === 'away'
+      throw error
+    }
+  }
+  return { query, release: () => client.release(broken) } as unknown as PostgresPoolClient
+}
+
+/** PostgreSQL's text cannot hold U+0000, which a script may well put into a log line: it is kept as U+FFFD. */
+function withoutNul(value: unknown): unknown {
+  return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\u{fffd}') : value
+}

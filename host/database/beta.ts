@@ -1,0 +1,155 @@
+import { type Dialect, MssqlAdapter, MssqlDialect, sql } from 'kysely'
+import type { Connection, ConnectionConfiguration } from 'tedious'
+import {
+  CONNECT_TIME,
+  type DatabaseServer,
+  DEFAULT_POOL,
+  type Failure,
+  isNetworkError,
+  isTlsError,
+  type PoolOptions,
+  type ServerKind,
+} from './kind.ts'
+
+/** Microsoft SQL Server. Error numbers: https://learn.microsoft.com/sql/relational-databases/errors-events/ */
+export const beta: ServerKind = {
+  name: 'beta',
+  product: 'Microsoft SQL Server',
+  adapter: MssqlAdapter,
+  conflict: null,
+  rowLimit: 'top',
+  systemDatabase: 'master',
+  createDialect: betaDialect,
+  createDatabase: (name) => sql`create database ${sql.id(name)}`,
+  columns: async () => ({
+    key: sql`nvarchar(255) collate Latin1_General_100_BIN2`,
+    text: sql`nvarchar(max) collate Latin1_General_100_BIN2`,
+    bytes: sql`varbinary(max)`,
+    id: 'bigint',
+    counts: (column) => column.identity(),
+  }),
+  // Violation of a key, of a unique index.
+  isUniqueViolation: (error) => has(error, 2627, 2601),
+  isDeadlock: (error) => has(error, 1205),
+  isDatabaseThere: (error) => has(error, 1801),
+  failureOf,
+  check: async () => null,
+}
+
+const AWAY = ['ESOCKET', 'ETIMEOUT', 'ECLOSE', 'EINVALIDSTATE', 'ECONNCLOSED']
+
+function failureOf(error: unknown): Failure | null {
+  // The login's own error (18456) comes after the reason for it.
+  if (has(error, 4060)) return 'no-database'
+  if (has(error, 18456, 18452, 18470, 18487, 18488)) return 'account'
+  // The server stops, is paused or has too many connections; the last four are Azure's.
+  if (has(error, 6005, 17142, 17809, 40197, 40501, 40613, 49918)) return 'away'
+  if (has(error, 229, 262, 2760)) return 'rights'
+  // The driver's own ESOCKET has the reason as its cause.
+  if (all(error).some(isTlsError)) return 'tls'
+  const away = all(error).some((one) => isNetworkError(one) || AWAY.includes(String(one.code)) || isPoolTimeout(one))
+  return away ? 'away' : null
+}
+
+function isPoolTimeout(error: SqlServerError): boolean {
+  return error.name === 'TimeoutError' || /ended without ever completing/.test(error.message ?? '')
+}
+
+type SqlServerError = { number?: unknown; code?: unknown; name?: string; message?: string }
+
+function has(error: unknown, ...numbers: readonly number[]): boolean {
+  return all(error).some(({ number }) => numbers.includes(Number(number)))
+}
+
+/** A statement may fail for more than one reason: Kysely then throws them as an array. */
+function all(error: unknown): readonly SqlServerError[] {
+  const { errors, cause } = (error ?? {}) as { errors?: unknown; cause?: unknown }
+  const inner = [...(Array.isArray(error) ? error : []), ...(Array.isArray(errors) ? errors : []), cause]
+  return [error, ...inner].filter((one): one is SqlServerError => typeof one === 'object' && one !== null)
+}
+
+async function betaDialect(
+  server: DatabaseServer,
+  database: string | null,
+  options: PoolOptions = {},
+): Promise<Dialect> {
+  const [tarn, tedious] = await Promise.all([import('tarn'), import('tedious')])
+  const { connections, statementTime } = { ...DEFAULT_POOL, ...options }
+  const configuration: ConnectionConfiguration = {
+    server: server.host,
+    authentication: { type: 'default', options: { userName: server.username, password: server.password } },
+    options: {
+      port: server.port,
+      database: database ?? 'master',
+      appName: 'solhost',
+      encrypt: server.tls !== 'off',
+      trustServerCertificate: server.tls !== 'verify',
+      connectTimeout: CONNECT_TIME,
+      requestTimeout: statementTime,
+      // One attempt: whoever waits for the connection is told, and asks again.
+      maxRetriesOnTransientErrors: 0,
+      useUTC: true,
+    },
+  }
+  return new MssqlDialect({
+    tarn: {
+      Pool: tarn.Pool,
+      options: {
+        min: 0,
+        max: connections,
+        acquireTimeoutMillis: CONNECT_TIME,
+        createTimeoutMillis: CONNECT_TIME,
+        propagateCreateError: true,
+      },
+    },
+    tedious: {
+      ISOLATION_LEVEL: tedious.ISOLATION_LEVEL,
+      TYPES: tedious.TYPES,
+      Request: numberRequest(tedious),
+      connectionFactory: () => tellingConnection(new tedious.Connection(configuration)),
+    },
+  })
+}
+
+type Column = { metadata: { type: { name: string } }; value: unknown }
+
+/** A request that gives `bigint` as a number, not as text; the platform's numbers stay below 2^53. */
+function numberRequest({ Request }: typeof import('tedious')): typeof Request {
+  return class extends Request {
+    // The overloads of `emit` cannot be repeated for one event.
+    override emit(event: string, ...values: unknown[]): boolean {
+      if (event === 'row') for (const column of values[0] as Column[]) toNumber(column)
+      return (super.emit as (event: string, ...values: unknown[]) => boolean).call(this, event, ...values)
+    }
+  } as typeof Request
+}
+
+function toNumber(column: Column): void {
+  if (typeof column.value === 'string' && /^BigInt$|^IntN$/.test(column.metadata.type.name)) {
+    column.value = Number(column.value)
+  }
+}
+
+type Listener = (...values: unknown[]) => void
+
+/**
+ * Kysely prints the errors of a connection; whoever uses it gets them, and the pool tries each one before it is used.
+ * Of a refused login the driver gives the last text only: the numbers that the server sent say why.
+ */
+function tellingConnection(connection: Connection): Connection {
+  const reasons: { readonly number: unknown }[] = []
+  const note = ({ number }: { number: number }) => void reasons.push({ number })
+  connection.on('error', () => {})
+  connection.on('errorMessage', note)
+  const on = connection.on.bind(connection) as (event: string, listener: Listener) => Connection
+  const connect = connection.connect.bind(connection)
+  return Object.assign(connection, {
+    on: (event: string, listener: Listener) => (event === 'error' ? connection : on(event, listener)),
+    connect: (listener: (error?: Error) => void) =>
+      connect((error) => {
+        connection.off('errorMessage', note)
+        if (error) Object.assign(error, { errors: [...((error as AggregateError).errors ?? []), ...reasons] })
+        listener(error)
+      }),
+  })
+}

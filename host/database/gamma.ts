@@ -1,0 +1,199 @@
+import {
+  type Dialect,
+  type Kysely,
+  MysqlAdapter,
+  MysqlDialect,
+  type MysqlPool,
+  type MysqlPoolConnection,
+  sql,
+} from 'kysely'
+import type { Pool, PoolConnection, QueryError, RowDataPacket } from 'mysql2'
+import { PlatformError } from '../../runtime/errors.ts'
+import {
+  CONNECT_TIME,
+  type DatabaseServer,
+  DEFAULT_POOL,
+  type Failure,
+  isNetworkError,
+  isTlsError,
+  type PoolOptions,
+  type ServerKind,
+} from './kind.ts'
+
+/** MySQL from 8.0.17, MariaDB from 10.6. Error numbers: https://mariadb.com/kb/en/mariadb-error-code-reference/ */
+export const gamma: ServerKind = {
+  name: 'gamma',
+  product: 'MySQL or MariaDB',
+  adapter: MysqlAdapter,
+  conflict: 'on duplicate key',
+  rowLimit: 'limit',
+  systemDatabase: null,
+  createDialect: gammaDialect,
+  createDatabase: (name) => sql`create database if not exists ${sql.id(name)} character set utf8mb4`,
+  async columns(db) {
+    // Of the binary collations only these tell texts apart that differ by spaces at their end.
+    const collation = sql.raw((await isMariaDb(db)) ? 'utf8mb4_nopad_bin' : 'utf8mb4_0900_bin')
+    return {
+      key: sql`varchar(255) character set utf8mb4 collate ${collation}`,
+      text: sql`longtext character set utf8mb4 collate ${collation}`,
+      bytes: sql`longblob`,
+      id: 'bigint',
+      counts: (column) => column.autoIncrement(),
+    }
+  },
+  isUniqueViolation: (error) => numberOf(error) === 1062,
+  isDeadlock: (error) => numberOf(error) === 1213 || numberOf(error) === 1020,
+  // A table, a column, an index of that name exists: no schema change of MySQL can be undone.
+  isDoneAlready: (error) => [1050, 1060, 1061].includes(numberOf(error)),
+  isDatabaseThere: (error) => numberOf(error) === 1007,
+  failureOf,
+  check: async () => null,
+}
+
+async function isMariaDb(db: Kysely<never>): Promise<boolean> {
+  const { rows } = await sql<{ version: string }>`select version() as version`.execute(db)
+  return /mariadb/i.test(rows[0]?.version ?? '')
+}
+
+const AWAY_CODES = ['PROTOCOL_CONNECTION_LOST', 'PROTOCOL_SEQUENCE_TIMEOUT']
+/** Too many connections, the server stops, network errors, the connection was killed or given up. */
+const AWAY_NUMBERS = [1040, 1053, 1077, 1152, 1158, 1159, 1160, 1161, 1203, 1927, 4031]
+
+function failureOf(error: unknown): Failure | null {
+  const { code = '', message = '' } = error as { code?: string; message?: string }
+  const number = numberOf(error)
+  if (isNetworkError(error) || AWAY_CODES.includes(code) || AWAY_NUMBERS.includes(number)) return 'away'
+  if (/^PROTOCOL_ENQUEUE/.test(code) || /closed state|^Pool is closed/.test(message)) return 'away'
+  if (number === 1045 || number === 1698 || number === 1130) return 'account'
+  if (isTlsError(error) || code === 'HANDSHAKE_NO_SSL_SUPPORT' || code === 'HANDSHAKE_SSL_ERROR') return 'tls'
+  if (number === 1049) return 'no-database'
+  return [1044, 1142, 1227].includes(number) ? 'rights' : null
+}
+
+function numberOf(error: unknown): number {
+  return Number((error as { errno?: unknown } | null)?.errno ?? 0)
+}
+
+async function gammaDialect(
+  server: DatabaseServer,
+  database: string | null,
+  options: PoolOptions = {},
+): Promise<Dialect> {
+  const { createPool } = await import('mysql2')
+  const { connections, statementTime } = { ...DEFAULT_POOL, ...options }
+  const pool = createPool({
+    host: server.host,
+    port: server.port,
+    user: server.username,
+    password: server.password,
+    ...(database === null ? {} : { database }),
+    ...(server.tls === 'off' ? {} : { ssl: tlsOf(server.tls === 'verify') }),
+    connectionLimit: connections,
+    connectTimeout: CONNECT_TIME,
+    enableKeepAlive: true,
+    charset: 'utf8mb4',
+    maxPreparedStatements: 100,
+    // Sums come as text otherwise; the platform's numbers stay below 2^53.
+    decimalNumbers: true,
+  })
+  return new MysqlDialect({ pool: preparingPool(pool, statementTime) })
+}
+
+function tlsOf(verify: boolean): { rejectUnauthorized: boolean; verifyIdentity: boolean } {
+  return { rejectUnauthorized: verify, verifyIdentity: verify }
+}
+
+/**
+ * Said once to each new connection, whatever the server's own settings are. The driver writes values into the statement
+ * and escapes them by backslashes, so NO_BACKSLASH_ESCAPES must be off; strict: a text that is too long is an error,
+ * not cut. Read committed is what the other kinds do.
+ */
+const PREPARE =
+  "set session sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', " +
+  "session transaction_isolation = 'READ-COMMITTED', session time_zone = '+00:00'"
+/** The same with the variable's name in MariaDB before 11.1. */
+const PREPARE_OLDER = PREPARE.replace('transaction_isolation', 'tx_isolation')
+
+type Callback<T> = (error: unknown, result: T) => void
+
+function preparingPool(pool: Pool, statementTime: number): MysqlPool {
+  const prepared = new WeakMap<PoolConnection, MysqlPoolConnection>()
+
+  function prepare(connection: PoolConnection, callback: Callback<MysqlPoolConnection>): void {
+    function done(error: QueryError | null, largest: number): void {
+      const bounded = boundedConnection(connection, statementTime, largest)
+      if (error === null) prepared.set(connection, bounded)
+      else connection.destroy()
+      callback(error, bounded)
+    }
+    function readLargest(error: QueryError | null): void {
+      if (error !== null) done(error, 0)
+      else {
+        connection.query<RowDataPacket[]>('select @@max_allowed_packet as largest', (failure, rows) =>
+          done(failure, Number(rows?.[0]?.largest ?? 0)),
+        )
+      }
+    }
+    // ER_UNKNOWN_SYSTEM_VARIABLE
+    connection.query(PREPARE, (error) =>
+      error?.errno === 1193 ? connection.query(PREPARE_OLDER, readLargest) : readLargest(error),
+    )
+  }
+
+  return {
+    getConnection(callback) {
+      pool.getConnection((error, connection) => {
+        if (error !== null) callback(error, undefined as never)
+        else {
+          const known = prepared.get(connection)
+          if (known === undefined) prepare(connection, callback)
+          else callback(null, known)
+        }
+      })
+    },
+    end: (callback) => pool.end(callback),
+  }
+}
+
+/**
+ * A connection whose statement did not come back in time is not used again.
+ * @param largest bytes that the server takes in one statement; it would end the connection over more
+ */
+function boundedConnection(connection: PoolConnection, timeout: number, largest: number): MysqlPoolConnection {
+  let broken = false
+  function query(text: string, parameters: unknown[], callback: Callback<never>) {
+    const done = (error: unknown, result: unknown) => {
+      if (error !== null) broken ||= failureOf(error) === 'away'
+      callback(error, result as never)
+    }
+    const statement = { sql: text, values: parameters, timeout }
+    const size = parameters.reduce((sum: number, value) => sum + sizeOf(value), 0)
+    // Inside the statement bytes are two characters each, and texts grow by escapes: large ones go beside it.
+    if (size < LARGE && !parameters.some((value) => value instanceof Uint8Array)) connection.query(statement, done)
+    else if (size + LARGE <= largest) connection.execute(statement, done)
+    else callback(tooLarge(largest), undefined as never)
+  }
+  return {
+    config: connection.config,
+    threadId: connection.threadId,
+    query,
+    destroy: () => connection.destroy(),
+    release: () => (broken ? connection.destroy() : connection.release()),
+  } as unknown as MysqlPoolConnection
+}
+
+/** Values of so many bytes are sent apart from the statement's text, for which so much room is left. */
+const LARGE = 64 * 1024
+
+function sizeOf(value: unknown): number {
+  if (value instanceof Uint8Array) return value.length
+  return typeof value === 'string' ? Buffer.byteLength(value) : 8
+}
+
+function tooLarge(largest: number): PlatformError {
+  return new PlatformError(
+    'ERR_BUNDLE_TOO_LARGE',
+    `The database server takes at most ${largest} bytes in one statement: ` +
+      'its max_allowed_packet must be larger than a bundle and its scripts, and than each of its files.',
+  )
+}

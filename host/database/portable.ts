@@ -1,0 +1,124 @@
+import { type Insertable, type Kysely, sql } from 'kysely'
+import type { DatabaseKind } from './kind.ts'
+import { KINDS, kindOf } from './kinds.ts'
+import type { Tables } from './tables.ts'
+
+/*
+ * What SQL spells differently on the four kinds. Everything else is written so that all four understand it: no
+ * `onConflict`, no `returning`, no `limit`, no function that one kind alone has.
+ */
+
+type Table = keyof Tables & string
+type Row<T extends Table> = Insertable<Tables[T]>
+
+/** Tables as the query builder takes them where their name is a variable: the public signatures hold the types. */
+type AnyTables = Record<string, Record<string, unknown>>
+
+/**
+ * Inserts a row unless one with its key (primary or unique) exists. Of callers at the same time, on any host, exactly one
+ * gets true. A transaction stays usable after false.
+ */
+export async function insertOnce<T extends Table>(db: Kysely<Tables>, table: T, row: Row<T>): Promise<boolean> {
+  const insert = asAny(db)
+    .insertInto(table as string)
+    .values(row)
+  const { conflict } = kindOf(db)
+  if (conflict === 'on conflict') {
+    const result = await insert.onConflict((onConflict) => onConflict.doNothing()).executeTakeFirst()
+    return result.numInsertedOrUpdatedRows === 1n
+  }
+  if (conflict === 'on duplicate key') {
+    // A failing insert would share its lock on the row with others: two that then change the row wait for one another.
+    // This one has the lock alone, and says by the "inserted id" whether the row existed.
+    const [column = ''] = Object.keys(row)
+    const unchanged = sql`if(last_insert_id(1) = 1, ${sql.ref(column)}, ${sql.ref(column)})`
+    return (await insert.onDuplicateKeyUpdate({ [column]: unchanged }).executeTakeFirst()).insertId === undefined
+  }
+  try {
+    await insert.execute()
+    return true
+  } catch (error) {
+    if (isUniqueViolation(error)) return false
+    throw error
+  }
+}
+
+/**
+ * Inserts a row, or gives the row that has its key the other values. Atomic, also against other hosts.
+ * @param key the columns of the table's primary key, such as `['solution', 'name']`
+ */
+export async function put<T extends Table>(
+  db: Kysely<Tables>,
+  table: T,
+  key: readonly (keyof Row<T> & string)[],
+  row: Row<T>,
+): Promise<void> {
+  const keys: readonly string[] = key
+  const others = Object.fromEntries(Object.entries(row).filter(([column]) => !keys.includes(column)))
+  if (Object.keys(others).length === 0) {
+    await insertOnce(db, table, row)
+    return
+  }
+  const insert = asAny(db)
+    .insertInto(table as string)
+    .values(row)
+  await retryDeadlocks(db, async () => {
+    const { conflict } = kindOf(db)
+    if (conflict === 'on conflict') {
+      await insert.onConflict((onConflict) => onConflict.columns([...keys]).doUpdateSet(others)).execute()
+    } else if (conflict === 'on duplicate key') {
+      await insert.onDuplicateKeyUpdate(others).execute()
+    } else {
+      await updateOrInsert(db, table, keys, row, others)
+    }
+  })
+}
+
+/** A deadlock undoes a whole transaction: within one, only its owner can try again. */
+async function retryDeadlocks(db: Kysely<Tables>, write: () => Promise<void>): Promise<void> {
+  const last = db.isTransaction ? 1 : 5
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await write()
+    } catch (error) {
+      if (attempt === last || !kindOf(db).isDeadlock(error)) throw error
+    }
+  }
+}
+
+/** Between the two statements others may insert or delete the row, hence the second and third round. */
+async function updateOrInsert<T extends Table>(
+  db: Kysely<Tables>,
+  table: T,
+  key: readonly string[],
+  row: Row<T>,
+  others: Record<string, unknown>,
+): Promise<void> {
+  for (let round = 0; round < 3; round++) {
+    let update = asAny(db)
+      .updateTable(table as string)
+      .set(others)
+    for (const column of key) update = update.where(column, '=', (row as Record<string, unknown>)[column])
+    if ((await update.executeTakeFirst()).numUpdatedRows > 0n) return
+    if (await insertOnce(db, table, row)) return
+  }
+  throw new Error(`a row of ${table} was inserted and deleted by others again and again`)
+}
+
+/** Whether a statement failed because a row with the same primary or unique key exists, on any kind. */
+export function isUniqueViolation(error: unknown): boolean {
+  return Object.values<DatabaseKind>(KINDS).some((kind) => kind.isUniqueViolation(error))
+}
+
+/** The query's first rows only, in place of its `limit`: `firstRows(db, query.orderBy('id'), 10)`. */
+export function firstRows<Query extends { limit(count: number): unknown; top(count: number): unknown }>(
+  db: Kysely<Tables>,
+  query: Query,
+  count: number,
+): Query {
+  return (kindOf(db).rowLimit === 'top' ? query.top(count) : query.limit(count)) as Query
+}
+
+function asAny(db: Kysely<Tables>): Kysely<AnyTables> {
+  return db as unknown as Kysely<AnyTables>
+}

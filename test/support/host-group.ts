@@ -1,0 +1,98 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { Agent, createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { DatabaseServer, ServerKindName } from '../../host/database/kind.ts'
+import { type HostProcess, startHostProcess } from './host-process.ts'
+
+/** Host processes on one database, behind a balancer that gives each request to the next of them. */
+export type HostGroup = {
+  /** The balancer's address. */
+  readonly url: string
+  /** `Authorization` of the admin account. */
+  readonly admin: string
+  readonly hosts: readonly HostProcess[]
+  /** How many answers had which status, through the balancer. */
+  readonly statuses: ReadonlyMap<number, number>
+  readonly stop: () => Promise<void>
+}
+
+export const ADMIN_PASSWORD = 'admin of several hosts'
+export const ADMIN = `Basic ${Buffer.from(`admin:${ADMIN_PASSWORD}`).toString('base64')}`
+
+/** The properties of a host whose database is on this server; equal on all hosts. */
+export function sharedProperties(kind: ServerKindName, address: DatabaseServer): Record<string, string> {
+  const server = `DB_${kind.toUpperCase()}`
+  return {
+    PLATFORM_DATABASE: kind,
+    PLATFORM_KEY: 'the key that all hosts of a test share',
+    SERVLET_PASSWORD: ADMIN_PASSWORD,
+    [`${server}_SERVER`]: address.host,
+    [`${server}_PORT`]: String(address.port),
+    [`${server}_USERNAME`]: address.username,
+    [`${server}_PASSWORD`]: address.password,
+  }
+}
+
+/**
+ * Starts them all at once, on an empty database too. Requests may say by `X-Forwarded-For` from where they come.
+ * @param properties equal on all hosts; see `sharedProperties`
+ */
+export async function startHostGroup(count: number, properties: Record<string, string>): Promise<HostGroup> {
+  const homes = Array.from({ length: count }, () => mkdtempSync(join(tmpdir(), 'solhost-group-')))
+  const settings = { LOG_LEVEL: 'warn', TRUSTED_PROXIES: '127.0.0.1', ...properties }
+  const starts = await Promise.allSettled(homes.map((home) => startHostProcess(home, settings)))
+  const hosts = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []))
+  const statuses = new Map<number, number>()
+  const balancer = await startBalancer(
+    hosts.map(({ url }) => url),
+    (status) => statuses.set(status, (statuses.get(status) ?? 0) + 1),
+  )
+
+  async function stop(): Promise<void> {
+    await balancer.stop()
+    for (const { child } of hosts) child.kill('SIGTERM')
+    await Promise.all(hosts.map(({ gone }) => gone))
+    for (const home of homes) rmSync(home, { recursive: true, force: true })
+  }
+
+  const failed = starts.find((start) => start.status === 'rejected')
+  if (failed !== undefined) {
+    await stop()
+    throw failed.reason
+  }
+  return { url: balancer.url, admin: ADMIN, hosts, statuses, stop }
+}
+
+/** Round robin, without affinity: each request of a browser meets another host. */
+async function startBalancer(urls: readonly string[], onStatus: (status: number) => void) {
+  // Without kept connections: a host may close one that is about to be used again.
+  const agent = new Agent()
+  let turn = 0
+  const server = createServer((request: IncomingMessage, response: ServerResponse) => {
+    const url = urls[turn++ % urls.length] as string
+    const { method = 'GET', headers } = request
+    const forwarded = httpRequest(`${url}${request.url}`, { method, headers, agent }, (answer) => {
+      onStatus(answer.statusCode ?? 0)
+      response.writeHead(answer.statusCode ?? 502, answer.rawHeaders)
+      answer.pipe(response)
+    })
+    forwarded.on('error', () => {
+      onStatus(502)
+      if (!response.headersSent) response.writeHead(502)
+      response.end()
+    })
+    request.pipe(forwarded)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async stop() {
+      agent.destroy()
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}

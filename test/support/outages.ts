@@ -1,0 +1,282 @@
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { ServerKindName } from '../../host/database/kind.ts'
+import type { TestServer } from './database-server.ts'
+import { ADMIN, ADMIN_PASSWORD, sharedProperties } from './host-group.ts'
+import { type HostProcess, startHostProcess } from './host-process.ts'
+import { ask } from './http.ts'
+import type { Random } from './random.ts'
+import { addUser, PASSWORD, visit } from './users.ts'
+import { bundleOf } from './zip.ts'
+
+/** Sign-ins and created users that are under way at once. */
+const AT_ONCE = 6
+/** So much is answered for in a round before the kill, and again before the next. */
+const BEFORE_KILL = 40
+/** While a server is away it is asked for this long, in ms. */
+const AWAY = 2000
+const PATIENCE = 30_000
+const PAGE = '/solution/crm/index.html'
+
+export type Losses = {
+  /** What was answered for over all rounds, and how much of it was not there after them. */
+  readonly sessions: number
+  readonly users: number
+  readonly lost: readonly string[]
+  /** Answers of the load that said neither yes nor that the database is away. */
+  readonly unexpected: readonly string[]
+}
+
+export type HostKills = Losses & {
+  readonly rounds: number
+  /** What `PRAGMA integrity_check` said of the file as each kill left it. */
+  readonly integrity: readonly string[]
+  /** From each start until a sign-in worked, in ms, the longest. */
+  readonly startTime: number
+}
+
+export type ServerKills = Losses & {
+  readonly rounds: number
+  /** While it was away: the statuses of the login form, of the login page and of `/health/live`. */
+  readonly formStatuses: readonly number[]
+  readonly pageStatuses: readonly number[]
+  readonly liveStatuses: readonly number[]
+  /** Answers of the login form that lack Retry-After, or the sentence in the user's language. */
+  readonly poorAnswers: readonly string[]
+  /** The longest answers while it was away, in ms. */
+  readonly formTime: number
+  readonly pageTime: number
+  /** From its start until a sign-in worked, in ms, the longest. */
+  readonly recovery: number
+}
+
+/** Kills the host again and again while users sign in and others are made, with the embedded database. */
+export async function killHosts(rounds: number, random: Random): Promise<HostKills> {
+  const home = mkdtempSync(join(tmpdir(), 'solhost-outage-'))
+  const properties = { LOG_LEVEL: 'warn', SERVLET_PASSWORD: ADMIN_PASSWORD }
+  const integrity: string[] = []
+  const load = createLoad()
+  let startTime = 0
+  let host: HostProcess | null = null
+  try {
+    host = await startHostProcess(home, properties)
+    await prepare(host.url)
+    for (let round = 0; round < rounds; round++) {
+      load.start(host.url)
+      await load.untilMore(BEFORE_KILL)
+      await pause(random.below(100))
+      host.child.kill('SIGKILL')
+      await host.gone
+      await load.stop()
+      integrity.push(checkIntegrity(home))
+      const start = performance.now()
+      host = await startHostProcess(home, properties)
+      await untilSignedIn(host.url)
+      startTime = Math.max(startTime, performance.now() - start)
+      await load.findAll(host.url)
+    }
+    return { ...load.losses(), rounds, integrity, startTime }
+  } finally {
+    host?.child.kill('SIGTERM')
+    await host?.gone
+    rmSync(home, { recursive: true, force: true })
+  }
+}
+
+/** Kills the database server again and again while users sign in and others are made; the host stays. */
+export async function killServer(
+  kind: ServerKindName,
+  server: TestServer,
+  rounds: number,
+  random: Random,
+): Promise<ServerKills> {
+  const home = mkdtempSync(join(tmpdir(), 'solhost-outage-'))
+  const load = createLoad()
+  const away = createAwayLog()
+  let recovery = 0
+  let host: HostProcess | null = null
+  try {
+    host = await startHostProcess(home, { LOG_LEVEL: 'warn', ...sharedProperties(kind, server.address) })
+    await prepare(host.url)
+    for (let round = 0; round < rounds; round++) {
+      load.start(host.url)
+      await load.untilMore(BEFORE_KILL)
+      await pause(random.below(100))
+      const open = await visit(host, 'crm', { 'accept-language': 'nl' })
+      await server.kill()
+      await away.askFor(AWAY, host.url, open)
+      await server.restart()
+      const start = performance.now()
+      await untilSignedIn(host.url)
+      recovery = Math.max(recovery, performance.now() - start)
+      await load.untilMore(BEFORE_KILL)
+      await load.stop()
+      await load.findAll(host.url)
+    }
+    return { ...load.losses(), ...away.found(), rounds, recovery }
+  } finally {
+    host?.child.kill('SIGTERM')
+    await host?.gone
+    rmSync(home, { recursive: true, force: true })
+  }
+}
+
+async function prepare(url: string): Promise<void> {
+  const headers = { authorization: ADMIN, 'content-type': 'application/zip' }
+  const body = await bundleOf({ name: 'crm', authenticator: 'DEFAULT' })
+  const answer = await ask(`${url}/admin/api/solutions/crm`, { method: 'PUT', headers, body })
+  if (answer.status !== 201) throw new Error(`the upload was answered with ${answer.status}: ${answer.text}`)
+  await addUser({ url, admin: ADMIN }, 'anna')
+}
+
+/** Users sign in, and every third time one is made, until it is stopped; keeps what was answered for. */
+function createLoad() {
+  const sessions: string[] = []
+  const users: string[] = []
+  const lost: string[] = []
+  const unexpected: string[] = []
+  let running: Promise<unknown> = Promise.resolve()
+  let stopped = true
+  let made = 0
+
+  async function signIn(url: string): Promise<void> {
+    const browser = await visit({ url }, 'crm')
+    const { status } = await browser.signIn('anna')
+    const cookie = browser.cookie('session')
+    if (status === 303 && cookie !== undefined) sessions.push(cookie)
+    // The token of a page that was not served is missing.
+    else if (status !== 503 && !(status === 403 && browser.token() === null)) unexpected.push(`sign-in: ${status}`)
+  }
+
+  async function makeUser(url: string): Promise<void> {
+    const user = { username: `made-${++made}`, password: PASSWORD, permissions: ['Users'] }
+    const headers = { authorization: ADMIN, 'content-type': 'application/json' }
+    const body = JSON.stringify(user)
+    const answer = await ask(`${url}/admin/api/users`, { method: 'POST', headers, body })
+    if (answer.status === 201) users.push((answer.json() as { uid: string }).uid)
+    else if (answer.status !== 503) unexpected.push(`new user: ${answer.status} ${answer.text}`)
+  }
+
+  async function work(url: string): Promise<void> {
+    for (let turn = 0; !stopped; turn++) {
+      const before = sessions.length + users.length
+      try {
+        await (turn % 3 === 2 ? makeUser(url) : signIn(url))
+      } catch (error) {
+        // The host was killed: nobody was answered.
+        if ((error as NodeJS.ErrnoException).code === undefined) throw error
+      }
+      if (sessions.length + users.length === before) await pause(20)
+    }
+  }
+
+  return {
+    start(url: string): void {
+      stopped = false
+      running = Promise.all(Array.from({ length: AT_ONCE }, () => work(url)))
+      // It is awaited by `stop`.
+      running.catch(() => {})
+    },
+    async untilMore(count: number): Promise<void> {
+      const wanted = sessions.length + users.length + count
+      const end = performance.now() + PATIENCE
+      while (sessions.length + users.length < wanted) {
+        if (performance.now() > end) throw new Error(`the load does not go on: ${unexpected.slice(-3).join('; ')}`)
+        await pause(5)
+      }
+    },
+    async stop(): Promise<void> {
+      stopped = true
+      await running
+    },
+    /** Looks for everything that was ever answered for. */
+    async findAll(url: string): Promise<void> {
+      const asked: [string, Record<string, string>, string][] = [
+        ...sessions.map((one): [string, Record<string, string>, string] => [
+          '/solution/crm/session',
+          { cookie: `session-crm=${one}` },
+          'a session',
+        ]),
+        ...users.map((uid): [string, Record<string, string>, string] => [
+          `/admin/api/users/${uid}`,
+          { authorization: ADMIN },
+          'a user',
+        ]),
+      ]
+      for (const [path, headers, what] of asked) {
+        const { status } = await ask(`${url}${path}`, { headers })
+        if (status !== 200) lost.push(`${what}: ${status}`)
+      }
+    },
+    losses: (): Losses => ({ sessions: sessions.length, users: users.length, lost, unexpected }),
+  }
+}
+
+/** What browsers see while the database is away. */
+function createAwayLog() {
+  const formStatuses: number[] = []
+  const pageStatuses: number[] = []
+  const liveStatuses: number[] = []
+  const poorAnswers: string[] = []
+  let formTime = 0
+  let pageTime = 0
+  const sentence = textOf('nl', 'platform.login.unavailable')
+
+  return {
+    /** @param open a browser with the login page open, in Dutch */
+    async askFor(duration: number, url: string, open: Awaited<ReturnType<typeof visit>>): Promise<void> {
+      const end = performance.now() + duration
+      do {
+        const start = performance.now()
+        const answer = await open.signIn('anna')
+        formTime = Math.max(formTime, performance.now() - start)
+        formStatuses.push(answer.status)
+        if (answer.headers['retry-after'] === undefined) poorAnswers.push('no Retry-After')
+        if (!answer.text.includes(sentence)) poorAnswers.push(answer.text.slice(0, 500))
+        const asked = performance.now()
+        pageStatuses.push((await ask(`${url}${PAGE}`, { headers: { accept: 'text/html' } })).status)
+        pageTime = Math.max(pageTime, performance.now() - asked)
+        liveStatuses.push((await ask(`${url}/health/live`)).status)
+      } while (performance.now() < end)
+    },
+    found: () => ({ formStatuses, pageStatuses, liveStatuses, poorAnswers, formTime, pageTime }),
+  }
+}
+
+async function untilSignedIn(url: string): Promise<void> {
+  const end = performance.now() + PATIENCE
+  for (;;) {
+    const browser = await visit({ url }, 'crm')
+    const { status } = await browser.signIn('anna')
+    if (status === 303) return
+    if (performance.now() > end) throw new Error(`nobody can sign in: ${status}`)
+    await pause(50)
+  }
+}
+
+/** Of a copy: the host itself must recover the file that it left. */
+function checkIntegrity(home: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'solhost-integrity-'))
+  try {
+    for (const name of ['platform.sqlite', 'platform.sqlite-wal']) {
+      if (existsSync(join(home, name))) copyFileSync(join(home, name), join(folder, name))
+    }
+    const database = new DatabaseSync(join(folder, 'platform.sqlite'))
+    const rows = database.prepare('PRAGMA integrity_check').all() as { integrity_check: string }[]
+    database.close()
+    return rows.map((row) => row.integrity_check).join('; ')
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function textOf(locale: string, key: string): string {
+  const file = new URL(`../../host/web/texts/${locale}.json`, import.meta.url)
+  return (JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>)[key] ?? ''
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds))
+}

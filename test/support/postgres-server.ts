@@ -1,0 +1,40 @@
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { PASSWORD, startServer, type TestServer } from './database-server.ts'
+
+const VERSIONS = '/usr/lib/postgresql'
+
+/** The programs of Debian's PostgreSQL, or undefined where it is not installed: tests that need it are skipped there. */
+export const postgresPath = existsSync(VERSIONS)
+  ? readdirSync(VERSIONS)
+      .map((version) => join(VERSIONS, version, 'bin'))
+      .findLast((folder) => existsSync(join(folder, 'postgres')))
+  : undefined
+
+/** A PostgreSQL whose account `postgres` signs in by password. The caller stops it. */
+export function startPostgres(): Promise<TestServer> {
+  const folder = postgresPath
+  if (folder === undefined) throw new TypeError('there is no PostgreSQL to start: skip the test')
+  return startServer({
+    username: 'postgres',
+    account: 'postgres',
+    prepare({ path, run }) {
+      writeFileSync(join(path, 'password'), PASSWORD, { mode: 0o644 })
+      const access = ['--auth=scram-sha-256', `--pwfile=${path}/password`, '--username=postgres']
+      // A language's own order of letters, as an operator's server may have it: the platform must not follow it.
+      const order = ['--locale=C', '--locale-provider=icu', '--icu-locale=en']
+      run(join(folder, 'initdb'), [`${path}/data`, ...access, '--encoding=UTF8', ...order, '--no-sync'])
+    },
+    command: (path, port) => [
+      join(folder, 'postgres'),
+      '-D',
+      `${path}/data`,
+      ...settings({ port, listen_addresses: '127.0.0.1', unix_socket_directories: '', fsync: 'off' }),
+    ],
+    ready: /ready to accept connections/,
+  })
+}
+
+function settings(values: Readonly<Record<string, string | number>>): string[] {
+  return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+}

@@ -1,0 +1,31 @@
+/** Numbers that look random and are the same for the same seed: a run that failed can be run again. */
+export type Random = {
+  /** At least 0, below 1. */
+  readonly next: () => number
+  /** An integer from 0 to `below` - 1. */
+  readonly below: (below: number) => number
+  readonly shuffled: <T>(items: readonly T[]) => T[]
+}
+
+/** mulberry32. @param seed an integer of 32 bits */
+export function seededRandom(seed: number): Random {
+  let state = seed >>> 0
+
+  function next(): number {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+
+  function below(limit: number): number {
+    return Math.floor(next() * limit)
+  }
+
+  function shuffled<T>(items: readonly T[]): T[] {
+    const left = [...items]
+    return items.map(() => left.splice(below(left.length), 1)[0] as T)
+  }
+
+  return { next, below, shuffled }
+}
