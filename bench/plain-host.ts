@@ -4,15 +4,25 @@ import { readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
 import { openAdminAccount } from '../host/admin/account.ts'
+import { createApiTokens } from '../host/admin/api-tokens.ts'
 import { requireAdmin } from '../host/admin/authentication.ts'
 import { createApp, type HostParts } from '../host/app.ts'
 import { createAudit } from '../host/audit/audit.ts'
 import { openPlatformKey } from '../host/config/platform-key.ts'
 import { readSettings } from '../host/config/settings.ts'
 import { openDatabase } from '../host/database/open.ts'
+import { createGrants } from '../host/grants/grants.ts'
 import { httpServer } from '../host/http/server.ts'
 import { createSites } from '../host/http/sites.ts'
+import { createAccountSources } from '../host/login/account-sources.ts'
+import { createChangePasswordPages } from '../host/login/change-password.ts'
 import { createFormTokens } from '../host/login/form-token.ts'
+import { createKnownBrowsers } from '../host/login/known-browser.ts'
+import { createLoginTokens } from '../host/login/login-token.ts'
+import { createThrottle } from '../host/login/throttle.ts'
+import { createMaintenance } from '../host/maintenance/maintenance.ts'
+import { createSecrets } from '../host/secrets/secrets.ts'
+import { createRemembered } from '../host/sessions/remembered.ts'
 import { createSessions } from '../host/sessions/sessions.ts'
 import { createCatalog } from '../host/solutions/catalog.ts'
 import { type Effects, noEffects } from '../host/solutions/host-call.ts'
@@ -20,6 +30,9 @@ import type { EntryRunner } from '../host/solutions/run-entry.ts'
 import { createSolutionLog } from '../host/solutions/solution-log.ts'
 import { createSolutionStore } from '../host/solutions/solution-store.ts'
 import { createUploads } from '../host/solutions/upload.ts'
+import { createPasswords } from '../host/users/passwords.ts'
+import { createUsers } from '../host/users/users.ts'
+import { createUsersCsv } from '../host/users/users-csv.ts'
 import type { Supervisor } from '../runtime/supervisor.ts'
 
 type Hook = (arg: unknown, queryParams: unknown) => string
@@ -38,20 +51,42 @@ const { account } = await openAdminAccount(db, {
 const supervisor = noSupervisor()
 const store = createSolutionStore(db, limits)
 const catalog = createCatalog(store, supervisor, noSandbox)
+const tokens = createApiTokens(db)
+const audit = createAudit(db, limits)
+const sites = createSites(settings, () => port)
+const formTokens = createFormTokens(key)
+const throttle = createThrottle(db, limits, false)
+const nobody = async () => {}
+const passwords = await createPasswords()
+const users = createUsers(db, passwords, limits, { endAccess: nobody, eraseFromAudit: nobody })
+const runEntry = plainRunner(readFileSync(new URL('login-hook.js', import.meta.url), 'utf8'))
 const parts: HostParts = {
   settings,
   log,
   version: 'bench',
-  sites: createSites(settings, () => port),
-  requireAdmin: requireAdmin(account, limits),
+  sites,
+  requireAdmin: requireAdmin({ account, tokens, audit, limits }),
+  tokens,
+  grants: createGrants(db, key),
+  secrets: createSecrets(db, key),
+  loginTokens: createLoginTokens(db, key, limits),
+  maintenance: createMaintenance(db),
+  platformDatabase: { server: settings.database.kind, database: settings.database.name },
   catalog,
   store,
   uploads: createUploads({ store, catalog, supervisor, makeSandboxSolution: noSandbox, limits }),
   sessions: createSessions(db, limits),
   solutionLog: createSolutionLog(db, limits),
-  audit: createAudit(db, limits),
-  formTokens: createFormTokens(key),
-  runEntry: plainRunner(readFileSync(new URL('login-hook.js', import.meta.url), 'utf8')),
+  audit,
+  remembered: createRemembered(db, limits),
+  users,
+  usersCsv: createUsersCsv({ db, users, passwords, limits, endAccess: nobody }),
+  throttle,
+  formTokens,
+  knownBrowsers: createKnownBrowsers(key, limits),
+  accountSources: createAccountSources(users, runEntry),
+  changePassword: createChangePasswordPages({ limits, sites, formTokens, key, users, throttle, audit }),
+  runEntry,
   supervisor,
   isStopping: () => false,
 }

@@ -3,7 +3,7 @@ import Koa, { type Context, type Middleware } from 'koa'
 import type { Logger } from 'pino'
 import { PlatformError } from '../runtime/errors.ts'
 import type { Supervisor } from '../runtime/supervisor.ts'
-import { adminApi } from './admin/api.ts'
+import { type AdminApiParts, adminApi } from './admin/api.ts'
 import { adminPages } from './admin/pages.ts'
 import type { Audit } from './audit/audit.ts'
 import type { Settings } from './config/settings.ts'
@@ -16,8 +16,13 @@ import { checkMethod } from './http/method-check.ts'
 import { stateOf } from './http/request.ts'
 import { adminGate, siteGate } from './http/site-gate.ts'
 import type { Sites } from './http/sites.ts'
+import type { AccountSources } from './login/account-sources.ts'
+import type { ChangePasswordPages } from './login/change-password.ts'
 import type { FormTokens } from './login/form-token.ts'
+import type { KnownBrowsers } from './login/known-browser.ts'
 import { createLoginPageSender } from './login/login-page.ts'
+import type { Throttle } from './login/throttle.ts'
+import type { Remembered } from './sessions/remembered.ts'
 import type { Sessions } from './sessions/sessions.ts'
 import type { Catalog } from './solutions/catalog.ts'
 import { solutionList } from './solutions/list-route.ts'
@@ -26,9 +31,10 @@ import type { EntryRunner } from './solutions/run-entry.ts'
 import type { SolutionLog } from './solutions/solution-log.ts'
 import type { SolutionStore } from './solutions/solution-store.ts'
 import type { Uploads } from './solutions/upload.ts'
+import type { Users } from './users/users.ts'
 
 /** What the steps of a request need; `host/main.ts` makes it. */
-export type HostParts = {
+export type HostParts = Omit<AdminApiParts, 'log' | 'limits'> & {
   readonly settings: Settings
   readonly log: Logger
   readonly version: string
@@ -40,6 +46,12 @@ export type HostParts = {
   readonly sessions: Sessions
   readonly solutionLog: SolutionLog
   readonly audit: Audit
+  readonly remembered: Remembered
+  readonly users: Users
+  readonly throttle: Throttle
+  readonly knownBrowsers: KnownBrowsers
+  readonly accountSources: AccountSources
+  readonly changePassword: ChangePasswordPages
   readonly formTokens: FormTokens
   readonly runEntry: EntryRunner
   readonly supervisor: Supervisor
@@ -55,6 +67,7 @@ export function createApp(parts: HostParts): Koa {
     siteGate(sites, catalog),
     checkMethod,
     adminApiStep(parts),
+    closeListInMaintenance(parts),
     solutionList(store, sites, settings.defaultSolution),
     solutionRoutes({ ...parts, limits: settings.limits, sendLoginPage }).routes() as Middleware,
   ])
@@ -107,6 +120,14 @@ const setHeaders: Middleware = (ctx, next) => {
   setSecurityHeaders(ctx)
   ctx.set('X-Correlation-Id', stateOf(ctx).correlationId)
   return next()
+}
+
+/** A solution's own pages know who is signed in and may go on: they refuse new work themselves. */
+function closeListInMaintenance({ maintenance, settings }: HostParts): Middleware {
+  return async (ctx, next) => {
+    if (ctx.path === '/' && settings.defaultSolution === null) await maintenance.refuseNewWork()
+    return next()
+  }
 }
 
 function refuseWhileStopping(isStopping: () => boolean): Middleware {

@@ -3,24 +3,43 @@ import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 import { createSupervisor, type Supervisor } from '../runtime/supervisor.ts'
 import { type MadePassword, openAdminAccount } from './admin/account.ts'
+import { createApiTokens } from './admin/api-tokens.ts'
 import { requireAdmin } from './admin/authentication.ts'
 import { createAdminApp, createApp, type HostParts } from './app.ts'
 import { createAudit } from './audit/audit.ts'
 import { openPlatformKey } from './config/platform-key.ts'
 import type { Settings } from './config/settings.ts'
 import { type Database, openDatabase } from './database/open.ts'
+import { insertOnce } from './database/portable.ts'
+import { createGrants } from './grants/grants.ts'
 import { httpServer } from './http/server.ts'
 import { createSites, isLoopback } from './http/sites.ts'
+import { createAccountSources } from './login/account-sources.ts'
+import { createChangePasswordPages } from './login/change-password.ts'
 import { createFormTokens } from './login/form-token.ts'
+import { createKnownBrowsers } from './login/known-browser.ts'
+import { createLoginTokens } from './login/login-token.ts'
+import { createThrottle } from './login/throttle.ts'
+import { createMaintenance } from './maintenance/maintenance.ts'
+import { createHttpForScripts } from './outbound/http-for-scripts.ts'
+import { createOutbound } from './outbound/outbound.ts'
 import { builtInPlugins, checkGuests, operatorPlugins, usableTrusted } from './plugins.ts'
+import { createSecrets } from './secrets/secrets.ts'
+import { createRemembered } from './sessions/remembered.ts'
 import { createSessions } from './sessions/sessions.ts'
-import { createCatalog } from './solutions/catalog.ts'
+import { createSolutionDatabases } from './solution-databases/solution-databases.ts'
+import { createCatalog, solutionOfKey } from './solutions/catalog.ts'
+import { eraseSolutionData } from './solutions/erase-solution.ts'
 import { exampleFolder, exampleNames, packFolder } from './solutions/examples.ts'
 import { createEntryRunner } from './solutions/run-entry.ts'
 import { createSandboxSolutionMaker } from './solutions/sandbox-solution.ts'
 import { createSolutionLog } from './solutions/solution-log.ts'
 import { createSolutionStore } from './solutions/solution-store.ts'
 import { createUploads, type Uploads } from './solutions/upload.ts'
+import { createPasswords } from './users/passwords.ts'
+import { createUsers } from './users/users.ts'
+import { createUsersCsv } from './users/users-csv.ts'
+import { createUsersForScripts } from './users/users-for-scripts.ts'
 
 export type HostOptions = {
   readonly settings: Settings
@@ -57,21 +76,48 @@ const STOP_GRACE = 3_000
 export async function startHost({ settings, log, version, terminal }: HostOptions): Promise<Host> {
   await using started = new AsyncDisposableStack()
   const { limits, home } = settings
-  const db = await openDatabase(home)
+  const db = await openDatabase(settings)
   started.defer(() => db.destroy())
   const key = await openPlatformKey(db, home, settings.platformKey)
   const { adminName: name, adminPassword: password } = settings
   const { account, made } = await openAdminAccount(db, { name, password, home, terminal })
 
-  const builtIn = builtInPlugins(settings.environment, limits)
-  const taken = [...builtIn.map((plugin) => plugin.name), ...OTHER_GLOBALS]
-  const plugins = [...builtIn, ...(await operatorPlugins(home, taken))]
   const store = createSolutionStore(db, limits)
   const solutionLog = createSolutionLog(db, limits)
   started.defer(() => solutionLog.flush())
   const audit = createAudit(db, limits)
   started.defer(() => audit.flush())
   const sessions = createSessions(db, limits)
+  const tokens = createApiTokens(db)
+  const grants = createGrants(db, key)
+  const loginTokens = createLoginTokens(db, key, limits)
+  const remembered = createRemembered(db, limits)
+  async function endAccess(uid: string): Promise<void> {
+    await Promise.all([sessions.endOfUser('users', uid), remembered.endOfUser('users', uid)])
+  }
+  const passwords = await createPasswords()
+  const users = createUsers(db, passwords, limits, { endAccess, eraseFromAudit: audit.eraseUser })
+  started.defer(() => users.flush())
+  const throttle = createThrottle(db, limits, settings.database.kind !== 'embedded')
+
+  const outbound = createOutbound({ allowedPrivate: settings.httpAllowedHosts, setting: 'HTTP_ALLOWED_HOSTS' })
+  const solutionDatabases = createSolutionDatabases({
+    grants,
+    servers: settings.databaseServers,
+    platform: { server: settings.database.kind, database: settings.database.name },
+    home,
+    timeZone: settings.timeZone,
+    limits,
+    onError: (message, solution) => log.error({ solution }, message),
+  })
+  started.defer(() => solutionDatabases.stop())
+  const builtIn = builtInPlugins(settings.environment, limits, {
+    database: solutionDatabases,
+    users: createUsersForScripts({ users, grants, throttle, audit, log: solutionLog }),
+    http: createHttpForScripts({ outbound, grants, audit, log: solutionLog }),
+  })
+  const taken = [...builtIn.map((plugin) => plugin.name), ...OTHER_GLOBALS]
+  const plugins = [...builtIn, ...(await operatorPlugins(home, taken))]
 
   const { timeZone, memory } = settings
   const makeSandboxSolution = createSandboxSolutionMaker(plugins)
@@ -80,7 +126,13 @@ export async function startHost({ settings, log, version, terminal }: HostOption
   started.defer(() => supervisor.stop())
   if (plugins.length > builtIn.length) await checkGuests(plugins, supervisor, limits)
 
-  const catalog = createCatalog(store, supervisor, makeSandboxSolution)
+  const catalog = createCatalog(store, { retire: retireVersion }, makeSandboxSolution)
+
+  function retireVersion(key: string): void {
+    supervisor.retire(key)
+    solutionDatabases.retire(solutionOfKey(key))
+  }
+
   const uploads = createUploads({ store, catalog, supervisor, makeSandboxSolution, limits })
   const runEntry = createEntryRunner({ supervisor, plugins, log: solutionLog, limits, onPluginError })
 
@@ -91,19 +143,33 @@ export async function startHost({ settings, log, version, terminal }: HostOption
   let stopping = false
   let port = settings.port
   const sites = createSites(settings, () => port)
+  const formTokens = createFormTokens(key)
   const parts: HostParts = {
     settings,
     log,
     version,
     sites,
-    requireAdmin: requireAdmin(account, limits),
+    requireAdmin: requireAdmin({ account, tokens, audit, limits }),
+    tokens,
+    grants,
+    secrets: createSecrets(db, key),
+    loginTokens,
+    maintenance: createMaintenance(db),
+    platformDatabase: { server: settings.database.kind, database: settings.database.name },
     catalog,
     store,
     uploads,
     sessions,
     solutionLog,
     audit,
-    formTokens: createFormTokens(key),
+    remembered,
+    users,
+    usersCsv: createUsersCsv({ db, users, passwords, limits, endAccess }),
+    throttle,
+    formTokens,
+    knownBrowsers: createKnownBrowsers(key, limits),
+    accountSources: createAccountSources(users, runEntry),
+    changePassword: createChangePasswordPages({ limits, sites, formTokens, key, users, throttle, audit }),
     runEntry,
     supervisor,
     isStopping: () => stopping,
@@ -119,8 +185,9 @@ export async function startHost({ settings, log, version, terminal }: HostOption
   port = await listen(httpServer(createApp(parts)), settings.port, settings.host)
   const adminPort = await listen(httpServer(createAdminApp(parts)), settings.adminPort, settings.adminHost)
 
+  const swept = [sessions, remembered, solutionLog, audit, tokens, loginTokens, throttle]
   const sweep = setInterval(() => {
-    Promise.all([sessions.sweep(), solutionLog.sweep(), audit.sweep(), eraseDeleted()]).catch((error: Error) =>
+    Promise.all([...swept.map((one) => one.sweep()), eraseDeleted()]).catch((error: Error) =>
       log.error({ stack: error.stack }, 'old rows could not be removed'),
     )
   }, SWEEP_EVERY)
@@ -128,7 +195,11 @@ export async function startHost({ settings, log, version, terminal }: HostOption
   started.defer(() => clearInterval(sweep))
 
   async function eraseDeleted(): Promise<void> {
-    for (const deleted of await store.sweep()) await solutionLog.erase(deleted)
+    for (const deleted of await store.sweep()) {
+      await solutionLog.erase(deleted)
+      await solutionDatabases.erase(deleted)
+      await eraseSolutionData(db, deleted)
+    }
   }
 
   const client = { address: '127.0.0.1', protocol: 'http' as const, host: `${urlHost(settings.host)}:${port}` }
@@ -151,7 +222,7 @@ export async function startHost({ settings, log, version, terminal }: HostOption
 }
 
 /** Globals that the platform itself defines beside the plugins' names. */
-const OTHER_GLOBALS = ['console', 'EventType', 'EVENTS_AGGREGATION_TYPE']
+const OTHER_GLOBALS = ['console', 'plugins', 'EventType', 'EVENTS_AGGREGATION_TYPE']
 
 /** The first start decides: who deletes the examples does not want them back at the next start. */
 async function addExamplesOnce(db: Database, settings: Settings, uploads: Uploads): Promise<void> {
@@ -161,7 +232,7 @@ async function addExamplesOnce(db: Database, settings: Settings, uploads: Upload
   if (value === 'added') {
     for (const name of exampleNames()) await uploads.upload(await packFolder(exampleFolder(name)), name)
   }
-  await db.insertInto('platform').values({ key: 'examples', value }).execute()
+  await insertOnce(db, 'platform', { key: 'examples', value })
 }
 
 /** An empty platform gets the examples where somebody tries it out, never on a server (README). */

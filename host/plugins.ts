@@ -3,12 +3,14 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import * as z from 'zod'
 import application from '../plugins/application/host.ts'
+import database, { type DatabasePorts } from '../plugins/database/host.ts'
 import eventsManager from '../plugins/events-manager/host.ts'
+import http, { type HttpPorts } from '../plugins/http/host.ts'
 import i18n from '../plugins/i18n/host.ts'
-import security, { type SecurityPorts } from '../plugins/security/host.ts'
+import security, { type SecurityPorts, type UsersPort } from '../plugins/security/host.ts'
 import { PlatformError } from '../runtime/errors.ts'
 import type { Limits } from '../runtime/limits.ts'
-import { command, type Plugin, request } from '../runtime/plugin.ts'
+import { command, type Plugin, request, ScriptError } from '../runtime/plugin.ts'
 import type { Trusted } from '../runtime/protocol.ts'
 import type { Supervisor } from '../runtime/supervisor.ts'
 import type { Environment } from './config/properties.ts'
@@ -18,8 +20,11 @@ import { eventTypesOf, permissionsOf } from './solutions/prepared-solution.ts'
 import type { SandboxSolutionMaker } from './solutions/sandbox-solution.ts'
 import { readTrusted } from './solutions/trusted.ts'
 
+/** What plugins need that a host has only with a database and a network; a plugin whose needs are absent is left out. */
+export type PluginNeeds = { readonly database?: DatabasePorts; readonly http?: HttpPorts; readonly users?: UsersPort }
+
 /** The platform's own plugins, each given what it needs of the host. */
-export function builtInPlugins(environment: Environment, limits: Limits): readonly Plugin[] {
+export function builtInPlugins(environment: Environment, limits: Limits, needs: PluginNeeds = {}): readonly Plugin[] {
   const securityPorts: SecurityPorts = {
     user: (call) => hostCall(call).user,
     permissions: permissionsOf,
@@ -36,6 +41,7 @@ export function builtInPlugins(environment: Environment, limits: Limits): readon
     setTenant: (call, tenant) => {
       hostCall(call).effects.tenant = tenant
     },
+    users: needs.users ?? noUsers(),
   }
   return [
     security(securityPorts, limits),
@@ -62,18 +68,42 @@ export function builtInPlugins(environment: Environment, limits: Limits): readon
       },
     }),
     eventsManager({ eventTypes: eventTypesOf }),
+    ...(needs.database ? [database(needs.database)] : []),
+    ...(needs.http ? [http(needs.http, limits)] : []),
   ]
+}
+
+function noUsers(): UsersPort {
+  const refuse = async () => {
+    throw new ScriptError('there is no users table here')
+  }
+  return {
+    authenticate: refuse,
+    checkPassword: refuse,
+    getUser: refuse,
+    createUser: refuse,
+    deleteUser: refuse,
+    setPassword: refuse,
+    addPermission: refuse,
+    removePermission: refuse,
+  }
 }
 
 const PluginShape = z.object({
   name: z.string().regex(/^[A-Za-z_$][A-Za-z0-9_$]{0,62}$/),
+  under: z.literal('plugins').optional(),
   guest: z.instanceof(URL),
   commands: z.record(z.string(), z.object({ check: z.function(), apply: z.function() })),
   requests: z.record(z.string(), z.object({ check: z.function(), answer: z.function() })).optional(),
 })
 
 /** What a plugin from outside the tree is given, since it imports nothing. */
-export type PluginApi = { readonly command: typeof command; readonly request: typeof request; readonly z: typeof z }
+export type PluginApi = {
+  readonly command: typeof command
+  readonly request: typeof request
+  readonly ScriptError: typeof ScriptError
+  readonly z: typeof z
+}
 
 /**
  * Plugins that the operator put into `PLATFORM_HOME/plugins`: folders with `host.ts` (or `.js`), whose default export
@@ -135,7 +165,7 @@ async function loadPlugin(folder: string): Promise<Plugin> {
   try {
     if (file === undefined) throw new TypeError('it has no host.ts')
     const { default: create } = (await import(pathToFileURL(file).href)) as { default: (api: PluginApi) => Plugin }
-    const plugin = create({ command, request, z })
+    const plugin = create({ command, request, ScriptError, z })
     PluginShape.parse(plugin)
     if (!existsSync(plugin.guest)) throw new TypeError(`its guest part ${plugin.guest.pathname} is missing`)
     return plugin

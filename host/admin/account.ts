@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { hash, verify } from '@node-rs/argon2'
+import { PlatformError } from '../../runtime/errors.ts'
 import type { Database } from '../database/open.ts'
-
-/** Argon2id, 19 MiB, t=2, p=1 (design section 8, OWASP's advice); the library's default algorithm is Argon2id. */
-const ARGON2 = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 } as const
+import { insertOnce } from '../database/portable.ts'
+import { hashPassword, verifyPassword } from '../users/passwords.ts'
 
 export type AdminAccount = {
   readonly name: string
@@ -27,21 +26,25 @@ export async function openAdminAccount(
   options: { readonly name: string; readonly password: string; readonly home: string; readonly terminal: boolean },
 ): Promise<{ account: AdminAccount; made: NewPassword | null }> {
   const { name } = options
-  if (options.password !== '') return { account: accountOf(name, await hash(options.password, ARGON2)), made: null }
+  if (options.password !== '') return { account: accountOf(name, await hashPassword(options.password)), made: null }
   const kept = await db.selectFrom('platform').select('value').where('key', '=', 'admin_password').executeTakeFirst()
   if (kept) return { account: accountOf(name, kept.value), made: null }
   const password = randomBytes(18).toString('base64url')
-  const passwordHash = await hash(password, ARGON2)
+  const passwordHash = await hashPassword(password)
   async function keep(): Promise<MadePassword> {
     const shown = handOver(password, options)
-    await db.insertInto('platform').values({ key: 'admin_password', value: passwordHash }).execute()
-    return shown
+    if (await insertOnce(db, 'platform', { key: 'admin_password', value: passwordHash })) return shown
+    if ('file' in shown) rmSync(shown.file)
+    throw new PlatformError(
+      'ERR_SETTINGS_INVALID',
+      'Another node made the password of the admin account at the same time. Start this one again: it takes that one.',
+    )
   }
   return { account: accountOf(name, passwordHash), made: { keep } }
 }
 
 function accountOf(name: string, passwordHash: string): AdminAccount {
-  return { name, checkPassword: (password) => verify(passwordHash, password) }
+  return { name, checkPassword: (password) => verifyPassword(passwordHash, password) }
 }
 
 function handOver(password: string, options: { readonly home: string; readonly terminal: boolean }): MadePassword {

@@ -1,12 +1,23 @@
 import Router, { type RouterMiddleware } from '@koa/router'
+import { addAuditRoutes } from './audit-api.ts'
+import { addGrantRoutes, type GrantApiParts } from './grants-api.ts'
+import { addMaintenanceRoutes, type MaintenanceApiParts } from './maintenance-api.ts'
 import { openApi } from './openapi.ts'
+import { addSessionRoutes, type SessionApiParts } from './sessions-api.ts'
 import { addSolutionRoutes, type SolutionApiParts } from './solutions-api.ts'
+import { addTokenRoutes, type TokenApiParts } from './tokens-api.ts'
+import { addUserRoutes, type UserApiParts } from './users-api.ts'
 
-export type AdminApiParts = SolutionApiParts & {
-  /** Decides who may use it; one for both ports, so that failures on either count. */
-  readonly requireAdmin: RouterMiddleware
-  readonly version: string
-}
+export type AdminApiParts = SolutionApiParts &
+  GrantApiParts &
+  TokenApiParts &
+  SessionApiParts &
+  MaintenanceApiParts &
+  UserApiParts & {
+    /** Decides who may use it; one for both ports, so that failures on either count. */
+    readonly requireAdmin: RouterMiddleware
+    readonly version: string
+  }
 
 /** The API under `/admin/api` (design section 7). */
 export function adminApi(parts: AdminApiParts): Router {
@@ -18,5 +29,11 @@ export function adminApi(parts: AdminApiParts): Router {
     ctx.body = document
   })
   addSolutionRoutes(router, parts)
+  addGrantRoutes(router, parts)
+  addTokenRoutes(router, parts)
+  addSessionRoutes(router, parts)
+  addAuditRoutes(router, parts)
+  addMaintenanceRoutes(router, parts)
+  addUserRoutes(router, parts)
   return router
 }

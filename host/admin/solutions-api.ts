@@ -1,17 +1,18 @@
 import { PassThrough } from 'node:stream'
 import type Router from '@koa/router'
 import type { Context } from 'koa'
-import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Supervisor } from '../../runtime/supervisor.ts'
-import type { Audit, AuditAction } from '../audit/audit.ts'
+import type { Audit } from '../audit/audit.ts'
 import { readBytes, readJson } from '../http/read-body.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { versionKey } from '../solutions/catalog.ts'
 import type { LogLine, SolutionLog } from '../solutions/solution-log.ts'
 import type { SolutionStore, SolutionSummary } from '../solutions/solution-store.ts'
 import type { Uploads } from '../solutions/upload.ts'
-import { auditOf, needScope } from './actor.ts'
+import { needScope } from './actor.ts'
+import { audited } from './audited.ts'
+import { findSolution } from './find-solution.ts'
 import { Activation, LogQuery } from './openapi.ts'
 import { readWith } from './read-with.ts'
 
@@ -45,38 +46,22 @@ export function addSolutionRoutes(router: Router, parts: SolutionApiParts): void
     return retryAt === null ? plain : { ...plain, state: 'quarantined', retryAt }
   }
 
-  async function needSolution(name: string): Promise<SolutionSummary> {
-    const solution = await store.get(name)
-    if (solution !== null) return solution
-    throw new PlatformError('ERR_SOLUTION_NOT_FOUND', `There is no solution "${name}".`, { name })
-  }
-
-  /** What was refused is written down as well. */
-  async function audited<T>(ctx: Context, action: AuditAction, name: string, work: () => Promise<T>): Promise<T> {
-    try {
-      const done = await work()
-      await audit.record(auditOf(ctx, action, 'ok', name))
-      return done
-    } catch (error) {
-      if (error instanceof PlatformError) await audit.record(auditOf(ctx, action, error.code, name))
-      throw error
-    }
-  }
-
   router.get('/solutions', async (ctx) => {
     needScope(ctx, 'solutions:*', 'read')
     ctx.body = { items: (await store.list()).map(shown) }
   })
 
   router.get('/solutions/:name', async (ctx) => {
-    const solution = await needSolution(nameFor(ctx, 'read'))
+    const solution = await findSolution(store, nameFor(ctx, 'read'))
     ctx.body = { ...shown(solution), versions: await store.versions(solution.name) }
   })
 
   router.put('/solutions/:name', async (ctx) => {
     const name = nameFor(ctx, 'write')
     const packed = await readBytes(ctx, ['application/zip'], limits.BUNDLE_SIZE)
-    const { isNew, ...uploaded } = await audited(ctx, 'solution-upload', name, () => uploads.upload(packed, name))
+    const { isNew, ...uploaded } = await audited(ctx, audit, 'solution-upload', name, () =>
+      uploads.upload(packed, name),
+    )
     ctx.status = isNew ? 201 : 200
     ctx.set('Location', `/admin/api/solutions/${uploaded.name}`)
     ctx.body = uploaded
@@ -84,7 +69,7 @@ export function addSolutionRoutes(router: Router, parts: SolutionApiParts): void
 
   router.delete('/solutions/:name', async (ctx) => {
     const name = nameFor(ctx, 'write')
-    await audited(ctx, 'solution-delete', name, () => uploads.remove(name))
+    await audited(ctx, audit, 'solution-delete', name, () => uploads.remove(name))
     await sessions.endAll(name)
     ctx.status = 204
   })
@@ -92,12 +77,12 @@ export function addSolutionRoutes(router: Router, parts: SolutionApiParts): void
   router.post('/solutions/:name/activate', async (ctx) => {
     const name = nameFor(ctx, 'write')
     const { sha256 } = readWith(Activation, await readJson(ctx, limits))
-    await audited(ctx, 'solution-activate', name, () => uploads.activate(name, sha256))
-    ctx.body = shown(await needSolution(name))
+    await audited(ctx, audit, 'solution-activate', name, () => uploads.activate(name, sha256))
+    ctx.body = shown(await findSolution(store, name))
   })
 
   router.get('/solutions/:name/log', async (ctx) => {
-    const { name } = await needSolution(nameFor(ctx, 'read'))
+    const { name } = await findSolution(store, nameFor(ctx, 'read'))
     if (ctx.accepts('application/json', 'text/event-stream') === 'text/event-stream') return followLog(ctx, name, log)
     const { limit, before } = readWith(LogQuery, { ...ctx.query })
     ctx.body = await log.read(name, { limit, ...(before === undefined ? {} : { before }) })

@@ -1,5 +1,7 @@
 import type { Limits } from '../../runtime/limits.ts'
 import type { Database } from '../database/open.ts'
+import { firstRows } from '../database/portable.ts'
+import { networkOf } from '../http/network.ts'
 
 /** What is written down, by its subject. Outcomes are `ok`, `refused`, `throttled` or a code. */
 export type AuditAction =
@@ -30,6 +32,11 @@ export type AuditEntry = {
 export interface Audit {
   /** Keeps an entry, which is written with the next batch: for what happens with each sign-in. */
   note(entry: AuditEntry): void
+  /**
+   * The same for what is refused to one who may go on trying: what is alike but for the actor, who can write any name, is
+   * kept once a minute.
+   */
+  noteOnce(entry: AuditEntry): void
   /** Resolves when the entry is in the database: for what an operator does. */
   record(entry: AuditEntry): Promise<void>
   /** The newest entries, newest first; `next` is the id to ask for older ones with. */
@@ -37,6 +44,8 @@ export interface Audit {
     options: AuditQuery,
   ): Promise<{ readonly items: readonly (AuditEntry & { readonly time: number })[]; readonly next?: string }>
   flush(): Promise<void>
+  /** Entries of the user of this name keep no name: their actor becomes `user:erased`. */
+  eraseUser(username: string): Promise<void>
   /** Removes what is older than `AUDIT_KEPT`. */
   sweep(): Promise<void>
 }
@@ -55,6 +64,10 @@ const BATCH_TIME = 50
 const MAX_WAITING = 20_000
 /** Names come from browsers: longer ones are cut. */
 const LONGEST = 200
+/** `noteOnce` keeps entries that are alike once in this time, in ms. */
+const ONCE_IN = 60_000
+/** Kinds of entries that it remembers. */
+const MOST_KINDS = 10_000
 
 type Row = ReturnType<typeof rowOf>
 
@@ -62,6 +75,20 @@ export function createAudit(db: Database, limits: Limits, now: () => number = Da
   let waiting: Row[] = []
   let timer: NodeJS.Timeout | null = null
   let writing: Promise<void> = Promise.resolve()
+  const toldUntil = new Map<string, number>()
+
+  function isNews({ action, solution, outcome, address }: AuditEntry): boolean {
+    const kind = JSON.stringify([action, solution, outcome, networkOf(address)])
+    if ((toldUntil.get(kind) ?? 0) > now()) return false
+    if (toldUntil.size >= MOST_KINDS) toldUntil.clear()
+    toldUntil.set(kind, now() + ONCE_IN)
+    return true
+  }
+
+  function note(entry: AuditEntry): void {
+    if (waiting.length < MAX_WAITING) waiting.push(rowOf(entry, now()))
+    startTimer(BATCH_TIME)
+  }
 
   function flush(): Promise<void> {
     if (timer) clearTimeout(timer)
@@ -94,25 +121,21 @@ export function createAudit(db: Database, limits: Limits, now: () => number = Da
   }
 
   return {
-    note(entry) {
-      if (waiting.length < MAX_WAITING) waiting.push(rowOf(entry, now()))
-      startTimer(BATCH_TIME)
+    note,
+    noteOnce(entry) {
+      if (isNews(entry)) note(entry)
     },
     async record(entry) {
       await insert([rowOf(entry, now())])
     },
     async read({ limit, before, solution, actor, action }) {
       await flush()
-      let query = db
-        .selectFrom('audit')
-        .selectAll()
-        .orderBy('id', 'desc')
-        .limit(limit + 1)
+      let query = db.selectFrom('audit').selectAll().orderBy('id', 'desc')
       if (before !== undefined) query = query.where('id', '<', before)
       if (solution !== undefined) query = query.where('solution', '=', solution)
       if (actor !== undefined) query = query.where('actor', '=', actor)
       if (action !== undefined) query = query.where('action', '=', action)
-      const rows = await query.execute()
+      const rows = await firstRows(db, query, limit + 1).execute()
       const last = rows.length > limit ? rows[limit - 1] : undefined
       const items = rows.slice(0, limit).map((row) => ({
         time: row.time,
@@ -126,6 +149,11 @@ export function createAudit(db: Database, limits: Limits, now: () => number = Da
       return last === undefined ? { items } : { items, next: String(last.id) }
     },
     flush,
+    async eraseUser(username) {
+      await flush()
+      const actor = oneLine(`user:${username}`)
+      await db.updateTable('audit').set({ actor: 'user:erased' }).where('actor', '=', actor).execute()
+    },
     async sweep() {
       await db
         .deleteFrom('audit')

@@ -31,6 +31,8 @@ export type SignInAnswer =
   | { readonly kind: 'refused'; readonly effects: Effects; readonly values: Readonly<Record<string, unknown>> }
   | { readonly kind: 'failed'; readonly failure: Failed }
 
+export type Accepted = Extract<SignInAnswer, { kind: 'accepted' }>
+
 export interface AccountSource {
   readonly name: AccountSourceName
   /** The name under which attempts on its accounts are counted. */
@@ -39,6 +41,11 @@ export interface AccountSource {
   check(asking: Asking, fields: ReadonlyMap<string, string>): Promise<SignInAnswer>
   /** Asks about somebody who signed in before: rights may have changed since. */
   recheck(asking: Asking, series: Series): Promise<SignInAnswer>
+  /**
+   * Whether what was accepted a moment ago still holds. Asked once the session is there: what ended the user's access
+   * before that found no session to end.
+   */
+  stillHolds(asking: Asking, accepted: Accepted): Promise<boolean>
 }
 
 export type AccountSources = (mode: Exclude<SignInMode, 'NONE'>) => AccountSource
@@ -61,8 +68,17 @@ function usersTable(users: Users): AccountSource {
     return { kind: 'accepted', login, effects: { ...noEffects(), login }, user }
   }
 
+  /** Users must be as they were when the password was checked, and may have gained permissions, but lost none. */
+  async function isAsBefore(asking: Asking, { login, user: before }: Accepted): Promise<boolean> {
+    const user = await users.get(login.uid)
+    if (!user?.enabled || user.passwordChangedAt !== before?.passwordChangedAt) return false
+    const now = await answerFor(asking, user)
+    return now.kind === 'accepted' && login.permissions.every((name) => now.login.permissions.includes(name))
+  }
+
   return {
     name: 'users',
+    stillHolds: isAsBefore,
     countedAs: () => 'users',
     async check(asking, fields) {
       const user = await users.authenticate(fields.get('username') ?? '', fields.get('password') ?? '')
@@ -104,6 +120,8 @@ function authenticatorModule(runEntry: EntryRunner): AccountSource {
       const params = { ...queryParams(asking.url), username, last_login: lastLogin }
       return ask(asking, params, secretFields(asking.url))
     },
+    // Its users are its own: nobody but it can end their access.
+    stillHolds: async () => true,
   }
 }
 

@@ -15,7 +15,14 @@ import type { Session, Sessions } from '../sessions/sessions.ts'
 import type { ActiveSolution } from '../solutions/catalog.ts'
 import { noEffects } from '../solutions/host-call.ts'
 import { permissionsOf } from '../solutions/prepared-solution.ts'
-import type { AccountSource, AccountSourceName, AccountSources, Asking, SignInAnswer } from './account-sources.ts'
+import type {
+  Accepted,
+  AccountSource,
+  AccountSourceName,
+  AccountSources,
+  Asking,
+  SignInAnswer,
+} from './account-sources.ts'
 import type { ChangePasswordPages } from './change-password.ts'
 import type { FormTokens } from './form-token.ts'
 import type { KnownBrowsers } from './known-browser.ts'
@@ -55,7 +62,6 @@ const PASSWORDS_BUSY: Failed = {
   milliseconds: 0,
 }
 
-type Accepted = Extract<SignInAnswer, { kind: 'accepted' }>
 type Refused = Extract<SignInAnswer, { kind: 'refused' }>
 
 /** A session with the cookie that it was found by. */
@@ -110,7 +116,8 @@ async function answerAttempt(attempt: Attempt, parts: SignInParts): Promise<void
   if (answer.kind === 'refused') return refuse(attempt, answer, parts)
   if (token === '') await parts.throttle.succeeded(counted(attempt), isKnown(attempt, parts))
   if (answer.user?.mustChangePassword) return parts.changePassword.demand(ctx, solution, locale, answer.user)
-  await acceptCredentials(attempt, answer, token === '', parts)
+  const session = await acceptCredentials(attempt, answer, token === '', parts)
+  if (session === null) return refuse(attempt, { kind: 'refused', effects: noEffects(), values: {} }, parts)
   if (answer.effects.showUrl !== null) return sendToAddress(ctx, answer.effects.showUrl, attempt.serverUrl, locale)
   ctx.status = 303
   ctx.set('Location', pageAskedFor(ctx))
@@ -167,8 +174,9 @@ export async function signInRemembered(
   // Another tab may have rotated it meanwhile, or somebody ended it.
   if (next === null && (await remembered.use(solution.name, cookie)).kind !== 'previous') return null
   if (next !== null) setCookie(ctx, 'remember', scope, next, parts.limits.REMEMBER_LIFETIME)
-  note('remembered-sign-in', 'ok')
-  return startSession(attempt, answer, series.source, series.selector, parts)
+  const session = await startSession(attempt, answer, series.source, series.selector, parts)
+  note('remembered-sign-in', session === null ? 'refused' : 'ok')
+  return session
 }
 
 function readAttempt(
@@ -239,13 +247,16 @@ async function checkLoginToken(
   return { kind: 'accepted', login, effects: { ...noEffects(), login }, user: null }
 }
 
-/** @param mayRemember whether it was signed in by credentials, which can be asked about again */
+/**
+ * @param mayRemember whether it was signed in by credentials, which can be asked about again
+ * @returns as `startSession`
+ */
 async function acceptCredentials(
   attempt: Attempt,
   answer: Accepted,
   mayRemember: boolean,
   parts: SignInParts,
-): Promise<void> {
+): Promise<FoundSession | null> {
   const { ctx, solution, scope, source, fields } = attempt
   const { remembered, knownBrowsers, audit, limits } = parts
   const { login } = answer
@@ -253,22 +264,33 @@ async function acceptCredentials(
   if (before !== undefined) await remembered.end(solution.name, before)
   const wishes = mayRemember && (fields.get('remember') ?? '') !== ''
   const cookie = wishes ? await remembered.start(solution.name, { ...login, source: source.name }) : null
-  if (cookie !== null) setCookie(ctx, 'remember', scope, cookie, limits.REMEMBER_LIFETIME)
-  else if (before !== undefined) setCookie(ctx, 'remember', scope, null)
-  if (mayRemember) knownBrowsers.note(ctx, scope, source.countedAs(solution), fields.get('username') ?? '')
+  if (before !== undefined) setCookie(ctx, 'remember', scope, null)
   // A login token can name any uid: nothing that the users table knows of somebody holds for its bearer.
-  await startSession(attempt, answer, mayRemember ? source.name : '', null, parts)
+  const session = await startSession(attempt, answer, mayRemember ? source.name : '', null, parts)
+  if (session === null) {
+    if (cookie !== null) await remembered.end(solution.name, cookie)
+    return null
+  }
+  if (cookie !== null) setCookie(ctx, 'remember', scope, cookie, limits.REMEMBER_LIFETIME)
+  if (mayRemember) knownBrowsers.note(ctx, scope, source.countedAs(solution), fields.get('username') ?? '')
   audit.note({ ...auditFacts(attempt), actor: `user:${login.username}`, action: 'sign-in', outcome: 'ok' })
+  return session
 }
 
-/** A new session id at each login; the session that the browser had ends. */
+/**
+ * A new session id at each login; the session that the browser had ends.
+ * @param source '' where nothing that a source knows counts, as for login tokens
+ * @returns null when the user's access ended meanwhile: nobody is signed in
+ */
 async function startSession(
-  { ctx, solution, locale, scope, address }: Attempt,
-  { login, effects }: Accepted,
+  attempt: Attempt,
+  answer: Accepted,
   source: AccountSourceName,
   selector: string | null,
-  { sessions, formTokens }: SignInParts,
-): Promise<FoundSession> {
+  { sessions, remembered, formTokens }: SignInParts,
+): Promise<FoundSession | null> {
+  const { ctx, solution, locale, scope, address } = attempt
+  const { login, effects } = answer
   const before = readCookie(ctx, 'session', scope)
   if (before !== undefined) await sessions.end(solution.name, before)
   const session = {
@@ -280,6 +302,11 @@ async function startSession(
     selector,
   }
   const { cookie, publicId, loggedInAt } = await sessions.start({ ...session, address })
+  const holds = source === '' || (await attempt.source.stillHolds(attempt, answer))
+  if (!holds || (selector !== null && !(await remembered.isAlive(selector)))) {
+    await sessions.end(solution.name, cookie)
+    return null
+  }
   setCookie(ctx, 'session', scope, cookie)
   formTokens.renew(ctx, scope)
   return { session: { ...session, publicId, loggedInAt }, cookie }
@@ -306,7 +333,7 @@ function refuse(attempt: Attempt, { effects, values }: Refused, parts: SignInPar
 
 function showThrottled(attempt: Attempt, seconds: number, { audit, sendLoginPage }: SignInParts): void {
   const { ctx, solution, locale, fields } = attempt
-  audit.note({ ...auditFacts(attempt), actor: actorOf(attempt), action: 'sign-in', outcome: 'throttled' })
+  audit.noteOnce({ ...auditFacts(attempt), actor: actorOf(attempt), action: 'sign-in', outcome: 'throttled' })
   ctx.set('Retry-After', String(seconds))
   sendLoginPage(ctx, solution, {
     ...emptyPage(locale),

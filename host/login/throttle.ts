@@ -4,6 +4,7 @@ import type { Limits } from '../../runtime/limits.ts'
 import type { Database } from '../database/open.ts'
 import { insertOnce } from '../database/portable.ts'
 import { networkOf } from '../http/network.ts'
+import { usernameKey } from '../users/username.ts'
 
 /** An attempt to sign in: on which account, of which source, from which network address. */
 export type Attempt = { readonly source: string; readonly username: string; readonly address: string }
@@ -36,27 +37,30 @@ export function createThrottle(db: Database, limits: Limits, isShared: boolean):
   const account = counter('a', limits.THROTTLE_ACCOUNT)
   const network = counter('n', limits.THROTTLE_NETWORK)
 
-  /** The counters that hold for an attempt, with its key in each. */
+  /**
+   * The counters that hold for an attempt, with its key in each, the narrowest first. What one of them refuses is not
+   * counted by the next: nothing was guessed, so one network alone cannot lock an account for all, and a network that is
+   * full makes no further rows.
+   */
   function countersOf({ source, username, address }: Attempt, isKnown: boolean) {
     const from = networkOf(address)
     const who = hashOf(source, accountKey(username))
     const always = [{ counter: network, key: from }]
     if (isKnown) return always
-    return [...always, { counter: account, key: who }, { counter: accountAndNetwork, key: `${who} ${from}` }]
+    return [...always, { counter: accountAndNetwork, key: `${who} ${from}` }, { counter: account, key: who }]
   }
 
   return {
     async count(attempt, isKnown) {
-      let wait = 0
       for (const { counter, key } of countersOf(attempt, isKnown)) {
         try {
           await counter.consume(key)
         } catch (refused) {
           if (!(refused instanceof RateLimiterRes)) throw refused
-          wait = Math.max(wait, Math.ceil(refused.msBeforeNext / 1000), 1)
+          return Math.max(Math.ceil(refused.msBeforeNext / 1000), 1)
         }
       }
-      return wait === 0 ? null : wait
+      return null
     },
     async succeeded(attempt, isKnown) {
       for (const { counter, key } of countersOf(attempt, isKnown)) {
@@ -70,9 +74,9 @@ export function createThrottle(db: Database, limits: Limits, isShared: boolean):
   }
 }
 
-/** Names that may be one account are counted as one; no name stands in the database for it. */
+/** Names that may be one account are counted as one, by the rule of the users table; no name stands in the database for it. */
 export function accountKey(username: string): string {
-  return username.normalize('NFKC').toLowerCase().trim().slice(0, 200)
+  return usernameKey(username).slice(0, 200)
 }
 
 function hashOf(source: string, account: string): string {

@@ -26,6 +26,18 @@ export function createMaintenance(db: Database, now: () => number = Date.now): M
     return row?.value === 'on'
   }, now)
 
+  let last = false
+
+  /** While the database is away, what it said last still holds: whoever signs in then is told what is wrong. */
+  async function isProbablyOn(): Promise<boolean> {
+    try {
+      last = await cache.get(KEY)
+    } catch (error) {
+      if (!(error instanceof PlatformError && error.code === 'ERR_DATABASE_UNREACHABLE')) throw error
+    }
+    return last
+  }
+
   return {
     isOn: () => cache.get(KEY),
     async set(on) {
@@ -33,7 +45,7 @@ export function createMaintenance(db: Database, now: () => number = Date.now): M
       cache.forget(KEY)
     },
     async refuseNewWork() {
-      if (!(await cache.get(KEY))) return
+      if (!(await isProbablyOn())) return
       throw new PlatformError('ERR_MAINTENANCE', 'The platform is in maintenance; try again in a minute.', {
         retryAfter: RETRY_AFTER,
       })

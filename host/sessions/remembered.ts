@@ -40,6 +40,8 @@ export interface Remembered {
    * @returns the new cookie's value; null when another tab was faster: its cookie is the one that counts
    */
   rotate(cookie: string, user: RememberedUser): Promise<string | null>
+  /** Whether a series was not ended, by whomever. */
+  isAlive(selector: string): Promise<boolean>
   /** Ends the series of a cookie, if it is one of this solution. */
   end(solution: string, cookie: string): Promise<void>
   endOfUser(source: AccountSourceName, uid: string): Promise<void>
@@ -129,6 +131,10 @@ export function createRemembered(db: Database, limits: Limits, now: () => number
         .where('ended_at', 'is', null)
         .executeTakeFirst()
       return numUpdatedRows > 0n ? selector + next : null
+    },
+    async isAlive(selector) {
+      const query = db.selectFrom('remembered').select('ended_at').where('selector', '=', selector)
+      return (await query.executeTakeFirst())?.ended_at === null
     },
     async end(solution, cookie) {
       const { selector } = partsOf(cookie)

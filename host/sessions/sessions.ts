@@ -88,6 +88,8 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
   }
 
   async function read(idHash: string): Promise<Kept | null> {
+    // Before the question: whatever changes after it counts within `BELIEVED`, however long the answer takes.
+    const readAt = now()
     const row = await db.selectFrom('sessions').selectAll().where('id_hash', '=', idHash).executeTakeFirst()
     if (row === undefined) return null
     const session: Session = {
@@ -102,7 +104,7 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
       selector: row.selector,
       loggedInAt: row.created_at,
     }
-    return { session, times: row, readAt: now() }
+    return { session, times: row, readAt }
   }
 
   async function noteUse(idHash: string, one: Kept): Promise<void> {

@@ -31,7 +31,7 @@ export interface SolutionStore {
   activeSha256(name: string): Promise<string | null>
   versions(name: string): Promise<readonly VersionSummary[]>
   hasVersion(name: string, sha256: string): Promise<boolean>
-  /** Adds a version with all that belongs to it, and makes it the active one. */
+  /** Adds a version with all that belongs to it, unless it is there, and makes it the active one. */
   add(bundle: Bundle, packed: Uint8Array, prepared: PreparedSolution): Promise<void>
   activate(name: string, sha256: string): Promise<void>
   /** `size`: characters of its JSON. */
@@ -105,22 +105,21 @@ export function createSolutionStore(db: Database, limits: Limits, now: () => num
         const active = { active_sha256: sha256, deleted_at: null }
         if (!(await insertOnce(transaction, 'solutions', { name, created_at: now(), ...active })))
           await transaction.updateTable('solutions').set(active).where('name', '=', name).execute()
-        await transaction
-          .insertInto('solution_versions')
-          .values({
-            solution: name,
-            sha256,
-            version,
-            title,
-            type,
-            authenticator,
-            listed: listed ? 1 : 0,
-            prepared: JSON.stringify(prepared),
-            bundle: packed,
-            bytes: packed.length,
-            uploaded_at: now(),
-          })
-          .execute()
+        const isNew = await insertOnce(transaction, 'solution_versions', {
+          solution: name,
+          sha256,
+          version,
+          title,
+          type,
+          authenticator,
+          listed: listed ? 1 : 0,
+          prepared: JSON.stringify(prepared),
+          bundle: packed,
+          bytes: packed.length,
+          uploaded_at: now(),
+        })
+        // Another host was sent the same bundle at the same time: what it wrote is what would be written here.
+        if (!isNew) return
         for (const file of media) await transaction.insertInto('media').values(file).execute()
       })
     },

@@ -9,8 +9,8 @@ const ARGON2 = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 } as const
 
 /** Hashes that are made at once: libuv has four threads, and one is left for files and name lookups. */
 const MOST_AT_ONCE = 3
-/** Hashes that may wait for their turn, some 2 s of work for one core; whoever comes then is sent away. */
-const MOST_WAITING = 100
+/** Hashes that may wait for their turn, some 4 s of work for one core; whoever comes then is sent away. */
+const MOST_WAITING = 200
 /** A turn is waited for at most this long, in ms. */
 const PATIENCE = 5_000
 

@@ -7,7 +7,6 @@ import type { Throttle } from '../login/throttle.ts'
 import { hostCall } from '../solutions/host-call.ts'
 import type { SolutionLog } from '../solutions/solution-log.ts'
 import { platformText } from '../web/texts.ts'
-import type { Permission } from './user-rules.ts'
 import type { User, Users } from './users.ts'
 
 /** The permission by which a user of the table administrates it through scripts. It counts as it stands in the table, never by `security.login`. */
@@ -24,11 +23,11 @@ export type UsersForScriptsParts = {
 /** What scripts may ask of the users table (design 5.2): only where the operator granted `users`. */
 export function createUsersForScripts({ users, grants, throttle, audit, log }: UsersForScriptsParts): UsersPort {
   /** What is refused stands in the solution's log and in the audit: an attempt is worth knowing of. */
-  function refuse(call: Call, message: string): ScriptError {
+  function refuse(call: Call, message: string, outcome: 'refused' | 'throttled' = 'refused'): ScriptError {
     const { solution, address, correlationId } = hostCall(call)
     log.write(solution.name, { level: 'warn', message, correlationId })
     const actor = `solution:${solution.name}`
-    audit.note({ actor, action: 'script-request', solution: solution.name, outcome: 'refused', address, correlationId })
+    audit.noteOnce({ actor, action: 'script-request', solution: solution.name, outcome, address, correlationId })
     return new ScriptError(message)
   }
 
@@ -49,11 +48,28 @@ export function createUsersForScripts({ users, grants, throttle, audit, log }: U
     }
   }
 
+  /**
+   * An account is one for all solutions: whoever administrates one of them could else take over the account of somebody
+   * who may do more elsewhere.
+   */
+  async function needWithinReach(call: Call, method: string, { permissions }: User): Promise<void> {
+    const { account, solution } = hostCall(call)
+    const administrator = account === null ? null : await users.get(account.uid)
+    if (administrator?.permissions.includes(ADMINISTRATORS)) return
+    if (permissions.every((one) => typeof one !== 'string' && one.solution === solution.name)) return
+    throw refuse(
+      call,
+      `security.${method}: this user has permissions beyond this solution, which takes ${ADMINISTRATORS} for all solutions`,
+    )
+  }
+
   /** Counted like a sign-in at the login page, before anything is checked. */
   async function countGuess<T>(call: Call, username: string, check: () => Promise<T | null>): Promise<T | null> {
     const attempt = { source: 'users', username, address: hostCall(call).address }
     const wait = await throttle.count(attempt, false)
-    if (wait !== null) throw new ScriptError(`too many attempts for this account: try again in ${wait} seconds`)
+    if (wait !== null) {
+      throw refuse(call, `too many attempts for this account: try again in ${wait} seconds`, 'throttled')
+    }
     const found = await check()
     if (found !== null) await throttle.succeeded(attempt, false)
     return found
@@ -105,29 +121,26 @@ export function createUsersForScripts({ users, grants, throttle, audit, log }: U
     },
     async deleteUser(call, uid) {
       await needAdministrator(call, 'deleteUser')
-      await needUser(uid)
+      await needWithinReach(call, 'deleteUser', await needUser(uid))
       await users.delete(uid)
       await noteChange(call, 'user-delete')
     },
     async setPassword(call, uid, password) {
       await needAdministrator(call, 'setPassword')
-      await needUser(uid)
+      await needWithinReach(call, 'setPassword', await needUser(uid))
       needAccepted(await users.setPassword(uid, password))
       await noteChange(call, 'user-change')
     },
     async addPermission(call, uid, name) {
       await needAdministrator(call, 'addPermission')
-      const { permissions } = await needUser(uid)
-      const added = { name, solution: call.solution.name }
-      await forScript(() => users.change(uid, { permissions: [...permissions, added] }))
+      await needUser(uid)
+      await forScript(() => users.addPermission(uid, { name, solution: call.solution.name }))
       await noteChange(call, 'user-change')
     },
     async removePermission(call, uid, name) {
       await needAdministrator(call, 'removePermission')
-      const { permissions } = await needUser(uid)
-      const isRemoved = (one: Permission) =>
-        typeof one !== 'string' && one.name === name && one.solution === call.solution.name
-      await users.change(uid, { permissions: permissions.filter((one) => !isRemoved(one)) })
+      await needUser(uid)
+      await users.removePermission(uid, { name, solution: call.solution.name })
       await noteChange(call, 'user-change')
     },
   }

@@ -4,6 +4,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Database } from '../database/open.ts'
 import { firstRows, insertOnce, isUniqueViolation } from '../database/portable.ts'
+import { createFailureCounts } from './failure-counts.ts'
 import { checkNewPassword, type PasswordFault } from './password-rules.ts'
 import type { Passwords } from './passwords.ts'
 import {
@@ -98,11 +99,6 @@ export interface Users {
   flush(): Promise<void>
 }
 
-/** Failures are written with others of this time, in ms, never while the one who failed waits for the answer. */
-const BATCH_TIME = 50
-/** Users whose failures wait for being written; while the database is away no more are counted. */
-const MOST_WAITING = 10_000
-
 /** @param now the clock, in epoch milliseconds */
 export function createUsers(
   db: Database,
@@ -111,7 +107,7 @@ export function createUsers(
   { endAccess, eraseFromAudit }: UserPorts,
   now: () => number = Date.now,
 ): Users {
-  const failures = countFailures(db)
+  const failures = createFailureCounts(db)
 
   async function usersOf(rows: readonly UserRow[]): Promise<User[]> {
     const uids = rows.map(({ uid }) => uid)
@@ -304,50 +300,6 @@ export function createUsers(
       return null
     },
     flush: failures.flush,
-  }
-}
-
-/**
- * Counts refused passwords. They are written together, after the answer: to write at once would tell by the time that it
- * takes which names there are.
- */
-function countFailures(db: Database) {
-  const waiting = new Map<string, number>()
-  let timer: NodeJS.Timeout | null = null
-  let writing: Promise<void> = Promise.resolve()
-
-  function flush(): Promise<void> {
-    if (timer) clearTimeout(timer)
-    timer = null
-    // In one order on every host, so that no two of them wait for each other.
-    const counts = [...waiting].sort()
-    waiting.clear()
-    // What cannot be written is lost: the count informs the operator, the throttle protects the account.
-    if (counts.length > 0) writing = writing.then(() => write(counts)).catch(() => {})
-    return writing
-  }
-
-  async function write(counts: readonly (readonly [string, number])[]): Promise<void> {
-    await db.transaction().execute(async (transaction) => {
-      for (const [uid, count] of counts) {
-        await transaction
-          .updateTable('users')
-          .set((column) => ({ failed_count: column('failed_count', '+', count) }))
-          .where('uid', '=', uid)
-          .execute()
-      }
-    })
-  }
-
-  return {
-    note(uid: string): void {
-      if (waiting.size >= MOST_WAITING) return
-      waiting.set(uid, (waiting.get(uid) ?? 0) + 1)
-      timer ??= setTimeout(() => void flush(), BATCH_TIME)
-      timer.unref()
-    },
-    forget: (uid: string): void => void waiting.delete(uid),
-    flush,
   }
 }
 

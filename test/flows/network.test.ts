@@ -182,6 +182,8 @@ test('no other account of the machine can read what the platform keeps', () => {
 // --- what is not there yet -----------------------------------------------------------------------------------------------
 
 test('database servers and the control center cannot be set: the platform has no connection that somebody could be on', () => {
-  const set = { PLATFORM_DATABASE: 'alpha', REMOTE_ENVIRONMENT_TOKEN: 'token' }
-  expect(() => readSettings(set)).toThrow(/PLATFORM_DATABASE must be embedded.*REMOTE_ENVIRONMENT_TOKEN is set, but/s)
+  const set = { PLATFORM_DATABASE: 'delta', REMOTE_ENVIRONMENT_TOKEN: 'token' }
+  expect(() => readSettings(set)).toThrow(
+    /PLATFORM_DATABASE must be one of embedded, alpha, beta, gamma.*REMOTE_ENVIRONMENT_TOKEN is set, but/s,
+  )
 })

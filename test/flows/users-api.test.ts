@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
+import { addDefaultSolution, addUser, visit } from '../support/users.ts'
 
 const GOOD = 'correct horse battery'
 
@@ -9,6 +10,7 @@ type User = { readonly uid: string; readonly username: string; readonly permissi
 let host: TestHost
 beforeAll(async () => {
   host = await startTestHost()
+  for (const name of ['who', 'forget']) await addDefaultSolution(host, name)
 })
 afterAll(() => host.stop())
 
@@ -135,6 +137,34 @@ test('CSV: import, dry run and export; faults come with their lines', async () =
   })
   expect(problemOf(await sendCsv('/users.csv', text, 'application/json'))).toEqual([415, 'ERR_CONTENT_TYPE'])
   expect((await sendCsv('/users.csv', 'x'.repeat(1024 ** 2 + 1))).status).toBe(413)
+})
+
+test.each([
+  ['disabled', 'PATCH', '', { enabled: false }],
+  ['given another password', 'PATCH', '', { password: GOOD }],
+  ['deprived of a permission', 'PATCH', '', { permissions: [] }],
+  ['deleted', 'DELETE', '', undefined],
+  ['erased', 'POST', '/erase', undefined],
+])('a signed-in user who is %s is signed out', async (_what, method, path, body) => {
+  const name = `signed-in-${method.toLowerCase()}-${Object.keys(body ?? {}).join('')}${path.slice(1)}`
+  const uid = await addUser(host, name)
+  const browser = await visit(host, 'who')
+  await browser.signIn(name)
+  expect((await browser.session()).json()).toMatchObject({ username: name, uid, permissions: ['Users'] })
+  const answer = await send(method, `/users/${uid}${path}`, body)
+  expect([200, 204]).toContain(answer.status)
+  expect((await browser.session()).status).toBe(401)
+})
+
+test('erase: the audit tells of the sign-in of somebody, but no longer of whom', async () => {
+  const uid = await addUser(host, 'Forget Me')
+  await (await visit(host, 'forget')).signIn('forget me')
+  const entries = async () =>
+    ((await api('/audit?solution=forget&action=sign-in')).json() as { items: { actor: string }[] }).items
+  expect((await entries()).map(({ actor }) => actor)).toEqual(['user:Forget Me'])
+  await api(`/users/${uid}/erase`, { method: 'POST' })
+  expect((await entries()).map(({ actor }) => actor)).toEqual(['user:erased'])
+  expect((await api('/audit?limit=1000')).text).not.toMatch(/forget me/i)
 })
 
 test('scopes: users:read reads, users:write writes, another scope does neither', async () => {

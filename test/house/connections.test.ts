@@ -12,17 +12,29 @@ const sources = ['bin', 'runtime', 'plugins', 'host'].flatMap((folder) =>
     .map((name) => [`${folder}/${name}`, readFileSync(join(ROOT, folder, name), 'utf8')] as const),
 )
 
-test('nothing in the platform opens a connection: it only listens', () => {
+test('only host/outbound and the drivers of databases open connections; all else listens', () => {
   const modules = /^import (?!type )([^'"]*?) from 'node:(net|tls|http|https|http2|dgram|dns)(?:\/\w+)?'/gm
   const imported = sources.flatMap(([file, text]) =>
     [...text.matchAll(modules)].map(([, names, module]) => `${file}: ${names} of ${module}`),
   )
-  // The sandbox process has its file descriptor as a Socket; a server listens; the rest are functions of texts.
+  // A sandbox process and the embedded databases' have their file descriptor as a Socket; a server listens; outbound.ts checks
+  // each address that it connects to; the rest are functions of texts.
   expect(imported.sort()).toEqual([
     'host/http/server.ts: { createServer, type Server, STATUS_CODES } of http',
+    'host/outbound/check-request.ts: { isIP } of net',
+    'host/outbound/check-request.ts: { validateHeaderName, validateHeaderValue } of http',
+    'host/outbound/outbound.ts: { isIP, type LookupFunction } of net',
+    'host/outbound/outbound.ts: { lookup as lookUpName } of dns',
+    'host/outbound/outbound.ts: { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } of http',
+    'host/outbound/outbound.ts: { request as httpsRequest, type RequestOptions } of https',
+    'host/outbound/public-address.ts: { isIP } of net',
+    'host/solution-databases/embedded-process.ts: { Socket } of net',
     'runtime/bundle/manifest-schema.ts: { isIPv6 } of net',
     'runtime/sandbox/main.ts: { Socket } of net',
   ])
   const calls = /\b(?:fetch|connect|WebSocket|EventSource|XMLHttpRequest)\(|\b(?:require|getBuiltinModule)\(/
-  expect(sources.filter(([, text]) => calls.test(text)).map(([file]) => file)).toEqual([])
+  // The drivers of databases, which the operator's settings and grants name, and the binding by which scripts ask the host.
+  const known = /^(?:host\/(?:database|solution-databases)\/|plugins\/http\/(?:guest|api\.d)\.ts$)/
+  const callers = sources.filter(([file, text]) => calls.test(text) && !known.test(file)).map(([file]) => file)
+  expect(callers).toEqual([])
 })

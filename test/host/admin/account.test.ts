@@ -44,6 +44,15 @@ test('admin account: a made password that was not kept is made anew', async () =
   expect((await openAdminAccount(db, options(true))).made).not.toBeNull()
 })
 
+test('admin account: of two nodes that make one at the same time, one is told to start again, and leaves no file', async () => {
+  const second = { ...options(false), home: mkdtempSync(join(tmpdir(), 'solhost-account-')) }
+  const [one, two] = [await openAdminAccount(db, options(false)), await openAdminAccount(db, second)]
+  await one.made?.keep()
+  await expect(two.made?.keep()).rejects.toThrow('Another node made the password')
+  expect(existsSync(join(second.home, 'admin-password'))).toBe(false)
+  rmSync(second.home, { recursive: true })
+})
+
 test('admin account: a password of the settings wins and nothing is made', async () => {
   const { account, made } = await openAdminAccount(db, options(false, 'given'))
   expect([made, await account.checkPassword('given')]).toEqual([null, true])

@@ -64,6 +64,35 @@ describe.each([
     expect(await throttle.count({ ...rest, username, source: 'solution crm' }, false)).toBeNull()
   })
 
+  test('names that the users table takes for one are one account, however they are composed', async () => {
+    const throttle = make()
+    const composed = `\u1e96${names++}`
+    const guesses = [composed, composed.normalize('NFD').toUpperCase(), composed, composed.toUpperCase(), composed]
+    for (const username of guesses) expect(await throttle.count({ ...someone(), username }, false)).toBeNull()
+    const sixth = { ...someone(), username: composed.normalize('NFD').toUpperCase() }
+    expect(await throttle.count(sixth, false)).not.toBeNull()
+  })
+
+  test('one network alone cannot hold up an account for others, however often it tries', async () => {
+    const throttle = make()
+    const { username } = someone()
+    for (let count = 0; count < 50; count++) await throttle.count({ ...someone(), username }, false)
+    expect(await throttle.count({ ...someone('198.51.100.1'), username }, false)).toBeNull()
+  })
+
+  test('what a full network tries counts for no account, so it makes no further rows', async () => {
+    const throttle = make({ THROTTLE_NETWORK: 3 })
+    const address = `203.0.113.${isShared ? 1 : 2}`
+    const { username } = someone()
+    for (let count = 0; count < 3; count++) await throttle.count(someone(address), false)
+    for (let count = 0; count < 30; count++) {
+      expect(await throttle.count({ ...someone(address), username }, false)).not.toBeNull()
+    }
+    const rows = await db.selectFrom('throttle').select('key').execute()
+    expect(rows.filter(({ key }) => key.endsWith(` ${address}`)).length).toBe(isShared ? 3 : 0)
+    expect(await throttle.count({ ...someone(`203.0.113.${isShared ? 3 : 4}`), username }, false)).toBeNull()
+  })
+
   test('an IPv6 network counts as one by its /64', async () => {
     const throttle = make({ THROTTLE_NETWORK: 3 })
     const network = `2001:db8:${(names++).toString(16)}:${isShared ? 1 : 2}`

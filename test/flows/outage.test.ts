@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { SERVER_START, type TestServer } from '../support/database-server.ts'
+import { mariadbPath, startMariadb } from '../support/mariadb-server.ts'
+import { type HostKills, killHosts, killServer, type ServerKills } from '../support/outages.ts'
+import { postgresPath, startPostgres } from '../support/postgres-server.ts'
+import { seededRandom } from '../support/random.ts'
+
+const SEED = 47
+
+describe('kill -9 of the host in mid-load, with the embedded database', () => {
+  let kills: HostKills
+  beforeAll(async () => {
+    kills = await killHosts(4, seededRandom(SEED))
+  }, 90_000)
+
+  test('what was answered for is there after the next start', () => {
+    expect(kills.sessions).toBeGreaterThan(80)
+    expect(kills.users).toBeGreaterThan(25)
+    expect(kills.lost).toEqual([])
+    expect(kills.unexpected).toEqual([])
+  })
+
+  test('the database is sound as the kill left it', () => {
+    expect(kills.integrity).toEqual(['ok', 'ok', 'ok', 'ok'])
+  })
+})
+
+describe.each([
+  { product: 'PostgreSQL', kind: 'alpha', path: postgresPath, start: startPostgres, rounds: 2 },
+  { product: 'MariaDB', kind: 'gamma', path: mariadbPath, start: startMariadb, rounds: 1 },
+] as const)('kill -9 of $product in mid-load', ({ kind, path, start, rounds }) => {
+  describe.skipIf(path === undefined)(`(needs ${kind})`, () => {
+    let server: TestServer
+    let kills: ServerKills
+    beforeAll(async () => {
+      server = await start()
+      kills = await killServer(kind, server, rounds, seededRandom(SEED))
+    }, SERVER_START + 60_000)
+    afterAll(() => server?.stop())
+
+    test('the login form says in the user’s language that signing in is not possible now, and when to come back', () => {
+      expect(new Set(kills.formStatuses)).toEqual(new Set([503]))
+      expect(kills.poorAnswers).toEqual([])
+      expect(kills.formTime).toBeLessThan(6000)
+    })
+
+    test('the login page does not hang', () => {
+      expect(new Set(kills.pageStatuses)).toEqual(new Set([200]))
+      expect(kills.pageTime).toBeLessThan(6000)
+    })
+
+    test('the host stays alive', () => {
+      expect(new Set(kills.liveStatuses)).toEqual(new Set([200]))
+    })
+
+    test('the host goes on by itself when the server is back', () => {
+      expect(kills.recovery).toBeLessThan(10_000)
+      expect(kills.unexpected).toEqual([])
+    })
+
+    test('nothing is lost that was answered for', () => {
+      expect(kills.sessions).toBeGreaterThan(40)
+      expect(kills.users).toBeGreaterThan(10)
+      expect(kills.lost).toEqual([])
+    })
+  })
+})

@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { SERVER_START, type TestServer } from '../support/database-server.ts'
+import { type HostGroup, sharedProperties, startHostGroup } from '../support/host-group.ts'
+import { ask } from '../support/http.ts'
+import { type MixedResult, mixedOperations } from '../support/mixed-operations.ts'
+import { postgresPath, startPostgres } from '../support/postgres-server.ts'
+import { askAdmin, PASSWORD, visit } from '../support/users.ts'
+
+const SEED = 20_261
+const AT_ONCE = 8
+/** A remembered cookie that was exchanged this long ago is a stolen one, in ms. */
+const GRACE = 5000
+/** What one host does holds on the other within this, in ms. */
+const WITHIN = 1000
+
+/** The throttle as it is where nobody sets it: other tests switch it off. */
+const THROTTLE = { THROTTLE_ACCOUNT_NETWORK: '5', THROTTLE_ACCOUNT: '20', THROTTLE_NETWORK: '200' }
+
+describe.skipIf(postgresPath === undefined)('two hosts on one database, 2,000 mixed operations', () => {
+  let server: TestServer
+  let group: HostGroup
+  let result: MixedResult
+
+  beforeAll(async () => {
+    server = await startPostgres()
+    const properties = { ...sharedProperties('alpha', server.address), ...THROTTLE, REMEMBER_GRACE: `${GRACE}ms` }
+    group = await startHostGroup(2, properties)
+    result = await mixedOperations(group, SEED, AT_ONCE)
+  }, SERVER_START + 120_000)
+  afterAll(async () => {
+    await group?.stop()
+    await server?.stop()
+  })
+
+  test('each operation got the answer that it should', () => {
+    expect(result.operations).toBe(2000)
+    expect(result.unexpected).toEqual([])
+  })
+
+  test('no answer is 500 or above', () => {
+    expect(result.serverErrors).toBe(0)
+  })
+
+  test('each session that was answered for is found on both hosts within a second', () => {
+    expect(result.found.length).toBeGreaterThan(1500)
+    expect(Math.max(...result.found)).toBeLessThanOrEqual(WITHIN)
+  })
+
+  test('each session that ended is gone on both hosts within a second', () => {
+    expect(result.gone.length).toBeGreaterThan(400)
+    expect(Math.max(...result.gone)).toBeLessThanOrEqual(WITHIN)
+  })
+
+  test('a version that was uploaded or activated is served by the other host within a second', () => {
+    expect(result.served.length).toBeGreaterThan(25)
+    expect(Math.max(...result.served)).toBeLessThanOrEqual(WITHIN)
+  })
+
+  test('each remembered cookie was exchanged for one new one, by two tabs at once too', () => {
+    expect(result.exchanges.length).toBeGreaterThan(300)
+    expect(new Set(result.exchanges)).toEqual(new Set([1]))
+  })
+
+  test('each login token let one browser in, of two at once', () => {
+    expect(result.tokens).toEqual(Array(80).fill(1))
+  })
+
+  test('guesses from one network add up over both hosts: five per account are checked', () => {
+    const narrow = result.targets.filter(({ isWide }) => !isWide)
+    expect(narrow.map(({ statuses }) => count(statuses, 401))).toEqual(Array(narrow.length).fill(5))
+    expect(narrow.map(({ statuses }) => count(statuses, 429))).toEqual(Array(narrow.length).fill(15))
+  })
+
+  test('guesses from several networks add up over both hosts: twenty per account are checked', async () => {
+    for (const { username, statuses } of result.targets.filter(({ isWide }) => isWide)) {
+      expect(count(statuses, 401)).toBe(20)
+      const next = await visit(group, 'crm', { 'x-forwarded-for': '10.251.0.1' })
+      expect((await next.signIn(username)).status).toBe(429)
+    }
+  })
+
+  test('in the end nobody is lost: both hosts know each session that did not end, and list no others', async () => {
+    for (const { url } of group.hosts) {
+      const lost: string[] = []
+      for (const [cookie, { solution, username }] of result.live) {
+        const headers = { cookie: `session-${solution}=${cookie}` }
+        const { text } = await ask(`${url}/solution/${solution}/session`, { headers })
+        if (!text.includes(`"username":"${username}"`)) lost.push(`${username} at ${solution}`)
+      }
+      expect(lost).toEqual([])
+      expect(await listedAt(url)).toEqual([...result.live.values()].map(named).sort())
+    }
+  })
+
+  test('a remembered cookie that was exchanged on one host is a theft on the other: the series ends on both', async () => {
+    const [one, other] = group.hosts.map(({ url }) => ({ url, admin: group.admin }))
+    if (one === undefined || other === undefined) throw new TypeError('there are two hosts')
+    const owner = await visit(one, 'crm', { 'x-forwarded-for': '10.252.0.1' })
+    await owner.signIn('user-1', PASSWORD, { remember: 'on' })
+    const stolen = owner.cookie('remember') ?? ''
+    owner.close()
+    expect((await owner.open()).text).toContain('Signed in as user-1')
+    const exchanged = Date.now()
+    await expect.poll(() => Date.now() - exchanged, { timeout: GRACE + 1000, interval: 100 }).toBeGreaterThan(GRACE)
+
+    const thief = await visit(other, 'crm', { 'x-forwarded-for': '10.252.0.2' })
+    thief.cookies.set('remember-crm', { value: stolen, path: '/' })
+    expect((await thief.open()).text).toContain('name="password"')
+    await expect.poll(async () => (await owner.session()).status, { timeout: WITHIN }).toBe(401)
+    owner.close()
+    expect((await owner.open()).text).toContain('name="password"')
+  })
+
+  async function listedAt(url: string): Promise<string[]> {
+    const all: string[] = []
+    let after = ''
+    do {
+      const page = await askAdmin({ url, admin: group.admin }, 'GET', `sessions?limit=100${after}`)
+      all.push(...(page.items as { username: string; solution: string }[]).map(named))
+      after = page.next === undefined ? '' : `&after=${encodeURIComponent(page.next as string)}`
+    } while (after !== '')
+    return all.sort()
+  }
+})
+
+function named({ username, solution }: { readonly username: string; readonly solution: string }): string {
+  return `${username} at ${solution}`
+}
+
+function count(statuses: readonly number[], wanted: number): number {
+  return statuses.filter((status) => status === wanted).length
+}
