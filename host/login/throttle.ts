@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import type { Limits } from '../../runtime/limits.ts'
+import { answeredWithin, SHORT_ANSWER } from '../database/answered-within.ts'
 import type { Database } from '../database/open.ts'
 import { insertOnce } from '../database/portable.ts'
 import { networkOf } from '../http/network.ts'
@@ -54,7 +55,7 @@ export function createThrottle(db: Database, limits: Limits, isShared: boolean):
     async count(attempt, isKnown) {
       for (const { counter, key } of countersOf(attempt, isKnown)) {
         try {
-          await counter.consume(key)
+          await answeredWithin(SHORT_ANSWER, counter.consume(key))
         } catch (refused) {
           if (!(refused instanceof RateLimiterRes)) throw refused
           return Math.max(Math.ceil(refused.msBeforeNext / 1000), 1)

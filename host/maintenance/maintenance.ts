@@ -1,4 +1,5 @@
 import { PlatformError } from '../../runtime/errors.ts'
+import { answeredWithin } from '../database/answered-within.ts'
 import { createBriefCache } from '../database/brief-cache.ts'
 import type { Database } from '../database/open.ts'
 import { put } from '../database/portable.ts'
@@ -16,6 +17,8 @@ export interface Maintenance {
 
 /** The row of the table `platform`. */
 const KEY = 'maintenance'
+/** The database is asked for so long whether it is on, in ms; the login page waits for it. */
+const PATIENCE = 2000
 /** What browsers are asked to wait, in seconds. */
 const RETRY_AFTER = 60
 
@@ -31,7 +34,7 @@ export function createMaintenance(db: Database, now: () => number = Date.now): M
   /** While the database is away, what it said last still holds: whoever signs in then is told what is wrong. */
   async function isProbablyOn(): Promise<boolean> {
     try {
-      last = await cache.get(KEY)
+      last = await answeredWithin(PATIENCE, cache.get(KEY))
     } catch (error) {
       if (!(error instanceof PlatformError && error.code === 'ERR_DATABASE_UNREACHABLE')) throw error
     }

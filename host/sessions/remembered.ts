@@ -1,5 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Limits } from '../../runtime/limits.ts'
+import { answeredWithin, SHORT_ANSWER } from '../database/answered-within.ts'
 import type { Database } from '../database/open.ts'
 import type { AccountSourceName } from '../login/account-sources.ts'
 
@@ -88,12 +89,13 @@ export function createRemembered(db: Database, limits: Limits, now: () => number
     },
     async use(solution, cookie) {
       const { selector, validator } = partsOf(cookie)
-      const row = await db
+      const asked = db
         .selectFrom('remembered')
         .selectAll()
         .where('selector', '=', selector)
         .where('solution', '=', solution)
         .executeTakeFirst()
+      const row = await answeredWithin(SHORT_ANSWER, asked)
       if (row === undefined || row.ended_at !== null || row.created_at + limits.REMEMBER_LIFETIME <= now()) {
         return { kind: 'unknown' }
       }

@@ -1,6 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import type { Login, Tenant } from '../../plugins/security/host.ts'
 import type { Limits } from '../../runtime/limits.ts'
+import { answeredWithin, SHORT_ANSWER } from '../database/answered-within.ts'
 import type { Database } from '../database/open.ts'
 import { firstRows } from '../database/portable.ts'
 import type { AccountSourceName } from '../login/account-sources.ts'
@@ -155,7 +156,10 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
     async find(solution, cookie) {
       const idHash = hashOf(cookie)
       const known = kept.get(idHash)
-      const found = known !== undefined && known.readAt + BELIEVED > now() ? known : await read(idHash)
+      const found =
+        known !== undefined && known.readAt + BELIEVED > now()
+          ? known
+          : await answeredWithin(SHORT_ANSWER, read(idHash))
       if (found === null || found.session.solution !== solution || isOver(found.times)) {
         kept.delete(idHash)
         return null

@@ -1,6 +1,7 @@
 import { PlatformError } from '../../runtime/errors.ts'
 import type { SolutionFacts } from '../../runtime/plugin.ts'
 import type { Loadable, Supervisor } from '../../runtime/supervisor.ts'
+import { answeredWithin } from '../database/answered-within.ts'
 import type { PreparedSolution } from './prepared-solution.ts'
 import type { SandboxSolutionMaker } from './sandbox-solution.ts'
 import type { SolutionStore } from './solution-store.ts'
@@ -29,6 +30,8 @@ export interface Catalog {
 
 /** What the database said is believed for so long, in ms: another host may have activated another version. */
 const BELIEVED = 500
+/** The database is asked for so long whether that is so still, in ms; the login page waits for it. */
+const PATIENCE = 2000
 /** Prepared solutions kept in memory, in characters of their JSON: an idle one costs its row and nothing else. */
 const KEPT_SIZE = 64 * 1024 ** 2
 
@@ -79,7 +82,7 @@ export function createCatalog(
   /** While the database is away, what was active last still answers: it may say that nobody can sign in now. */
   async function activeSha256(name: string, last: string): Promise<string | null> {
     try {
-      return await store.activeSha256(name)
+      return await answeredWithin(PATIENCE, store.activeSha256(name))
     } catch (error) {
       if (error instanceof PlatformError && error.code === 'ERR_DATABASE_UNREACHABLE') return last
       throw error

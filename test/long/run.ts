@@ -3,12 +3,14 @@
 import { chaos } from './chaos.ts'
 import { growth } from './growth.ts'
 import { manySolutions } from './many-solutions.ts'
+import { outage } from './outage.ts'
 import { createRows, machine, printReport, type Report, type Rows, writeJson } from './report.ts'
 
 const RUNS: Readonly<Record<string, (rows: Rows) => Promise<void>>> = {
   chaos,
   growth,
   'many-solutions': manySolutions,
+  outage,
 }
 
 const asked = process.argv.slice(2)

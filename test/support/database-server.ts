@@ -11,6 +11,9 @@ export type TestServer = {
   readonly address: DatabaseServer
   /** Ends it at once, as a crash would, and resolves when it is gone. */
   readonly kill: () => Promise<void>
+  /** From now on it keeps its connections and says nothing, like one that the network lost. */
+  readonly freeze: () => void
+  readonly thaw: () => void
   /** Starts it again with its data, on the same port. */
   readonly restart: () => Promise<void>
   /** Ends it and removes its data. */
@@ -73,8 +76,13 @@ export async function startServer(program: ServerProgram): Promise<TestServer> {
     const gone = new Promise((resolve) => running.once('exit', resolve))
     const children = signal === 'SIGKILL' ? childrenOf(running.pid) : []
     running.kill(signal)
-    for (const child of children) killProcess(child)
+    for (const child of children) sendTo(child, signal)
     await gone
+  }
+
+  function signalAll(signal: NodeJS.Signals): void {
+    running.kill(signal)
+    for (const child of childrenOf(running.pid)) sendTo(child, signal)
   }
 
   const endWithTests = () => running.kill('SIGKILL')
@@ -83,6 +91,8 @@ export async function startServer(program: ServerProgram): Promise<TestServer> {
   return {
     address: { host: '127.0.0.1', port, username: program.username, password: PASSWORD, tls: 'off' },
     kill: () => end('SIGKILL'),
+    freeze: () => signalAll('SIGSTOP'),
+    thaw: () => signalAll('SIGCONT'),
     restart: start,
     async stop() {
       await end('SIGQUIT')
@@ -99,9 +109,9 @@ function childrenOf(pid: number | undefined): number[] {
   return text === '' ? [] : text.split(' ').map(Number)
 }
 
-function killProcess(pid: number): void {
+function sendTo(pid: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(pid, 'SIGKILL')
+    process.kill(pid, signal)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }

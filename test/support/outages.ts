@@ -6,7 +6,7 @@ import type { ServerKindName } from '../../host/database/kind.ts'
 import type { TestServer } from './database-server.ts'
 import { ADMIN, ADMIN_PASSWORD, sharedProperties } from './host-group.ts'
 import { type HostProcess, startHostProcess } from './host-process.ts'
-import { ask } from './http.ts'
+import { type Answer, ask } from './http.ts'
 import type { Random } from './random.ts'
 import { addUser, PASSWORD, visit } from './users.ts'
 import { bundleOf } from './zip.ts'
@@ -45,6 +45,8 @@ export type ServerKills = Losses & {
   readonly liveStatuses: readonly number[]
   /** Answers of the login form that lack Retry-After, or the sentence in the user's language. */
   readonly poorAnswers: readonly string[]
+  /** What went wrong with browsers that were to be remembered before, during and after it. */
+  readonly forgotten: readonly string[]
   /** The longest answers while it was away, in ms. */
   readonly formTime: number
   readonly pageTime: number
@@ -95,6 +97,7 @@ export async function killServer(
   const home = mkdtempSync(join(tmpdir(), 'solhost-outage-'))
   const load = createLoad()
   const away = createAwayLog()
+  const forgotten: string[] = []
   let recovery = 0
   let host: HostProcess | null = null
   try {
@@ -105,18 +108,71 @@ export async function killServer(
       await load.untilMore(BEFORE_KILL)
       await pause(random.below(100))
       const open = await visit(host, 'crm', { 'accept-language': 'nl' })
+      const remembered = await rememberedBrowser(host.url)
       await server.kill()
       await away.askFor(AWAY, host.url, open)
+      const meanwhile = await remembered.open()
+      if (meanwhile.status !== 503) forgotten.push(`meanwhile: ${meanwhile.status}`)
       await server.restart()
       const start = performance.now()
       await untilSignedIn(host.url)
       recovery = Math.max(recovery, performance.now() - start)
+      const again = await remembered.open()
+      if (!again.text.includes('Signed in as anna')) forgotten.push(`afterwards: ${again.status}`)
       await load.untilMore(BEFORE_KILL)
       await load.stop()
       await load.findAll(host.url)
     }
-    return { ...load.losses(), ...away.found(), rounds, recovery }
+    return { ...load.losses(), ...away.found(), forgotten, rounds, recovery }
   } finally {
+    host?.child.kill('SIGTERM')
+    await host?.gone
+    rmSync(home, { recursive: true, force: true })
+  }
+}
+
+export type Freeze = {
+  readonly formStatus: number
+  readonly pageStatus: number
+  readonly liveStatus: number
+  /** The answers, in ms. */
+  readonly formTime: number
+  readonly pageTime: number
+  /** From the moment at which it goes on until a sign-in worked, in ms. */
+  readonly recovery: number
+}
+
+/** The database server stands still: it refuses nothing, and answers nothing. */
+export async function freezeServer(kind: ServerKindName, server: TestServer): Promise<Freeze> {
+  const home = mkdtempSync(join(tmpdir(), 'solhost-outage-'))
+  let host: HostProcess | null = null
+  try {
+    host = await startHostProcess(home, { LOG_LEVEL: 'warn', ...sharedProperties(kind, server.address) })
+    const { url } = host
+    await prepare(url)
+    await untilSignedIn(url)
+    const open = await visit(host, 'crm')
+    server.freeze()
+    const start = performance.now()
+    const timed = async (asked: Promise<Answer>) => ({ ...(await asked), time: performance.now() - start })
+    const [form, page, live] = await Promise.all([
+      timed(open.signIn('anna')),
+      timed(ask(`${url}${PAGE}`, { headers: { accept: 'text/html' } })),
+      timed(ask(`${url}/health/live`)),
+    ])
+    server.thaw()
+    const thawed = performance.now()
+    await untilSignedIn(url)
+    return {
+      formStatus: form.status,
+      pageStatus: page.status,
+      liveStatus: live.status,
+      formTime: form.time,
+      pageTime: page.time,
+      recovery: performance.now() - thawed,
+    }
+  } finally {
+    server.thaw()
     host?.child.kill('SIGTERM')
     await host?.gone
     rmSync(home, { recursive: true, force: true })
@@ -129,6 +185,15 @@ async function prepare(url: string): Promise<void> {
   const answer = await ask(`${url}/admin/api/solutions/crm`, { method: 'PUT', headers, body })
   if (answer.status !== 201) throw new Error(`the upload was answered with ${answer.status}: ${answer.text}`)
   await addUser({ url, admin: ADMIN }, 'anna')
+}
+
+/** One that was signed in, and closed. */
+async function rememberedBrowser(url: string) {
+  const browser = await visit({ url }, 'crm')
+  const { status } = await browser.signIn('anna', PASSWORD, { remember: 'on' })
+  if (status !== 303) throw new Error(`the browser to remember was answered with ${status}`)
+  browser.close()
+  return browser
 }
 
 /** Users sign in, and every third time one is made, until it is stopped; keeps what was answered for. */

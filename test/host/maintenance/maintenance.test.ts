@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../../host/database/open.ts'
 import { createMaintenance } from '../../../host/maintenance/maintenance.ts'
+import { PlatformError } from '../../../runtime/errors.ts'
 
 let home: string
 let db: Database
@@ -42,4 +43,22 @@ test('maintenance: another host holds to it within a second', async () => {
   expect(await there.isOn()).toBe(true)
   time += 1
   expect(await there.isOn()).toBe(false)
+})
+
+test('maintenance: while the database is away, what it said last holds', async () => {
+  let isAway = false
+  const flaky = new Proxy(db, {
+    get(target, key) {
+      if (isAway && key === 'selectFrom') throw new PlatformError('ERR_DATABASE_UNREACHABLE', 'away')
+      const value = Reflect.get(target, key, target) as unknown
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+  let time = 1_000_000
+  const maintenance = createMaintenance(flaky, () => time)
+  await maintenance.refuseNewWork()
+  isAway = true
+  time += 10_000
+  await maintenance.refuseNewWork()
+  await expect(maintenance.isOn()).rejects.toMatchObject({ code: 'ERR_DATABASE_UNREACHABLE' })
 })
