@@ -18,7 +18,11 @@ type AnyTables = Record<string, Record<string, unknown>>
  * Inserts a row unless one with its key (primary or unique) exists. Of callers at the same time, on any host, exactly one
  * gets true. A transaction stays usable after false.
  */
-export async function insertOnce<T extends Table>(db: Kysely<Tables>, table: T, row: Row<T>): Promise<boolean> {
+export function insertOnce<T extends Table>(db: Kysely<Tables>, table: T, row: Row<T>): Promise<boolean> {
+  return retryDeadlocks(db, () => tryInsert(db, table, row))
+}
+
+async function tryInsert<T extends Table>(db: Kysely<Tables>, table: T, row: Row<T>): Promise<boolean> {
   const insert = asAny(db)
     .insertInto(table as string)
     .values(row)
@@ -75,7 +79,7 @@ export async function put<T extends Table>(
 }
 
 /** A deadlock undoes a whole transaction: within one, only its owner can try again. */
-async function retryDeadlocks(db: Kysely<Tables>, write: () => Promise<void>): Promise<void> {
+async function retryDeadlocks<T>(db: Kysely<Tables>, write: () => Promise<T>): Promise<T> {
   const last = db.isTransaction ? 1 : 5
   for (let attempt = 1; ; attempt++) {
     try {

@@ -232,7 +232,7 @@ test('wrong methods on paths that are read only are 405, and what is no HTTP is 
 
 test('a mode that this version lacks is a 503 page that says so', async () => {
   const { bundleOf } = await import('../support/zip.ts')
-  await shared.upload('later', await bundleOf({ name: 'later' }))
+  await shared.upload('later', await bundleOf({ name: 'later', authenticator: 'PLATFORM_CLOUD' }))
   const answer = await ask(`${shared.url}/solution/later/index.html`, { headers: HTML })
   expect(answer.status).toBe(503)
   expect(answer.text).toContain('You cannot sign in here yet')

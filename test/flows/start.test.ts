@@ -203,7 +203,7 @@ test('a port in use and a foreign key stop the start with a sentence that says w
   await first.code
   const foreign = await start({ PLATFORM_KEY: 'k'.repeat(40) })
   expect(await foreign.code).toBe(1)
-  expect(foreign.output()).toContain("The platform's key is not the one that the database")
+  expect(foreign.output()).toContain("The platform's key is not the one that the platform's database")
   rmSync(second, { recursive: true, force: true })
 })
 

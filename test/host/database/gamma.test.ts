@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { gamma } from '../../../host/database/gamma.ts'
 import { openDatabase } from '../../../host/database/open.ts'
 import { insertOnce, put } from '../../../host/database/portable.ts'
+import { SERVER_START } from '../../support/database-server.ts'
 import { mariadbPath, startMariadb } from '../../support/mariadb-server.ts'
 import { connectTo, databaseSettings, testDatabase, testServer, usePlace } from './contract.ts'
 import { testStores } from './stores.ts'
@@ -84,4 +85,22 @@ describe.skipIf(mariadbPath === undefined)('gamma on MariaDB (skipped where it i
       message: expect.stringMatching(/"guest" may not use the database "platform".*rights/),
     })
   })
+
+  test(
+    'gamma: TLS encrypts, and verify refuses a certificate that nobody trusts',
+    async () => {
+      const server = await startMariadb({ tls: true })
+      const open = (tls: 'on' | 'verify') =>
+        openDatabase(databaseSettings(place.settings.home, 'gamma', server, { account: { tls } }))
+      const db = await open('on')
+      const { rows } = await sql<{ Value: string }>`show status like 'Ssl_cipher'`.execute(db)
+      expect(rows[0]?.Value).toMatch(/\w/)
+      await db.destroy()
+      await expect(open('verify')).rejects.toMatchObject({
+        message: expect.stringMatching(/certificate cannot be trusted/),
+      })
+      await server.stop()
+    },
+    SERVER_START,
+  )
 })
