@@ -26,7 +26,7 @@ export async function postForms(
   target: FormTarget,
   milliseconds: number,
 ): Promise<{ logins: number; seconds: number }> {
-  const bytes = requestOf(target)
+  const bytes = formRequest(target)
   const sockets = await Promise.all(Array.from({ length: CONNECTIONS }, () => open(target.port)))
   const start = performance.now()
   const until = start + milliseconds
@@ -36,8 +36,12 @@ export async function postForms(
   return { logins: counts.reduce((sum, count) => sum + count, 0), seconds }
 }
 
-function requestOf({ port, path, token, cookie }: FormTarget): Buffer {
-  const body = new URLSearchParams({ csrf_token: token, ...CREDENTIALS }).toString()
+/** The bytes of a browser that sends the form. */
+export function formRequest(
+  { port, path, token, cookie }: FormTarget,
+  fields: Readonly<Record<string, string>> = CREDENTIALS,
+): Buffer {
+  const body = new URLSearchParams({ csrf_token: token, ...fields }).toString()
   const lines = [
     `POST ${path} HTTP/1.1`,
     `Host: 127.0.0.1:${port}`,
@@ -58,7 +62,42 @@ function requestOf({ port, path, token, cookie }: FormTarget): Buffer {
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body}`)
 }
 
-function open(port: number): Promise<Socket> {
+/** The bytes of a browser that opens an address. */
+export function pageRequest(port: number, path: string, cookie: string): Buffer {
+  const lines = [
+    `GET ${path} HTTP/1.1`,
+    `Host: 127.0.0.1:${port}`,
+    'Connection: keep-alive',
+    'Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
+    'Sec-Fetch-Site: none',
+    'Sec-Fetch-Mode: navigate',
+    'Sec-Fetch-Dest: document',
+    'Accept-Encoding: gzip, deflate, br',
+    'Accept-Language: en-US,en;q=0.9',
+    `Cookie: ${cookie}`,
+  ]
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`)
+}
+
+/** One request on a connection that stays open. @returns the answer with its headers */
+export function exchange(socket: Socket, bytes: Buffer): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    const onData = (chunk: Buffer) => {
+      text += chunk.toString('latin1')
+      if (answerEnd(text) === text.length) end(() => resolve(text))
+    }
+    const onClose = () => end(() => reject(new Error('a connection was closed')))
+    function end(tell: () => void): void {
+      socket.off('data', onData).off('close', onClose)
+      tell()
+    }
+    socket.on('data', onData).on('close', onClose)
+    socket.write(bytes)
+  })
+}
+
+export function open(port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true }, () => {
       socket.off('error', reject)

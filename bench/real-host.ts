@@ -18,29 +18,40 @@ export type RealHost = {
   readonly output: () => string
   /** Uploads a solution whose authenticator is this script. */
   readonly upload: (name: string, script?: string) => Promise<void>
+  /** Uploads a solution as its manifest describes it, without scripts; `files` are such as `media/logo.png`. */
+  readonly uploadPlain: (
+    manifest: { readonly name: string; readonly authenticator: string },
+    files?: Readonly<Record<string, string>>,
+  ) => Promise<void>
   readonly signal: (signal: 'SIGUSR2') => void
   readonly stop: () => Promise<void>
 }
 
-export async function startRealHost(environment: Record<string, string> = {}): Promise<RealHost> {
+/** @param prepare fills the folder before the host starts */
+export async function startRealHost(
+  environment: Record<string, string> = {},
+  prepare: (home: string) => Promise<void> = async () => {},
+): Promise<RealHost> {
   const home = mkdtempSync(join(tmpdir(), 'solhost-bench-'))
+  await prepare(home)
   const host = await startHostProcess(home, { SERVLET_PASSWORD: PASSWORD, ...environment })
   const authorization = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`
   const { child, url, output, gone } = host
   // Whatever this process ends by, the host ends with it.
   const end = () => void child.kill('SIGTERM')
   process.once('exit', end)
+  async function put(name: string, body: Buffer): Promise<void> {
+    const headers = { authorization, 'content-type': 'application/zip' }
+    const answer = await ask(`${url}/admin/api/solutions/${name}`, { method: 'PUT', headers, body })
+    if (answer.status !== 201) throw new Error(`the upload of ${name} was answered ${answer.status}: ${answer.text}`)
+  }
   return {
     pid: child.pid ?? 0,
     url,
     home,
     output,
-    async upload(name, script = HOOK) {
-      const bundle = await solutionBundle(name, script)
-      const headers = { authorization, 'content-type': 'application/zip' }
-      const answer = await ask(`${url}/admin/api/solutions/${name}`, { method: 'PUT', headers, body: bundle })
-      if (answer.status !== 201) throw new Error(`the upload of ${name} was answered ${answer.status}: ${answer.text}`)
-    },
+    upload: async (name, script = HOOK) => put(name, await solutionBundle(name, script)),
+    uploadPlain: async (manifest, files) => put(manifest.name, await bundleOf(manifest, files)),
     signal: (signal) => void child.kill(signal),
     async stop() {
       process.off('exit', end)

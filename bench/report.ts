@@ -6,7 +6,7 @@ export type Row = {
   readonly work: string
   readonly against: string
   /** null: measured to be known, without a figure to reach. */
-  readonly reach: { readonly atMost: number } | { readonly atLeast: number } | null
+  readonly reach: { readonly atMost?: number; readonly atLeast?: number } | null
   readonly unit: 'ratio' | 'ms' | 'MB' | 'KB' | 'logins'
   readonly measured: number
   /** The absolute figures behind it. */
@@ -58,7 +58,12 @@ export function tableOf({ date, machine, loadBefore, node, rows, failed }: Repor
 
 function boundOf(reach: Row['reach'], suffix: string): string {
   if (reach === null) return '-'
-  return 'atMost' in reach ? `≤ ${reach.atMost}${suffix}` : `≥ ${reach.atLeast}${suffix}`
+  const { atMost, atLeast } = reach
+  const bounds = [
+    atLeast === undefined ? '' : `≥ ${atLeast}${suffix}`,
+    atMost === undefined ? '' : `≤ ${atMost}${suffix}`,
+  ]
+  return bounds.filter((bound) => bound !== '').join(', ')
 }
 
 export function writeJson(report: Report, file: string): void {
@@ -68,7 +73,8 @@ export function writeJson(report: Report, file: string): void {
 /** By the figure as it was measured: rounding helps nobody over the bound. */
 function isReached({ reach, measured }: Row): boolean {
   if (reach === null) return true
-  return 'atMost' in reach ? measured <= reach.atMost : measured >= reach.atLeast
+  const { atMost = Number.POSITIVE_INFINITY, atLeast = Number.NEGATIVE_INFINITY } = reach
+  return measured <= atMost && measured >= atLeast
 }
 
 /** Three significant digits, so that small ratios and large sizes say equally much. */

@@ -4,9 +4,13 @@ import { parseArgs } from 'node:util'
 import { measureActiveMemory } from './active-memory.ts'
 import { measureColdStart } from './cold-start.ts'
 import { measureEvents } from './events.ts'
+import { measureHashing } from './hashing.ts'
 import { measureIdleMemory } from './idle-memory.ts'
+import { measureManyUsers } from './many-users.ts'
 import { measureNeighbour } from './neighbour.ts'
+import { measureRefusals } from './refused.ts'
 import { type Measured, type Report, type Row, reportOf, tableOf, writeJson } from './report.ts'
+import { measureSessions } from './session.ts'
 import { measureLogins } from './w1-login.ts'
 import { measureFormPosts } from './w2-form-post.ts'
 
@@ -18,6 +22,10 @@ const SUBJECTS: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   memory: measureActiveMemory,
   idle: measureIdleMemory,
   neighbour: measureNeighbour,
+  session: measureSessions,
+  refused: measureRefusals,
+  users: measureManyUsers,
+  hashing: measureHashing,
 }
 
 // isolated-vm needs this flag in the process that holds isolates; the bare contestants of W1 run in this one.

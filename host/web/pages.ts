@@ -164,6 +164,16 @@ export function defaultLoginTemplate(): string {
   return loginTemplate
 }
 
+const MOST_FORMATS = 100
+/** Chosen here: with the time zone's name, since the server's need not be the reader's. */
+const dateFormat = keptByLocale((locale) => {
+  const options = { year: 'numeric', month: 'long', day: 'numeric', hour: 'numeric', minute: '2-digit' } as const
+  return new Intl.DateTimeFormat(locale, { ...options, timeZoneName: 'short' })
+})
+const languageNames = keptByLocale(
+  (language) => new Intl.DisplayNames([language], { type: 'language', languageDisplay: 'standard' }),
+)
+
 /**
  * A page in the shared layout. The model stays below a key of its own, so that no value can take the place of the
  * layout's.
@@ -184,29 +194,32 @@ function page(template: string, frame: PageFrame, heading: string, model: object
     text,
     initial: firstLetter,
     languageName: (locale: string) => languageName(language, locale),
-    date: (time: number) => dateFormat(frame.locale, language).format(time),
+    date: (time: number) => dateFormat(isLocale(frame.locale) ? frame.locale : language).format(time),
     stateKind: (state: string) => (Object.hasOwn(STATES, state) ? STATES[state] : 'quiet'),
     stateName: (state: string) => (Object.hasOwn(STATES, state) ? text(`platform.admin.state.${state}`) : state),
   })
 }
 
-/** Chosen here: with the time zone's name, since the server's need not be the reader's. */
-function dateFormat(locale: string, language: string): Intl.DateTimeFormat {
-  const options: Intl.DateTimeFormatOptions = {
-    year: 'numeric',
-    month: 'long',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: '2-digit',
-    timeZoneName: 'short',
+/**
+ * Formats that are made anew cost more than the rest of a page. Locales come from scripts and browsers, so only some are
+ * kept.
+ */
+function keptByLocale<T>(make: (locale: string) => T): (locale: string) => T {
+  const made = new Map<string, T>()
+  return (locale) => {
+    const known = made.get(locale)
+    if (known !== undefined) return known
+    if (made.size >= MOST_FORMATS) made.clear()
+    const one = make(locale)
+    made.set(locale, one)
+    return one
   }
-  return new Intl.DateTimeFormat(isLocale(locale) ? locale : language, options)
 }
 
 /** 'nl-BE' -> 'Dutch (Belgium)'; what is no locale stays out. */
 function languageName(language: string, locale: string): string {
   if (!isLocale(locale)) return ''
-  return new Intl.DisplayNames([language], { type: 'language', languageDisplay: 'standard' }).of(locale) ?? ''
+  return languageNames(language).of(locale) ?? ''
 }
 
 function isLocale(locale: string): boolean {

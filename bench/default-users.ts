@@ -1,0 +1,34 @@
+import { openDatabase } from '../host/database/open.ts'
+import { hashPassword } from '../host/users/passwords.ts'
+import { insertPermissions, newRow, permissionRows } from '../host/users/user-rows.ts'
+
+export const PASSWORD = 'seven green tractors'
+/** Rows of one statement. */
+const AT_ONCE = 100
+
+/** The name of a user; of strangers there is none. All names are equally long. */
+export function nameOf(kind: 'member' | 'strange', number: number): string {
+  return `${kind === 'member' ? 'member  ' : 'stranger'} ${String(number).padStart(6, '0')}`.replaceAll(' ', '-')
+}
+
+/** Fills a folder's users table. All have the same hash, since making one of each would take an hour. */
+export async function addUsers(home: string, count: number): Promise<void> {
+  const db = await openDatabase(home)
+  const hash = await hashPassword(PASSWORD)
+  await db.transaction().execute(async (transaction) => {
+    for (let from = 0; from < count; from += AT_ONCE) {
+      const numbers = Array.from({ length: Math.min(AT_ONCE, count - from) }, (_, at) => from + at)
+      const rows = numbers.map((n) => newRow(`uid-${n}`, userOf(nameOf('member', n)), hash, Date.now()))
+      await transaction.insertInto('users').values(rows).execute()
+      await insertPermissions(
+        transaction,
+        numbers.flatMap((n) => permissionRows(`uid-${n}`, ['Users'])),
+      )
+    }
+  })
+  await db.destroy()
+}
+
+function userOf(username: string) {
+  return { username, password: PASSWORD, mustChangePassword: false }
+}

@@ -1,0 +1,72 @@
+import type { Socket } from 'node:net'
+import { addUsers, nameOf, PASSWORD } from './default-users.ts'
+import { exchange, type FormTarget, formRequest, open } from './form-load.ts'
+import { openLoginPage, type RealHost, startRealHost } from './real-host.ts'
+import type { Row } from './report.ts'
+import { figure, median, pause, ROUNDS } from './rounds.ts'
+
+const AT_ONCE = 50
+/** The forms come so far apart, in ms: fast enough that all wait for hashes together, and not as one burst of requests. */
+const APART = 3
+
+/**
+ * The longest time that the host's event loop is away while 50 sign-ins are hashed at once, against the same host doing
+ * nothing for as long. Measured inside the host (`loop-delay.ts`) at a resolution of 1 ms. The forms come 3 ms apart: 50
+ * that arrive in one moment hold the loop up for some 25 ms even where each is refused before a hash.
+ */
+export async function measureHashing(): Promise<Row[]> {
+  const monitor = new URL('loop-delay.ts', import.meta.url).href
+  const host = await startRealHost({ NODE_OPTIONS: `--import=${monitor}` }, (home) => addUsers(home, AT_ONCE))
+  try {
+    await host.uploadPlain({ name: 'hashing', authenticator: 'DEFAULT' })
+    const target = await openLoginPage(host.url, 'hashing')
+    const sockets = await Promise.all(Array.from({ length: AT_ONCE }, () => open(target.port)))
+    const longest = { idle: [] as number[], hashing: [] as number[] }
+    const took: number[] = []
+    for (let round = -1; round < ROUNDS; round++) {
+      await longestDelay(host)
+      const start = performance.now()
+      await Promise.all(
+        sockets.map((socket, number) => pause(number * APART).then(() => login(socket, target, number))),
+      )
+      const time = performance.now() - start
+      const hashing = await longestDelay(host)
+      await pause(time)
+      const idle = await longestDelay(host)
+      if (round < 0) continue
+      took.push(time)
+      longest.hashing.push(hashing)
+      longest.idle.push(idle)
+    }
+    for (const socket of sockets) socket.destroy()
+    const { idle, hashing } = longest
+    return [
+      {
+        work: `longest block of the event loop while ${AT_ONCE} sign-ins are hashed`,
+        against: 'the same host idle for as long',
+        reach: { atMost: 10 },
+        unit: 'ms',
+        measured: median(hashing) - median(idle),
+        details: `${figure(median(hashing))} ms : ${figure(median(idle))} ms (worst ${figure(Math.max(...hashing))} ms); all answered after ${figure(median(took))} ms`,
+      },
+    ]
+  } finally {
+    await host.stop()
+  }
+}
+
+async function login(socket: Socket, target: FormTarget, number: number): Promise<void> {
+  const answer = await exchange(socket, formRequest(target, { username: nameOf('member', number), password: PASSWORD }))
+  if (!answer.startsWith('HTTP/1.1 303 ')) throw new Error(`a login was answered ${answer.slice(0, 300)}`)
+}
+
+/** In ms, since the last time. */
+async function longestDelay(host: RealHost): Promise<number> {
+  const before = host.output().length
+  host.signal('SIGUSR2')
+  for (;;) {
+    const told = /longest delay ([\d.]+) ms\n/.exec(host.output().slice(before))?.[1]
+    if (told !== undefined) return Number(told)
+    await pause(5)
+  }
+}

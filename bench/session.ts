@@ -1,0 +1,75 @@
+import { addUsers, nameOf, PASSWORD } from './default-users.ts'
+import { exchange, formRequest, open, pageRequest } from './form-load.ts'
+import { openLoginPage, startRealHost } from './real-host.ts'
+import type { Row } from './report.ts'
+import { each, figure, median, ROUNDS } from './rounds.ts'
+
+const COUNT = 400
+const USER = nameOf('member', 0)
+
+/** A request, and what its answer has to hold. */
+type Contestant = { readonly bytes: Buffer; readonly holds: string; readonly times: number[] }
+
+/**
+ * What a session costs a request of the same app, over one connection, in two ways:
+ *
+ * - `GET session` against a media file of the same solution with the same bytes: the one looks a session up and answers
+ *   what it holds, the other answers what is in memory. Neither has a template, so this is the session itself.
+ * - The page of an open solution for a signed-in user against that of a solution without sign-in: the same steps, the same
+ *   template, no script, and both browsers have the form's cookie. What the page says of the user is part of it.
+ */
+export async function measureSessions(): Promise<Row[]> {
+  const host = await startRealHost({}, (home) => addUsers(home, 1))
+  const port = Number(new URL(host.url).port)
+  const media = JSON.stringify({ username: USER, padding: 'x'.repeat(110) })
+  try {
+    await host.uploadPlain({ name: 'signed', authenticator: 'DEFAULT' }, { 'media/plain.json': media })
+    await host.uploadPlain({ name: 'openly', authenticator: 'NONE' })
+    const socket = await open(port)
+    const target = await openLoginPage(host.url, 'signed')
+    const signedIn = await exchange(socket, formRequest(target, { username: USER, password: PASSWORD }))
+    const cookies = [...signedIn.matchAll(/^set-cookie: ([^;]+)/gim)].map(([, cookie]) => cookie).join('; ')
+    const of = (path: string, cookie: string, holds: string): Contestant => ({
+      bytes: pageRequest(port, `/solution/${path}`, cookie),
+      holds,
+      times: [],
+    })
+    const contestants = {
+      session: of('signed/session', cookies, `"username":"${USER}"`),
+      file: of('signed/media/plain.json', cookies, media),
+      page: of('signed/index.html', cookies, USER),
+      plainPage: of('openly/index.html', `login-openly=${'x'.repeat(32)}`, 'openly'),
+    }
+    // Several turns a round, so that what the machine does for a moment meets all of them.
+    for (let round = -2; round < ROUNDS * 4; round++) {
+      for (const { bytes, holds, times } of Object.values(contestants)) {
+        const time = await each(COUNT, async () => {
+          const answer = await exchange(socket, bytes)
+          if (answer.startsWith('HTTP/1.1 200 ') && answer.includes(holds)) return
+          throw new Error(`a request was answered ${answer.slice(0, 300)}`)
+        })
+        if (round >= 0) times.push(time)
+      }
+    }
+    socket.destroy()
+    const { session, file, page, plainPage } = contestants
+    return [
+      rowOf(session, file, 'GET session', 'a media file of the same solution and size'),
+      rowOf(page, plainPage, 'page of an open solution, signed in', 'the same page without sign-in'),
+    ]
+  } finally {
+    await host.stop()
+  }
+}
+
+function rowOf(one: Contestant, other: Contestant, work: string, against: string): Row {
+  const [measured, plain] = [median(one.times), median(other.times)]
+  return {
+    work: `request with a session: ${work}`,
+    against,
+    reach: { atMost: 1.3 },
+    unit: 'ratio',
+    measured: measured / plain,
+    details: `${figure(measured)} ms : ${figure(plain)} ms`,
+  }
+}
