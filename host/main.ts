@@ -33,6 +33,7 @@ import { eraseSolutionData } from './solutions/erase-solution.ts'
 import { exampleFolder, exampleNames, packFolder } from './solutions/examples.ts'
 import { createEntryRunner } from './solutions/run-entry.ts'
 import { createSandboxSolutionMaker } from './solutions/sandbox-solution.ts'
+import { createRefusalNote } from './solutions/script-refusals.ts'
 import { createSolutionLog } from './solutions/solution-log.ts'
 import { createSolutionStore } from './solutions/solution-store.ts'
 import { createUploads, type Uploads } from './solutions/upload.ts'
@@ -101,6 +102,7 @@ export async function startHost({ settings, log, version, terminal }: HostOption
   const throttle = createThrottle(db, limits, settings.database.kind !== 'embedded')
 
   const outbound = createOutbound({ allowedPrivate: settings.httpAllowedHosts, setting: 'HTTP_ALLOWED_HOSTS' })
+  const noteRefusal = createRefusalNote(audit, solutionLog)
   const solutionDatabases = createSolutionDatabases({
     grants,
     servers: settings.databaseServers,
@@ -109,12 +111,13 @@ export async function startHost({ settings, log, version, terminal }: HostOption
     timeZone: settings.timeZone,
     limits,
     onError: (message, solution) => log.error({ solution }, message),
+    onRefused: noteRefusal,
   })
   started.defer(() => solutionDatabases.stop())
   const builtIn = builtInPlugins(settings.environment, limits, {
     database: solutionDatabases,
-    users: createUsersForScripts({ users, grants, throttle, audit, log: solutionLog }),
-    http: createHttpForScripts({ outbound, grants, audit, log: solutionLog }),
+    users: createUsersForScripts({ users, grants, throttle, audit, noteRefusal }),
+    http: createHttpForScripts({ outbound, grants, noteRefusal }),
   })
   const taken = [...builtIn.map((plugin) => plugin.name), ...OTHER_GLOBALS]
   const plugins = [...builtIn, ...(await operatorPlugins(home, taken))]

@@ -35,6 +35,8 @@ export type SolutionDatabasesOptions = {
   readonly limits: Limits
   /** Told what the operator has to put right. */
   readonly onError: (message: string, solution: string) => void
+  /** Told of what a script asked for without a grant. */
+  readonly onRefused: (call: Call, message: string) => void
   /** The clock, in ms. */
   readonly now?: () => number
 }
@@ -51,7 +53,7 @@ const MOST_QUERIES = 200
 type OpenServer = { readonly key: string; readonly database: Promise<ServerDatabase> }
 
 export function createSolutionDatabases(options: SolutionDatabasesOptions): SolutionDatabases {
-  const { grants, servers, platform, home, timeZone, limits, onError, now = Date.now } = options
+  const { grants, servers, platform, home, timeZone, limits, onError, onRefused, now = Date.now } = options
   const folder = join(home, 'databases')
   const embedded = new Map<string, EmbeddedDatabase>()
   /** By solution and name. */
@@ -113,12 +115,15 @@ export function createSolutionDatabases(options: SolutionDatabasesOptions): Solu
     void closeServer(known)
   }
 
-  async function grantOf(solution: string, name: string, asked: string): Promise<DatabaseGrant> {
+  async function grantOf(call: Call, name: string, asked: string): Promise<DatabaseGrant> {
+    const solution = call.solution.name
     const { databases } = await grants.get(solution)
     const grant = Object.hasOwn(databases, name) ? databases[name] : undefined
     if (grant === undefined || isPlatformDatabase(grant, platform)) {
       forgetServer(solution, name)
-      throw notGranted(name)
+      const refusal = notGranted(name)
+      onRefused(call, `plugins.database.query was refused: ${refusal.message}`)
+      throw refusal
     }
     if (grant.server !== asked) throw otherServer(name, asked, grant.server)
     return grant
@@ -167,7 +172,7 @@ export function createSolutionDatabases(options: SolutionDatabasesOptions): Solu
     checkSql(wanted.server, text, parameters.length)
     const written = writeSql(wanted.server, text)
     if (wanted.server === 'embedded') return openEmbedded(solution.name).query(written, parameters)
-    const grant = await grantOf(solution.name, name, wanted.server)
+    const grant = await grantOf(call, name, wanted.server)
     const database = await openServer(solution.name, name, grant)
     return database.query({ sql: written, parameters, tenant: tenantOf(call) })
   }

@@ -5,7 +5,7 @@ import type { Audit } from '../audit/audit.ts'
 import type { GrantStore } from '../grants/grants.ts'
 import type { Throttle } from '../login/throttle.ts'
 import { hostCall } from '../solutions/host-call.ts'
-import type { SolutionLog } from '../solutions/solution-log.ts'
+import type { NoteRefusal } from '../solutions/script-refusals.ts'
 import { platformText } from '../web/texts.ts'
 import type { User, Users } from './users.ts'
 
@@ -17,17 +17,19 @@ export type UsersForScriptsParts = {
   readonly grants: Pick<GrantStore, 'get'>
   readonly throttle: Throttle
   readonly audit: Audit
-  readonly log: SolutionLog
+  readonly noteRefusal: NoteRefusal
 }
 
 /** What scripts may ask of the users table (design 5.2): only where the operator granted `users`. */
-export function createUsersForScripts({ users, grants, throttle, audit, log }: UsersForScriptsParts): UsersPort {
-  /** What is refused stands in the solution's log and in the audit: an attempt is worth knowing of. */
+export function createUsersForScripts({
+  users,
+  grants,
+  throttle,
+  audit,
+  noteRefusal,
+}: UsersForScriptsParts): UsersPort {
   function refuse(call: Call, message: string, outcome: 'refused' | 'throttled' = 'refused'): ScriptError {
-    const { solution, address, correlationId } = hostCall(call)
-    log.write(solution.name, { level: 'warn', message, correlationId })
-    const actor = `solution:${solution.name}`
-    audit.noteOnce({ actor, action: 'script-request', solution: solution.name, outcome, address, correlationId })
+    noteRefusal(call, message, outcome)
     return new ScriptError(message)
   }
 

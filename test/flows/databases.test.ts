@@ -5,6 +5,7 @@ import type { TestServer } from '../support/database-server.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask, createVisitor } from '../support/http.ts'
 import { postgresPath, startPostgres } from '../support/postgres-server.ts'
+import { askAdmin } from '../support/users.ts'
 import { bundleOf, moduleFile } from '../support/zip.ts'
 
 let server: TestServer | undefined
@@ -88,6 +89,12 @@ test('a database on a server is closed without a grant', async () => {
   await upload('closed')
   expect(await query('closed', 'crm', 'SELECT 1')).toBe(
     'refused Error: the operator has not granted the database crm to this solution',
+  )
+  const { items } = await askAdmin(host, 'GET', 'audit?limit=1&action=script-request')
+  expect(items).toMatchObject([{ actor: 'solution:closed', outcome: 'refused', solution: 'closed' }])
+  const log = await askAdmin(host, 'GET', 'solutions/closed/log')
+  expect(JSON.stringify(log)).toContain(
+    'plugins.database.query was refused: the operator has not granted the database crm',
   )
 })
 

@@ -25,6 +25,7 @@ beforeAll(() => {
     timeZone: 'Etc/UTC',
     limits: createLimits(),
     onError: (message, solution) => void errors.push(`${solution}: ${message}`),
+    onRefused: () => {},
   })
 })
 afterAll(async () => {

@@ -1,0 +1,17 @@
+import type { Call } from '../../runtime/plugin.ts'
+import type { Audit } from '../audit/audit.ts'
+import { hostCall } from './host-call.ts'
+import type { SolutionLog } from './solution-log.ts'
+
+/** Tells the solution's log and the audit of what a script asked for and may not have: such a try is worth knowing of. */
+export type NoteRefusal = (call: Call, message: string, outcome?: 'refused' | 'throttled') => void
+
+export function createRefusalNote(audit: Pick<Audit, 'noteOnce'>, log: Pick<SolutionLog, 'write'>): NoteRefusal {
+  return (call, message, outcome = 'refused') => {
+    const { solution, address, correlationId } = hostCall(call)
+    const { name } = solution
+    log.write(name, { level: 'warn', message, correlationId })
+    const actor = `solution:${name}`
+    audit.noteOnce({ actor, action: 'script-request', solution: name, outcome, address, correlationId })
+  }
+}
