@@ -1,7 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
@@ -50,6 +49,9 @@ beforeAll(async () => {
     THROTTLE_ACCOUNT: '20',
     HTTP_ALLOWED_HOSTS: place,
     TRUSTED_PROXIES: '127.0.0.1',
+    // Longer than five sign-ins take on a busy machine.
+    QUERY_TIME: '10s',
+    CALL_TIME: '15s',
   })
   port = new URL(host.url).port
   boss = await addUser(host, 'boss', { permissions: ['Administrators', 'Users'] })
@@ -395,19 +397,14 @@ describe('the embedded database', () => {
     const endless = `try {
       await plugins.database.query('own', 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n', [])
     } catch (error) { application.output('ended ' + error); throw error }`
-    const delays = monitorEventLoopDelay({ resolution: 1 })
     let isOver = false
-    delays.enable()
     const opened = browser
       .get(`${browser.page}?${new URLSearchParams({ code: endless })}`)
       .finally(() => (isOver = true))
+    // A host that waits for the query would answer none of them before it is over.
     for (const other of others) expect((await other.signIn('boss')).status).toBe(303)
     expect(isOver).toBe(false)
     await opened
-    delays.disable()
-    // In ns. One longer pause may be the machine's; a host that waits for the query would be away for all of its time.
-    expect(delays.percentile(99) / 1e6).toBeLessThan(50)
-    expect(delays.max / 1e6).toBeLessThan(500)
     expect(await query('closed', browser, 'SELECT count(*) AS n FROM mine')).toBe('result [{"n":0}]')
   })
 })
