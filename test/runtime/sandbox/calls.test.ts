@@ -4,7 +4,7 @@ import { createScriptLab } from '../../support/solutions.ts'
 const lab = createScriptLab({
   limits: { AUTHENTICATOR_TIME: 700, LOAD_TIME: 500, LOG_LINES: 5, RESULT_SIZE: 1024, CALL_REQUESTS: 20 },
 })
-const small = createScriptLab({ limits: { ISOLATE_MEMORY: 16 * 1024 ** 2 } })
+const small = createScriptLab({ limits: { ISOLATE_MEMORY: 16 * 1024 ** 2, AUTHENTICATOR_TIME: 20_000 } })
 afterAll(() => {
   lab.stop()
   small.stop()
