@@ -102,11 +102,12 @@ export async function startHost({ settings, log, version, terminal }: HostOption
   const throttle = createThrottle(db, limits, settings.database.kind !== 'embedded')
 
   const outbound = createOutbound({ allowedPrivate: settings.httpAllowedHosts, setting: 'HTTP_ALLOWED_HOSTS' })
+  const platformDatabase = { server: settings.database.kind, database: settings.database.name }
   const noteRefusal = createRefusalNote(audit, solutionLog)
   const solutionDatabases = createSolutionDatabases({
     grants,
     servers: settings.databaseServers,
-    platform: { server: settings.database.kind, database: settings.database.name },
+    platform: platformDatabase,
     home,
     timeZone: settings.timeZone,
     limits,
@@ -158,7 +159,7 @@ export async function startHost({ settings, log, version, terminal }: HostOption
     secrets: createSecrets(db, key),
     loginTokens,
     maintenance: createMaintenance(db),
-    platformDatabase: { server: settings.database.kind, database: settings.database.name },
+    platformDatabase,
     catalog,
     store,
     uploads,

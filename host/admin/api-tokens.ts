@@ -1,7 +1,8 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import * as z from 'zod'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Database } from '../database/open.ts'
+import { storedHash } from '../database/stored-hash.ts'
 
 /** `write` includes `read`. */
 const SCOPE =
@@ -63,7 +64,7 @@ export function createApiTokens(db: Database, now: () => number = Date.now): Api
         .values({
           id,
           name,
-          token_hash: hashOf(token),
+          token_hash: storedHash(token),
           scopes: JSON.stringify(scopes),
           created_at: now(),
           expires_at: expiresAt,
@@ -84,7 +85,7 @@ export function createApiTokens(db: Database, now: () => number = Date.now): Api
       const row = await db
         .selectFrom('api_tokens')
         .select(columns)
-        .where('token_hash', '=', hashOf(token))
+        .where('token_hash', '=', storedHash(token))
         .executeTakeFirst()
       const found = row === undefined ? null : tokenOf(row)
       return found === null || (found.expiresAt !== null && found.expiresAt <= now()) ? null : found
@@ -100,8 +101,4 @@ export function createApiTokens(db: Database, now: () => number = Date.now): Api
 
 function tokenOf(row: { id: string; name: string; scopes: string; expires_at: number | null }): ApiToken {
   return { id: row.id, name: row.name, scopes: JSON.parse(row.scopes) as string[], expiresAt: row.expires_at }
-}
-
-function hashOf(token: string): string {
-  return createHash('sha256').update(token).digest('hex')
 }

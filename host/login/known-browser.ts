@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto'
 import type { Context } from 'koa'
 import type { Limits } from '../../runtime/limits.ts'
 import type { PlatformKey } from '../config/platform-key.ts'
 import { type CookieScope, readCookie, setCookie } from '../http/cookies.ts'
-import { accountKey } from './throttle.ts'
+import { accountHash } from './throttle.ts'
 
 /**
  * Whether a browser signed in to an account before (design section 8): then guesses of others on that account do not
@@ -21,9 +20,7 @@ const EXPIRY = 8
 
 export function createKnownBrowsers(key: PlatformKey, limits: Limits, now: () => number = Date.now): KnownBrowsers {
   const textOf = ({ solution }: CookieScope, source: string, username: string, expiry: string) => {
-    const account = createHash('sha256')
-      .update(`${source}\n${accountKey(username)}`)
-      .digest('base64url')
+    const account = accountHash(source, username)
     return `${solution} ${account} ${expiry}`
   }
 

@@ -45,7 +45,7 @@ export function createThrottle(db: Database, limits: Limits, isShared: boolean):
    */
   function countersOf({ source, username, address }: Attempt, isKnown: boolean) {
     const from = networkOf(address)
-    const who = hashOf(source, accountKey(username))
+    const who = accountHash(source, username)
     const always = [{ counter: network, key: from }]
     if (isKnown) return always
     return [...always, { counter: accountAndNetwork, key: `${who} ${from}` }, { counter: account, key: who }]
@@ -80,8 +80,11 @@ export function accountKey(username: string): string {
   return usernameKey(username).slice(0, 200)
 }
 
-function hashOf(source: string, account: string): string {
-  return createHash('sha256').update(`${source}\n${account}`).digest('base64url')
+/** An account of a source as the counters and the cookie of a known browser name it. */
+export function accountHash(source: string, username: string): string {
+  return createHash('sha256')
+    .update(`${source}\n${accountKey(username)}`)
+    .digest('base64url')
 }
 
 type Counted = { readonly points: number; readonly expires_at: number }

@@ -1,7 +1,8 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Limits } from '../../runtime/limits.ts'
 import { answeredWithin, SHORT_ANSWER } from '../database/answered-within.ts'
 import type { Database } from '../database/open.ts'
+import { storedHash } from '../database/stored-hash.ts'
 import type { AccountSourceName } from '../login/account-sources.ts'
 
 /** Who is remembered, and what was known of them at the last sign-in. */
@@ -74,7 +75,7 @@ export function createRemembered(db: Database, limits: Limits, now: () => number
           selector,
           solution,
           source,
-          validator_hash: hashOf(validator),
+          validator_hash: storedHash(validator),
           previous_hash: null,
           rotated_at: now(),
           uid,
@@ -108,7 +109,7 @@ export function createRemembered(db: Database, limits: Limits, now: () => number
         permissions: JSON.parse(row.permissions) as string[],
         lastLoginAt: row.last_login_at,
       }
-      const given = hashOf(validator)
+      const given = storedHash(validator)
       if (isSame(given, row.validator_hash)) return { kind: 'current', series }
       const isPrevious = row.previous_hash !== null && isSame(given, row.previous_hash)
       if (isPrevious && row.rotated_at + limits.REMEMBER_GRACE > now()) return { kind: 'previous', series }
@@ -122,14 +123,14 @@ export function createRemembered(db: Database, limits: Limits, now: () => number
       const { numUpdatedRows } = await db
         .updateTable('remembered')
         .set({
-          validator_hash: hashOf(next),
-          previous_hash: hashOf(validator),
+          validator_hash: storedHash(next),
+          previous_hash: storedHash(validator),
           rotated_at: now(),
           permissions: JSON.stringify(permissions),
           username,
         })
         .where('selector', '=', selector)
-        .where('validator_hash', '=', hashOf(validator))
+        .where('validator_hash', '=', storedHash(validator))
         .where('ended_at', 'is', null)
         .executeTakeFirst()
       return numUpdatedRows > 0n ? selector + next : null
@@ -162,10 +163,6 @@ export function createRemembered(db: Database, limits: Limits, now: () => number
 
 function partsOf(cookie: string): { readonly selector: string; readonly validator: string } {
   return { selector: cookie.slice(0, SELECTOR_TEXT), validator: cookie.slice(SELECTOR_TEXT) }
-}
-
-function hashOf(validator: string): string {
-  return createHash('sha256').update(validator).digest('hex')
 }
 
 function isSame(one: string, other: string): boolean {

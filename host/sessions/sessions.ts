@@ -1,9 +1,10 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import type { Login, Tenant } from '../../plugins/security/host.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { answeredWithin, SHORT_ANSWER } from '../database/answered-within.ts'
 import type { Database } from '../database/open.ts'
 import { firstRows } from '../database/portable.ts'
+import { storedHash } from '../database/stored-hash.ts'
 import type { AccountSourceName } from '../login/account-sources.ts'
 
 /** A signed-in browser. It belongs to one solution; in any other it is as if it were absent. */
@@ -135,7 +136,7 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
       await db
         .insertInto('sessions')
         .values({
-          id_hash: hashOf(cookie),
+          id_hash: storedHash(cookie),
           public_id: publicId,
           solution: session.solution,
           username: session.username,
@@ -154,7 +155,7 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
       return { cookie, publicId, loggedInAt }
     },
     async find(solution, cookie) {
-      const idHash = hashOf(cookie)
+      const idHash = storedHash(cookie)
       const known = kept.get(idHash)
       const found =
         known !== undefined && known.readAt + BELIEVED > now()
@@ -169,7 +170,7 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
       return found.session
     },
     async end(solution, cookie) {
-      await endWhere({ solution, id_hash: hashOf(cookie) })
+      await endWhere({ solution, id_hash: storedHash(cookie) })
     },
     async endAll(solution) {
       await endWhere({ solution })
@@ -221,8 +222,4 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
         .execute()
     },
   }
-}
-
-function hashOf(cookie: string): string {
-  return createHash('sha256').update(cookie).digest('hex')
 }
