@@ -75,6 +75,15 @@ export const LIMITS = {
     default: '16',
     what: 'plugins.http.fetch of one solution at once; further ones wait',
   },
+  OAUTH_TRANSACTION: { kind: 'time', default: '30m', what: 'a sign-in by a provider, from its start to its return' },
+  OAUTH_TIME: { kind: 'time', default: '5s', what: 'one request to a provider, from name to last byte' },
+  OAUTH_SIZE: { kind: 'size', default: '256k', what: 'one answer of a provider' },
+  OAUTH_CLOCK_SKEW: { kind: 'time', default: '1m', what: 'how far the clocks of provider and host may be apart' },
+  OAUTH_OPEN_NETWORK: {
+    kind: 'count',
+    default: '200',
+    what: 'sign-ins by a provider that one network has open in one solution; the oldest end first',
+  },
   ADMIN_FAILURES: { kind: 'count', default: '10', what: 'failed admin sign-ins per network in 15 minutes' },
 } as const satisfies Record<string, LimitEntry>
 

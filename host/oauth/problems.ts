@@ -1,0 +1,45 @@
+/**
+ * Why a sign-in by a provider came to nothing. The code stands in the solution's log and in the audit; `status` is that of
+ * the page, whose texts are `platform.oauth.{page}.*`. A refused login is an answer, not an error.
+ */
+export const OAUTH_PROBLEMS = {
+  oauth_unknown_user: { status: 403, page: 'unknown-user', what: 'the authenticator did not log the user in' },
+  oauth_denied: { status: 403, page: 'denied', what: 'the user or the provider refused' },
+  oauth_provider: { status: 502, page: 'provider', what: 'the provider did not answer, or not as it has to' },
+  oauth_token: { status: 403, page: 'token', what: 'what came back from the provider did not pass a check' },
+  oauth_clock: { status: 502, page: 'clock', what: 'the clocks of provider and host are too far apart' },
+  oauth_configuration: { status: 503, page: 'configuration', what: 'the OAuth settings are wrong or missing' },
+  oauth_script: { status: 503, page: 'script', what: 'a script of the solution failed' },
+  oauth_busy: { status: 503, page: 'busy', what: 'the host had no room for the solution’s script' },
+  oauth_expired: {
+    status: 400,
+    page: 'expired',
+    what: 'the sign-in is too old, was used, or began in another browser',
+  },
+} as const satisfies Record<string, { readonly status: number; readonly page: string; readonly what: string }>
+
+export type OAuthProblemCode = keyof typeof OAUTH_PROBLEMS
+
+/**
+ * Ends a sign-in by a provider. The message is for the solution's author: it says what was expected and what came, quoted
+ * by `quote`, and never holds a token, a code or a secret. The end user gets the page of the code.
+ */
+export class OAuthProblem extends Error {
+  readonly code: OAuthProblemCode
+
+  constructor(code: OAuthProblemCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'OAuthProblem'
+    this.code = code
+  }
+}
+
+/** Characters of a provider's text that a log line quotes. */
+const QUOTED = 120
+
+/** What came from outside, as a log line may show it. */
+export function quote(value: unknown): string {
+  if (typeof value !== 'string') return value === null ? 'null' : Array.isArray(value) ? 'a list' : typeof value
+  const text = JSON.stringify(value.toWellFormed().slice(0, QUOTED))
+  return value.length > QUOTED ? `${text} (of ${value.length} characters)` : text
+}

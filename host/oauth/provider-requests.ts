@@ -1,0 +1,100 @@
+import { PlatformError } from '../../runtime/errors.ts'
+import { hostPortOf, namesPlaceOf } from '../../runtime/host-port.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import type { Outbound } from '../outbound/outbound.ts'
+import { OAuthProblem } from './problems.ts'
+
+/** The one way by which a provider is asked: over `Outbound`, bounded, without redirects. */
+export interface ProviderRequests {
+  /**
+   * An address that a provider is asked at, or a browser sent to: https, or http where `OAUTH_ALLOWED_HOSTS` lists it;
+   * without user name, password and fragment.
+   * @returns why it is refused, worded to follow the setting's name; null when it is fine
+   */
+  refusalOf(address: string): string | null
+  /**
+   * Reads a JSON object: a discovery document or a key set. Anything but status 200 and a JSON object is refused.
+   * @throws OAuthProblem `oauth_provider`; `oauth_configuration` where the operator must list the host
+   */
+  getJson(address: string): Promise<Record<string, unknown>>
+  /** `fetch` as openid-client calls it. Throws what `getJson` throws when there is no answer. */
+  readonly fetch: (address: string, options: ProviderFetch) => Promise<Response>
+}
+
+export type ProviderFetch = {
+  readonly method: string
+  readonly headers: Record<string, string>
+  readonly body?: unknown
+}
+
+export function createProviderRequests(
+  outbound: Outbound,
+  allowedHosts: readonly string[],
+  limits: Pick<Limits, 'OAUTH_TIME' | 'OAUTH_SIZE'>,
+): ProviderRequests {
+  function refusalOf(address: string): string | null {
+    const url = URL.parse(address)
+    if (url === null || !/^https?:\/\/[^/\\]/i.test(address)) return 'must be an https address'
+    if (url.username !== '' || url.password !== '') return 'must have no user name and no password'
+    if (url.hash !== '' || address.includes('#')) return 'must have no fragment'
+    if (url.protocol === 'http:' && !namesPlaceOf(url, allowedHosts)) {
+      const { host, port } = hostPortOf(url)
+      return `must be an https address: the operator can allow http for ${host}:${port} in OAUTH_ALLOWED_HOSTS`
+    }
+    return null
+  }
+
+  async function request(address: string, method: string, headers: Record<string, string>, body: string | null) {
+    const refusal = refusalOf(address)
+    if (refusal !== null) throw new OAuthProblem('oauth_configuration', `an address of the provider ${refusal}`)
+    try {
+      return await outbound.request({
+        url: address,
+        method,
+        headers,
+        body,
+        maxBytes: limits.OAUTH_SIZE,
+        timeoutMs: limits.OAUTH_TIME,
+      })
+    } catch (error) {
+      if (!(error instanceof PlatformError)) throw error
+      const isOurs = error.code === 'ERR_OUTBOUND_PRIVATE' || error.code === 'ERR_OUTBOUND_INVALID'
+      throw new OAuthProblem(isOurs ? 'oauth_configuration' : 'oauth_provider', error.message, { cause: error })
+    }
+  }
+
+  return {
+    refusalOf,
+    async getJson(address) {
+      const { host } = new URL(address)
+      const { status, body } = await request(address, 'GET', { accept: 'application/json' }, null)
+      if (status !== 200) throw new OAuthProblem('oauth_provider', `${host} answered ${status}, not 200`)
+      const value = readObject(body)
+      if (value === null)
+        throw new OAuthProblem('oauth_provider', `${host} answered with something else than a JSON object`)
+      return value
+    },
+    async fetch(address, { method, headers, body }) {
+      const text = body === undefined || body === null ? null : String(body)
+      const answer = await request(address, method, { ...headers }, text)
+      const hasNoBody = [101, 204, 205, 304].includes(answer.status)
+      const made = new Response(hasNoBody ? null : new Uint8Array(answer.body), {
+        status: answer.status,
+        headers: { ...answer.headers },
+      })
+      Object.defineProperty(made, 'url', { value: address })
+      return made
+    },
+  }
+}
+
+function readObject(body: Uint8Array): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null
+  } catch {
+    return null
+  }
+}
