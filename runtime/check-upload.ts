@@ -12,7 +12,12 @@ export type UploadCheck = {
   readonly found: ReadonlyMap<Unit, readonly string[]>
 }
 
-export type Probe = { readonly unit: Unit; readonly entries: readonly string[] }
+export type Probe = {
+  readonly unit: Unit
+  readonly entries: readonly string[]
+  /** Whether to load the unit at all, by what the probes before it found; always unless set. */
+  readonly isNeeded?: (found: ReadonlyMap<Unit, readonly string[]>) => boolean
+}
 
 /**
  * Checks one upload in one process of its own: files first; only if nothing is at fault there, the scripts are loaded.
@@ -37,8 +42,9 @@ export async function checkUpload(
   const loaded = await ask({ kind: 'load', solution: prepare(checked) }, 'loaded', time)
   if (typeof loaded === 'string') return { checked, faults: [lostFault(loaded, 'the scripts', time)], found }
   const faults: Fault[] = [...loaded.faults]
-  for (const [index, probe] of probes.entries()) {
+  for (const [index, { isNeeded, ...probe }] of probes.entries()) {
     if (faults.length > 0) break
+    if (isNeeded?.(found) === false) continue
     const probeTime = limits.LOAD_TIME + DEADLINE_GRACE
     const probed = await ask({ kind: 'probe', id: index, ...probe }, 'probed', probeTime)
     if (typeof probed === 'string') faults.push(lostFault(probed, `the scripts of ${probe.unit}`, probeTime))

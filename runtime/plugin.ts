@@ -17,10 +17,11 @@ export type SolutionFacts = {
 
 /**
  * `login`: an authenticator is asked for one login attempt. `open`: the main solution opens for a page or client.
+ * `configuration`: `getOAuthConfig` is asked for settings; its commands come to nothing.
  * A call is also the key under which the host keeps what the call's commands came to.
  */
 export interface Call {
-  readonly kind: 'login' | 'open'
+  readonly kind: 'login' | 'open' | 'configuration'
   readonly solution: SolutionFacts
   /** The id that the end user is shown and that stands in the solution's log. */
   readonly correlationId: string

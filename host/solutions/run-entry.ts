@@ -24,8 +24,10 @@ export type EntryResult = {
   readonly failure: Failed | null
   /** Empty unless the call returned well. */
   readonly effects: Effects
-  /** The object of the JSON string that the function returned; empty when it returned none. */
+  /** The object that the function returned, by itself or as a JSON string; empty when it returned none. Without prototype. */
   readonly values: Readonly<Record<string, unknown>>
+  /** Whether it returned one: an empty object is one, null and what counts as null is none. */
+  readonly hasValues: boolean
 }
 
 /** Runs an entry function of a solution's scripts and applies its commands if it returned well. */
@@ -62,6 +64,7 @@ export function createEntryRunner({ supervisor, plugins, log, limits, onPluginEr
 
   /** Whether a user is logged in is decided first: without it a login's other commands count only for its answer. */
   function applyCommands(call: HostCall, commands: readonly CheckedCommand[]): void {
+    if (call.kind === 'configuration') return
     let loggedIn = false
     for (const { command, args } of commands) {
       if (command.decidesLogin) command.apply(call, args)
@@ -97,9 +100,12 @@ export function createEntryRunner({ supervisor, plugins, log, limits, onPluginEr
       { log: writeScripts, request: (plugin, method, requestArgs) => answer(call, plugin, method, requestArgs) },
     )
     const failure = outcome.code === 'returned' ? applied(outcome) : outcome
-    if (failure === null) return { failure, effects: call.effects, values: valuesOf(outcome) }
+    if (failure === null) {
+      const values = valuesOf(outcome)
+      return { failure, effects: call.effects, values: values ?? {}, hasValues: values !== null }
+    }
     writeScripts(failureLine(failure))
-    return { failure, effects: noEffects(), values: {} }
+    return { failure, effects: noEffects(), values: {}, hasValues: false }
 
     function applied(returned: Extract<Outcome, { code: 'returned' }>): Failed | null {
       const { milliseconds } = returned
@@ -111,22 +117,32 @@ export function createEntryRunner({ supervisor, plugins, log, limits, onPluginEr
         supervisor.retire(solution.loadable.key)
         return { code: 'script_error', message: (error as Error).message, milliseconds }
       }
+      if (call.kind === 'configuration' && returned.commands.length > 0) write(withoutEffect(entry, returned.commands))
       applyCommands(call, checked)
       return null
     }
 
-    function valuesOf(returned: Outcome): Record<string, unknown> {
-      if (returned.code !== 'returned') return {}
+    function valuesOf(returned: Outcome): Record<string, unknown> | null {
+      if (returned.code !== 'returned') return null
       const values = returned.result === null ? null : readValues(returned.result)
       if (values !== null) return values
-      const odd = returned.oddResult ?? (returned.result === null ? null : 'a text that is no JSON object')
+      const [wanted, unread] =
+        entry === 'getOAuthConfig'
+          ? ['an object', 'something that is no plain object']
+          : ['a JSON string of an object', 'a text that is no JSON object']
+      const odd = returned.oddResult ?? (returned.result === null ? null : unread)
       if (odd !== null) {
-        const message = `${entry} returned ${odd}; it counts as null, since only a JSON string of an object is used`
-        write({ level: 'warn', message })
+        write({ level: 'warn', message: `${entry} returned ${odd}; it counts as null, since only ${wanted} is used` })
       }
-      return {}
+      return null
     }
   }
+}
+
+/** What such a call only decides, it must not do: nobody is signed in yet, and it runs at each start. */
+function withoutEffect(entry: string, commands: readonly GuestCommand[]): NewLogLine {
+  const names = new Set(commands.map(({ plugin, method }) => `${plugin}.${method}`))
+  return { level: 'warn', message: `${entry} called ${[...names].join(', ')}: that has no effect there` }
 }
 
 /** @throws TypeError that names the binding */

@@ -152,7 +152,11 @@ const ENTRIES = ['onSolutionOpen', 'getOAuthConfig'] as const
 function probesOf(bundle: Bundle): readonly Probe[] {
   const hasAuthenticator = bundle.modules.some(({ manifest }) => manifest.type === 'authenticator')
   const units: readonly Unit[] = hasAuthenticator ? ['authenticator', 'main'] : ['main']
-  return units.map((unit) => ({ unit, entries: ENTRIES }))
+  const probes: readonly Probe[] = units.map((unit) => ({ unit, entries: ENTRIES }))
+  if (bundle.manifest.authenticator !== 'OAUTH_AUTHENTICATOR') return probes
+  // Main's scripts run alone for it, and may need their modules unless they hold it.
+  const isNeeded: Probe['isNeeded'] = (found) => found.get('authenticator')?.includes('getOAuthConfig') !== true
+  return [...probes, { unit: 'configuration', entries: ENTRIES, isNeeded }]
 }
 
 /** What the mode cannot work without. */
@@ -165,7 +169,9 @@ function missingEntries(bundle: Bundle, found: ReadonlyMap<Unit, readonly string
     const file = bundle.scripts.find((script) => script.module === module.name)?.file
     faults.push({ code: 'entry_missing', file: file ?? `modules/${module.name}/globals.js`, message })
   }
-  const hasConfiguration = [...found.values()].some((entries) => entries.includes('getOAuthConfig'))
+  const hasConfiguration = (['authenticator', 'configuration'] as const).some((unit) =>
+    found.get(unit)?.includes('getOAuthConfig'),
+  )
   if (mode === 'OAUTH_AUTHENTICATOR' && !hasConfiguration) {
     const message = 'OAUTH_AUTHENTICATOR needs the function getOAuthConfig(queryParams) in the authenticator or in main'
     faults.push({ code: 'entry_missing', file: 'globals.js', message })

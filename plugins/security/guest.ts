@@ -7,7 +7,7 @@ type User = {
   permissions: readonly string[]
   tenant: readonly (string | number)[] | null
 }
-type State = { readonly kind: 'login' | 'open'; readonly user: User | null }
+type State = { readonly kind: 'login' | 'open' | 'configuration'; readonly user: User | null }
 
 export default function security(api: GuestApi<Settings, State>) {
   const { safe, limits } = api

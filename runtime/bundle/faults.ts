@@ -55,6 +55,8 @@ export const WARNING_CODES = {
   file_unused: 'the layout of a solution does not name this file; it is kept unused',
   form_script_unused: 'a form script has no form of the same name',
   manifest_deprecated: 'an older property that authenticator replaces',
+  oauth_missing: 'the mode OAUTH without OAuth settings; nobody can sign in before the operator sets them',
+  oauth_secret_written: 'the application’s secret stands in the manifest, where everybody who has the bundle reads it',
   template_replaced: 'login.html lacks something it cannot work without; the default page is shown in its place',
   template_element_missing: 'login.html lacks an element that the guide asks for',
   template_inline_handler: 'an inline event handler, which the Content-Security-Policy blocks',

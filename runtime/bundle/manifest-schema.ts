@@ -101,67 +101,175 @@ const Database = z
   .meta({ title: 'Database', description: 'A database that the solution asks for.' })
 
 /** @see design section 8 and guide 2.3 */
-const OAuth = z
-  .object(
-    {
-      api: z
-        .enum(['Google', 'Microsoft', 'Apple', 'Okta', 'LinkedIn', 'GitHub', 'Custom'], {
-          error: 'must be one of Google, Microsoft, Apple, Okta, LinkedIn, GitHub, Custom',
-        })
-        .meta({ title: 'Provider', description: 'The OAuth provider, or Custom.' }),
-      clientId: text(500).meta({ title: 'Client id', description: 'The application’s id at the provider.' }),
-      apiSecret: text(4000).optional().meta({
-        title: 'Application secret',
-        description: 'Better "%%NAME%%", a secret that the operator sets, than the secret itself.',
-      }),
-      issuer: Address.optional().meta({
-        title: 'Issuer',
-        description: 'Where the provider’s settings are discovered.',
-      }),
-      authorizationBaseUrl: Address.optional().meta({
-        title: 'Authorization address',
-        description: 'For Custom: where the browser is sent to sign in.',
-      }),
-      accessTokenEndpoint: Address.optional().meta({
-        title: 'Token address',
-        description: 'For Custom: where a code is exchanged for tokens.',
-      }),
-      jwks_uri: Address.optional().meta({
-        title: 'Keys address',
-        description: 'For Custom: the public keys that ID tokens are checked with.',
-      }),
-      defaultScope: text(1000).optional().meta({ title: 'Scope', description: 'Such as "openid email profile".' }),
-      code_challenge_method: z
-        .enum(['S256', 'plain'], { error: 'must be S256 or plain' })
-        .optional()
-        .meta({ title: 'PKCE method', description: 'S256 unless set.' }),
-      response_type: z
-        .enum(['code', 'id_token'], { error: 'must be code or id_token' })
-        .optional()
-        .meta({ title: 'Response type', description: 'code unless set.' }),
-      response_mode: z
-        .enum(['query', 'fragment', 'form_post'], { error: 'must be query, fragment or form_post' })
-        .optional()
-        .meta({ title: 'Response mode', description: 'How the provider’s answer comes back.' }),
-      login_failed_url: PlaceOrAddress.optional().meta({
-        title: 'Page after a failed login',
-        description: 'Where the browser goes when the provider or the authenticator refuses.',
-      }),
-    },
-    { error: 'must be an object' },
+const OAUTH_SETTINGS = {
+  api: z
+    .enum(['Google', 'Microsoft', 'Apple', 'Okta', 'LinkedIn', 'GitHub', 'Custom'], {
+      error: 'must be one of Google, Microsoft, Apple, Okta, LinkedIn, GitHub, Custom',
+    })
+    .meta({ title: 'Provider', description: 'The OAuth provider, or Custom.' }),
+  clientId: text(500).meta({ title: 'Client id', description: 'The application’s id at the provider.' }),
+  apiSecret: text(4000).optional().meta({
+    title: 'Application secret',
+    description: 'Better "%%NAME%%", a secret that the operator sets, than the secret itself.',
+  }),
+  issuer: Address.optional().meta({
+    title: 'Issuer',
+    description: 'Where the provider’s settings are discovered.',
+  }),
+  tenant: pattern(
+    /^[A-Za-z0-9][A-Za-z0-9.-]*$/,
+    253,
+    'common, organizations, consumers or the id or domain of a tenant',
   )
-  .catchall(
-    z.union([z.string().max(2000).refine(isWellFormed), z.number(), z.boolean()], {
-      error: 'must be a text of at most 2000 characters, a number or a boolean',
+    .optional()
+    .meta({
+      title: 'Tenant',
+      description: 'For Microsoft: whose accounts may sign in; common unless set.',
     }),
-  )
-  .refine((settings) => Object.keys(settings).length <= 60, { error: 'must have at most 60 settings' })
-  .refine((settings) => Object.keys(settings).every((key) => /^[A-Za-z0-9._-]{1,100}$/.test(key)), {
-    error: 'must name its parameters with 1 to 100 letters, digits, ".", "_" and "-"',
-  })
-  .refine(hasCustomAddresses, {
-    error: 'must have issuer, or authorizationBaseUrl, accessTokenEndpoint and jwks_uri, for the provider Custom',
-  })
+  domain: z
+    .string({ error: 'must be a host or host:port' })
+    .max(260, { error: 'must be a host or host:port' })
+    .refine(isHost, { error: 'must be a host or host:port' })
+    .optional()
+    .meta({
+      title: 'Domain',
+      description: 'For Okta: the organization’s domain; for GitHub: that of an Enterprise Server.',
+    }),
+  authorizationBaseUrl: Address.optional().meta({
+    title: 'Authorization address',
+    description: 'For Custom: where the browser is sent to sign in.',
+  }),
+  accessTokenEndpoint: Address.optional().meta({
+    title: 'Token address',
+    description: 'For Custom: where a code is exchanged for tokens.',
+  }),
+  jwks_uri: Address.optional().meta({
+    title: 'Keys address',
+    description: 'For Custom: the public keys that ID tokens are checked with.',
+  }),
+  userInfoEndpoint: Address.optional().meta({
+    title: 'User info address',
+    description: 'For Custom: where more about the user is asked.',
+  }),
+  defaultScope: text(1000).optional().meta({ title: 'Scope', description: 'Such as "openid email profile".' }),
+  code_challenge_method: z
+    .enum(['S256', 'plain'], { error: 'must be S256 or plain' })
+    .optional()
+    .meta({ title: 'PKCE method', description: 'S256 unless set; LinkedIn takes none.' }),
+  token_endpoint_auth_method: z
+    .enum(['client_secret_basic', 'client_secret_post', 'none'], {
+      error: 'must be client_secret_basic, client_secret_post or none',
+    })
+    .optional()
+    .meta({
+      title: 'Client authentication',
+      description: 'How the secret is sent; what the provider offers unless set.',
+    }),
+  teamId: pattern(/^[A-Za-z0-9]+$/, 40, '1 to 40 letters and digits')
+    .optional()
+    .meta({
+      title: 'Team id',
+      description: 'For Apple: with keyId, apiSecret is the private key that signs the client’s secret.',
+    }),
+  keyId: pattern(/^[A-Za-z0-9]+$/, 40, '1 to 40 letters and digits')
+    .optional()
+    .meta({
+      title: 'Key id',
+      description: 'For Apple: the id of the private key in apiSecret.',
+    }),
+  response_type: z
+    .enum(['code', 'id_token'], { error: 'must be code or id_token' })
+    .optional()
+    .meta({ title: 'Response type', description: 'code unless set.' }),
+  response_mode: z
+    .enum(['query', 'fragment', 'form_post'], { error: 'must be query, fragment or form_post' })
+    .optional()
+    .meta({ title: 'Response mode', description: 'How the provider’s answer comes back.' }),
+  login_failed_url: PlaceOrAddress.optional().meta({
+    title: 'Page after a failed login',
+    description: 'Where the browser goes when the provider or the authenticator refuses.',
+  }),
+}
+
+/** What the platform sets itself in requests to a provider: no further parameter may have such a name. */
+const OWN_PARAMETERS: ReadonlySet<string> = new Set([
+  'state',
+  'nonce',
+  'redirect_uri',
+  'client_id',
+  'client_secret',
+  'scope',
+  'code',
+  'code_challenge',
+  'code_verifier',
+  'request',
+  'request_uri',
+  'client_assertion',
+  'client_assertion_type',
+  'id_token_hint',
+  'registration',
+])
+
+/** A secret of the operator, as `apiSecret` names it. */
+export const SECRET_PLACEHOLDER = /^%%([A-Z][A-Z0-9_]{0,63})%%$/
+
+const PARAMETER = {
+  error: 'must be a text of at most 2000 characters without control characters, a number or a boolean',
+}
+const Parameter = z.union(
+  [
+    z
+      .string()
+      .max(2000, PARAMETER)
+      .refine((value) => isWellFormed(value) && isPrintable(value), PARAMETER),
+    z.number(),
+    z.boolean(),
+  ],
+  PARAMETER,
+)
+
+/** What is wrong with a value by itself is told before what no value may be. */
+function oauthSettings<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z
+    .object(shape, { error: 'must be an object' })
+    .catchall(Parameter)
+    .refine((settings) => Object.keys(settings).length <= 60, { error: 'must have at most 60 settings' })
+    .refine((settings) => Object.keys(settings).every((key) => /^[A-Za-z0-9._-]{1,100}$/.test(key)), {
+      error: 'must name its parameters with 1 to 100 letters, digits, ".", "_" and "-"',
+    })
+    .superRefine((settings, found) => {
+      for (const [key, value] of Object.entries(settings)) {
+        const refusal = refusalOfSetting(key, value)
+        if (refusal !== null) found.addIssue({ code: 'custom', path: [key], message: refusal, input: value })
+      }
+    })
+}
+
+function refusalOfSetting(key: string, value: unknown): string | null {
+  if (OWN_PARAMETERS.has(key)) return 'must not be there: the platform sets it itself'
+  if (typeof value !== 'string' || !/%%[^%\s]+%%/.test(value)) return null
+  if (key !== 'apiSecret') return 'must hold no %%NAME%%: a secret is put in as the whole of apiSecret only'
+  return SECRET_PLACEHOLDER.test(value)
+    ? null
+    : 'must be one %%NAME%% and nothing else, of capital letters, digits and "_"'
+}
+
+/** Complete settings of a sign-in, but for what the table of providers knows or demands. */
+export const OAuthForm = oauthSettings(OAUTH_SETTINGS)
+
+/** Some of the settings: others are set elsewhere. */
+export const PartialOAuthForm = oauthSettings({
+  ...OAUTH_SETTINGS,
+  api: OAUTH_SETTINGS.api.optional(),
+  clientId: OAUTH_SETTINGS.clientId.optional(),
+})
+
+const OAuth = OAuthForm.refine(hasCustomAddresses, {
+  error: 'must have issuer, or authorizationBaseUrl, accessTokenEndpoint and jwks_uri, for the provider Custom',
+})
+
+/** The names of the settings; any other is a parameter that is sent on. */
+export const OAUTH_SETTING_NAMES: ReadonlySet<string> = new Set(Object.keys(OAUTH_SETTINGS))
 
 /** What an author writes into `solution.json`. Strict: a key that it does not name is a fault. */
 export const ManifestSchema = z
@@ -246,7 +354,7 @@ export function knownKeys(path: readonly PropertyKey[]): readonly string[] {
 /** Whether an error text may quote the value at `path`: never a secret, nor a parameter whose meaning we do not know. */
 export function isQuotable(path: readonly PropertyKey[]): boolean {
   const [top, setting] = path
-  return top !== 'oauth' || (setting !== 'apiSecret' && Object.hasOwn(OAuth.shape, setting ?? ''))
+  return top !== 'oauth' || (setting !== 'apiSecret' && Object.hasOwn(OAUTH_SETTINGS, setting ?? ''))
 }
 
 /** JSON Schema (2020-12) of the manifest, so that editors complete and check it. */
@@ -263,6 +371,10 @@ function text(max: number) {
 /** Half of a surrogate pair is no character: addresses, the database and pages each make something else of it. */
 function isWellFormed(text: string): boolean {
   return text.isWellFormed()
+}
+
+function isPrintable(text: string): boolean {
+  return /^[^\x00-\x1f\x7f-\x9f]*$/.test(text)
 }
 
 function pattern(form: RegExp, max: number, what: string) {
@@ -289,7 +401,7 @@ function hasFewKeys(record: object): boolean {
 }
 
 function isWebAddress(text: string): boolean {
-  return /^https?:\/\/[^/\\]/i.test(text) && URL.canParse(text)
+  return /^https?:\/\/[^/\\]/i.test(text) && !/[\s\p{Cc}\p{Cs}]/u.test(text) && URL.canParse(text)
 }
 
 function isHost(text: string): boolean {

@@ -5,6 +5,7 @@ import type { Fault, Warning } from './faults.ts'
 import { Findings, WHOLE_BUNDLE } from './findings.ts'
 import { folderOf, MANIFEST } from './layout.ts'
 import type { AuthenticatorMode, Manifest } from './manifest.ts'
+import { SECRET_PLACEHOLDER } from './manifest-schema.ts'
 import { type Modules, type ReadManifest, readManifest, readModules } from './modules.ts'
 import { filesOf, folderName, type Part, readParts } from './parts.ts'
 import { readDirectory, type ZipDirectory } from './zip-directory.ts'
@@ -133,7 +134,9 @@ function checkMain(main: ReadManifest, modules: Modules, reached: readonly Part[
   if (loginSolution !== null && !modules.reached.some(({ name }) => name === loginSolution)) {
     found.fault(MANIFEST, 'module_missing', `"loginSolution" names "${loginSolution}", which is none of the modules`)
   }
-  if (manifest !== null) checkAuthenticators(manifest, modules, found)
+  if (manifest === null) return
+  checkAuthenticators(manifest, modules, found)
+  warnOfOAuth(manifest, found)
 }
 
 function checkAuthenticators(main: Manifest, { reached, complete }: Modules, found: Findings): void {
@@ -144,6 +147,17 @@ function checkAuthenticators(main: Manifest, { reached, complete }: Modules, fou
   const those = names.length === 0 ? 'there is none' : `there are ${names.slice(0, 10).join(', ')}`
   const rule = `"authenticator": "${main.authenticator}" needs exactly one module of type authenticator`
   found.fault(MANIFEST, 'authenticator_count', `${rule}; ${those}`)
+}
+
+function warnOfOAuth({ authenticator, oauth }: Manifest, found: Findings): void {
+  if (authenticator === 'OAUTH' && oauth === null) {
+    const advice = 'the operator must set them by PUT /admin/api/solutions/{name}/oauth, or "oauth" be written'
+    found.warn(MANIFEST, 'oauth_missing', `"authenticator": "OAUTH" has no "oauth" settings: ${advice}`)
+  }
+  if (oauth?.apiSecret !== undefined && !SECRET_PLACEHOLDER.test(oauth.apiSecret)) {
+    const advice = 'write "%%NAME%%" and let the operator set the secret NAME'
+    found.warn(MANIFEST, 'oauth_secret_written', `"oauth.apiSecret" holds a secret itself: ${advice}`)
+  }
 }
 
 function warnOfUnreached(parts: ReadonlyMap<string | null, Part>, reached: readonly Part[], found: Findings): void {

@@ -271,7 +271,8 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
     return `{"ok":false,"name":${stringify(thrown.name)},"message":${stringify(thrown.message)},"stack":${stringify(thrown.stack)}${quotaText}}`
   }
 
-  function returnedText(result: unknown): string {
+  function returnedText(returned: unknown): string {
+    const result = message.entry === 'getOAuthConfig' ? objectText(returned) : returned
     if (typeof result === 'string') {
       const allowed = limits.RESULT_SIZE as number
       if (result.length > allowed) return failedText(quotaError('RESULT_SIZE', allowed, result.length))
@@ -279,6 +280,12 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
     }
     const odd = result === undefined || result === null ? '' : `,"odd":${stringify(kindOf(result))}`
     return `{"ok":true,"result":null${odd},"commands":[${commands}]}`
+  }
+
+  /** An object as JSON, anything else as it is. Getters and toJSON of scripts run here, inside the timed call. */
+  function objectText(value: unknown): unknown {
+    if (typeof value !== 'object' || value === null || isArray(value)) return value
+    return stringify(value) ?? value
   }
 
   function kindOf(value: unknown): string {

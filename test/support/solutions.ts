@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import { builtInPlugins } from '../../host/plugins.ts'
 import { type ActiveSolution, activeSolution } from '../../host/solutions/catalog.ts'
 import type { PreparedSolution } from '../../host/solutions/prepared-solution.ts'
-import { createEntryRunner, type EntryResult } from '../../host/solutions/run-entry.ts'
+import { createEntryRunner, type EntryResult, type EntryRunner } from '../../host/solutions/run-entry.ts'
 import { createSandboxSolutionMaker } from '../../host/solutions/sandbox-solution.ts'
 import type { NewLogLine, SolutionLog } from '../../host/solutions/solution-log.ts'
 import { readTrusted } from '../../host/solutions/trusted.ts'
@@ -25,6 +26,7 @@ export type ScriptRun = {
   readonly queryParams?: Record<string, Json>
   readonly arg?: string | null
   readonly kind?: 'login' | 'open'
+  readonly entry?: 'onSolutionOpen' | 'getOAuthConfig'
   readonly locale?: string
   readonly user?: {
     readonly username: string
@@ -40,6 +42,10 @@ export type ScriptLab = {
   readonly run: (run: ScriptRun) => Promise<ScriptEnd>
   /** Runs the body of a function and gives what it returned as JSON. */
   readonly evaluate: (body: string, options?: Omit<ScriptRun, 'script'>) => Promise<unknown>
+  /** A solution of any parts, and what runs its entry functions. */
+  readonly solution: (parts: Partial<PreparedSolution> & Pick<PreparedSolution, 'manifest'>) => ActiveSolution
+  readonly runEntry: EntryRunner
+  readonly lines: readonly (NewLogLine & GuestLogLine)[]
   readonly supervisor: Supervisor
   readonly stop: () => void
 }
@@ -91,18 +97,26 @@ export function createScriptLab(
   }
 
   const lab: ScriptLab = {
+    solution(parts) {
+      const empty = { modules: [], scripts: [], formScripts: [], forms: [], texts: {}, template: null }
+      const prepared: PreparedSolution = { ...empty, entries: {}, warnings: [], ...parts }
+      return activeSolution(randomUUID(), prepared, makeSandboxSolution)
+    },
+    runEntry,
+    lines,
     supervisor,
     stop: () => supervisor.stop(),
     async run(run) {
       const from = lines.length
       const { script, file = 'modules/auth/globals.js', queryParams = {}, arg = null, kind = 'login' } = run
+      const { entry = 'onSolutionOpen' } = run
       const result = await runEntry(solutionOf(script, file), {
         unit: 'authenticator',
-        entry: 'onSolutionOpen',
-        args: [arg, queryParams],
+        entry,
+        args: entry === 'onSolutionOpen' ? [arg, queryParams] : [queryParams],
         secrets: new Map(),
         call: {
-          kind,
+          kind: entry === 'onSolutionOpen' ? kind : 'configuration',
           correlationId: 'TEST0-00000',
           user: run.user ?? null,
           account: null,

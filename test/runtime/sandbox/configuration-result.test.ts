@@ -1,0 +1,171 @@
+import { afterAll, expect, test } from 'vitest'
+import { createScriptLab } from '../../support/solutions.ts'
+
+const lab = createScriptLab({ limits: { CALL_TIME: 700, RESULT_SIZE: 2048 } })
+afterAll(() => lab.stop())
+
+const configure = (body: string, before = '') =>
+  lab.run({
+    script: `${before}\nfunction getOAuthConfig(queryParams) { ${body} }`,
+    entry: 'getOAuthConfig',
+    queryParams: { tenant: 'north' },
+  })
+const warnings = (end: { log: readonly { level: string; message: string }[] }) =>
+  end.log.filter(({ level }) => level === 'warn').map(({ message }) => message)
+
+test('getOAuthConfig: the object that it returns comes out, by itself, from a promise and as JSON', async () => {
+  const object = "{ api: 'Google', clientId: queryParams.tenant, nested: [1, { a: null }], left: undefined }"
+  const values = { api: 'Google', clientId: 'north', nested: [1, { a: null }] }
+  for (const body of [
+    `return ${object}`,
+    `return Promise.resolve(${object})`,
+    `return JSON.stringify(${object})`,
+    `return Object.assign(Object.create(null), ${object})`,
+    `return new (class Configuration { constructor() { Object.assign(this, ${object}) } })()`,
+  ]) {
+    const end = await configure(body)
+    expect(end).toMatchObject({ failure: null, values, hasValues: true, log: [] })
+    expect(Object.getPrototypeOf(end.values)).toBeNull()
+  }
+})
+
+test('getOAuthConfig: an async function may wait for what it returns', async () => {
+  const script = "async function getOAuthConfig() { await null; return { api: 'GitHub' } }"
+  expect(await lab.run({ script, entry: 'getOAuthConfig' })).toMatchObject({
+    values: { api: 'GitHub' },
+    hasValues: true,
+  })
+})
+
+test('getOAuthConfig: an empty object is one, nothing and null are none', async () => {
+  expect(await configure('return {}')).toMatchObject({ failure: null, values: {}, hasValues: true })
+  for (const body of ['return null', 'return undefined', '', 'return Promise.resolve()']) {
+    expect(await configure(body)).toMatchObject({ failure: null, values: {}, hasValues: false, log: [] })
+  }
+})
+
+test.each([
+  ['[1]', 'an array'],
+  ['5', 'a number'],
+  ['true', 'a boolean'],
+  ["Symbol('s')", 'a symbol'],
+  ['function () {}', 'a function'],
+  ["'Google'", 'something that is no plain object'],
+  ["'[]'", 'something that is no plain object'],
+  ['{ toJSON: () => 5 }', 'something that is no plain object'],
+  ['{ toJSON: () => undefined }', 'an object'],
+  ['new Date(NaN)', 'something that is no plain object'],
+  ['JSON.parse(\'{"__proto__":{"api":"Google"}}\')', 'something that is no plain object'],
+  ['((a) => { for (let n = 0; n < 40; n++) a = { a }; return a })({})', 'something that is no plain object'],
+  ["{ constructor: 'Google' }", 'something that is no plain object'],
+])('getOAuthConfig: %s counts as null with a line in the log', async (value, what) => {
+  const end = await configure(`return (${value})`)
+  expect(end).toMatchObject({ failure: null, values: {}, hasValues: false })
+  expect(warnings(end)).toEqual([`getOAuthConfig returned ${what}; it counts as null, since only an object is used`])
+})
+
+test('getOAuthConfig: keys that are symbols or not enumerable stay behind', async () => {
+  const body = "return Object.defineProperty({ api: 'Google', [Symbol('s')]: 1 }, 'hidden', { value: 'x' })"
+  expect((await configure(body)).values).toEqual({ api: 'Google' })
+})
+
+test('getOAuthConfig: a Proxy is read like an object, and what it throws is the script’s error', async () => {
+  expect((await configure("return new Proxy({ api: 'Google' }, {})")).values).toEqual({ api: 'Google' })
+  const end = await configure("return new Proxy({}, { ownKeys() { throw new TypeError('no keys') } })")
+  expect(end.failure).toMatchObject({ code: 'script_error', message: 'TypeError: no keys' })
+})
+
+test.each([
+  ['a getter that throws', "return { get api() { throw new Error('from a getter') } }", 'Error: from a getter'],
+  ['a toJSON that throws', "return { toJSON() { throw new Error('from toJSON') } }", 'Error: from toJSON'],
+  ['a cycle', 'const a = {}; a.a = a; return a', /circular/],
+  ['a BigInt', 'return { n: 1n }', /BigInt/],
+])('getOAuthConfig: %s is a script_error', async (_what, body, message) => {
+  for (const each of [body, `return Promise.resolve().then(() => { ${body} })`]) {
+    const { failure } = await configure(each)
+    expect(failure?.code).toBe('script_error')
+    expect(failure?.message).toMatch(message)
+  }
+})
+
+test('getOAuthConfig: a getter that never ends is stopped by CALL_TIME, and the next call works', async () => {
+  for (const body of ['return { get api() { for (;;); } }', 'return { get then() { for (;;); } }']) {
+    const { failure } = await configure(body)
+    expect(failure).toMatchObject({ code: 'script_timeout', limit: { name: 'CALL_TIME', allowed: 700 } })
+    expect((await configure('return { api: 1 }')).values).toEqual({ api: 1 })
+  }
+})
+
+test('getOAuthConfig: RESULT_SIZE bounds the object as JSON', async () => {
+  for (const body of [
+    "return { a: 'x'.repeat(4000) }",
+    'let a = {}; for (let n = 0; n < 1e5; n++) a = { a }; return a',
+    'return Object.fromEntries(Array.from({ length: 10000 }, (_, n) => [n, n]))',
+  ]) {
+    expect((await configure(body)).failure).toMatchObject({ code: 'script_quota', limit: { name: 'RESULT_SIZE' } })
+  }
+  const most = 2048 - '{"a":""}'.length
+  expect((await configure(`return { a: 'x'.repeat(${most}) }`)).failure).toBeNull()
+})
+
+test('getOAuthConfig: what a script makes of JSON, Object and their prototypes changes nothing', async () => {
+  const before = `
+    JSON.stringify = () => '{"forged":1}'
+    Object.keys = () => ['forged']
+    Reflect.apply = () => 'forged'
+    Array.isArray = () => true
+    Promise.prototype.then = function (then) { then({ forged: 1 }) }
+  `
+  expect((await configure("return { api: 'Google' }", before)).values).toEqual({ api: 'Google' })
+})
+
+test('getOAuthConfig: its commands have no effect, and the log says which they were', async () => {
+  const end = await configure(`
+    security.logout(); i18n.setLocale('nl'); i18n.setI18NMessage('a', 'b'); application.showURL('https://evil.example/')
+    application.showURL('/'); security.setTenantValue(1); const loggedIn = security.login('a', 'b', ['c'])
+    return { api: String(loggedIn) }
+  `)
+  expect(end.effects).toEqual({
+    login: null,
+    tenant: null,
+    locale: null,
+    showUrl: null,
+    form: null,
+    logout: null,
+    messages: new Map(),
+  })
+  expect(end.values).toEqual({ api: 'false' })
+  expect(warnings(end)).toEqual([
+    'security.login returned false: it works in an authenticator',
+    'getOAuthConfig called security.logout, i18n.setLocale, i18n.setMessage, application.showURL, security.setTenantValue: that has no effect there',
+  ])
+})
+
+test('getOAuthConfig: what it returns is in no log line', async () => {
+  for (const body of [
+    "return { api: 'x', apiSecret: 'hunter2' }",
+    "return [{ apiSecret: 'hunter2' }]",
+    "return 'hunter2'",
+    "return { apiSecret: 'hunter2', get clientId() { return {}.a.b } }",
+    "return { apiSecret: 'hunter2'.repeat(1000) }",
+    'security.logout(); return \'{"apiSecret":"hunter2"\'',
+  ]) {
+    expect(JSON.stringify((await configure(body)).log)).not.toContain('hunter2')
+  }
+})
+
+test('getOAuthConfig: a thrown error names the script’s own line', async () => {
+  const end = await configure("throw new Error('no tenant')")
+  expect(end).toMatchObject({ hasValues: false, failure: { message: 'Error: no tenant', position: { line: 2 } } })
+  expect(end.log).toEqual([
+    expect.objectContaining({ level: 'error', code: 'script_error', message: 'Error: no tenant' }),
+  ])
+})
+
+test('onSolutionOpen: an object still counts as null, with a line in the log', async () => {
+  const end = await lab.run({ script: 'function onSolutionOpen() { return { a: 1 } }' })
+  expect(end).toMatchObject({ values: {}, hasValues: false })
+  expect(warnings(end)).toEqual([
+    'onSolutionOpen returned an object; it counts as null, since only a JSON string of an object is used',
+  ])
+})
