@@ -15,12 +15,14 @@ import { createGrants } from '../host/grants/grants.ts'
 import { httpServer } from '../host/http/server.ts'
 import { createSites } from '../host/http/sites.ts'
 import { createAccountSources } from '../host/login/account-sources.ts'
+import { createAuthenticatorQuestion } from '../host/login/ask-authenticator.ts'
 import { createChangePasswordPages } from '../host/login/change-password.ts'
 import { createFormTokens } from '../host/login/form-token.ts'
 import { createKnownBrowsers } from '../host/login/known-browser.ts'
 import { createLoginTokens } from '../host/login/login-token.ts'
 import { createThrottle } from '../host/login/throttle.ts'
 import { createMaintenance } from '../host/maintenance/maintenance.ts'
+import { createOAuth } from '../host/oauth/oauth.ts'
 import { createSecrets } from '../host/secrets/secrets.ts'
 import { createRemembered } from '../host/sessions/remembered.ts'
 import { createSessions } from '../host/sessions/sessions.ts'
@@ -57,9 +59,32 @@ const sites = createSites(settings, () => port)
 const formTokens = createFormTokens(key)
 const throttle = createThrottle(db, limits, false)
 const nobody = async () => {}
+const noRequest = () => Promise.reject(new TypeError('the bench asks no provider'))
 const passwords = await createPasswords()
 const users = createUsers(db, passwords, limits, { endAccess: nobody, eraseFromAudit: nobody })
 const runEntry = plainRunner(readFileSync(new URL('login-hook.js', import.meta.url), 'utf8'))
+const askAuthenticator = createAuthenticatorQuestion(runEntry)
+const secrets = createSecrets(db, key)
+const sessions = createSessions(db, limits)
+const remembered = createRemembered(db, limits)
+const solutionLog = createSolutionLog(db, limits)
+const oauth = createOAuth({
+  db,
+  key,
+  limits,
+  log,
+  outbound: { request: noRequest },
+  allowedHosts: [],
+  secrets,
+  runEntry,
+  askAuthenticator,
+  sites,
+  sessions,
+  remembered,
+  formTokens,
+  solutionLog,
+  audit,
+})
 const parts: HostParts = {
   settings,
   log,
@@ -68,23 +93,26 @@ const parts: HostParts = {
   requireAdmin: requireAdmin({ account, tokens, audit, limits }),
   tokens,
   grants: createGrants(db, key),
-  secrets: createSecrets(db, key),
+  secrets,
+  oauth,
+  oauthSettings: oauth.settings,
+  providerRequests: oauth.requests,
   loginTokens: createLoginTokens(db, key, limits),
   maintenance: createMaintenance(db),
   platformDatabase: { server: settings.database.kind, database: settings.database.name },
   catalog,
   store,
   uploads: createUploads({ store, catalog, supervisor, makeSandboxSolution: noSandbox, limits }),
-  sessions: createSessions(db, limits),
-  solutionLog: createSolutionLog(db, limits),
+  sessions,
+  solutionLog,
   audit,
-  remembered: createRemembered(db, limits),
+  remembered,
   users,
   usersCsv: createUsersCsv({ db, users, passwords, limits, endAccess: nobody }),
   throttle,
   formTokens,
   knownBrowsers: createKnownBrowsers(key, limits),
-  accountSources: createAccountSources(users, runEntry),
+  accountSources: createAccountSources(users, askAuthenticator, oauth.providerSource),
   changePassword: createChangePasswordPages({ limits, sites, formTokens, key, users, throttle, audit }),
   runEntry,
   supervisor,
@@ -119,7 +147,7 @@ function plainRunner(source: string): EntryRunner {
   return async (_solution, { args }) => {
     effects = noEffects()
     const values = JSON.parse(onSolutionOpen(args[0], args[1])) as Record<string, unknown>
-    return { failure: null, effects, values }
+    return { failure: null, effects, values, hasValues: true }
   }
 }
 

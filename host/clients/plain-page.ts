@@ -2,28 +2,23 @@ import type { Context } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Failed } from '../../runtime/outcome.ts'
 import { allowPage } from '../http/content-security.ts'
-import { readCookie, setCookie } from '../http/cookies.ts'
 import { readQuery } from '../http/read-body.ts'
 import { cookieScope, createNonce, sendHtml, stateOf } from '../http/request.ts'
 import { retryAfter } from '../http/retry-after.ts'
 import { sendToAddress } from '../http/send-to-address.ts'
-import type { Sites } from '../http/sites.ts'
 import { passwordPath } from '../login/change-password.ts'
 import type { FormTokens } from '../login/form-token.ts'
 import { argumentOf, queryParams } from '../login/query-params.ts'
-import type { FoundSession } from '../login/sign-in.ts'
-import type { Remembered } from '../sessions/remembered.ts'
-import type { Session, Sessions } from '../sessions/sessions.ts'
+import { type SignOutParts, signOut } from '../login/sign-out.ts'
+import type { FoundSession } from '../login/start-session.ts'
+import type { Session } from '../sessions/sessions.ts'
 import type { ActiveSolution, Catalog } from '../solutions/catalog.ts'
 import { type Effects, noEffects } from '../solutions/host-call.ts'
 import type { EntryResult, EntryRunner } from '../solutions/run-entry.ts'
 import { clientPage } from '../web/pages.ts'
 
-export type PlainPageParts = {
-  readonly sites: Sites
+export type PlainPageParts = SignOutParts & {
   readonly formTokens: FormTokens
-  readonly sessions: Sessions
-  readonly remembered: Remembered
   readonly runEntry: EntryRunner
   readonly catalog: Catalog
 }
@@ -47,11 +42,11 @@ export async function showPlainPage(
   const { effects } = result
   const pageLocale = effects.locale ?? locale
   if (effects.logout !== null && found !== null) {
-    await endSession(ctx, solution.name, found.cookie, parts)
-    return sendToAddress(ctx, effects.showUrl ?? (await afterLogout(effects.logout)), origin, pageLocale)
+    const target = effects.showUrl ?? (await otherSolution(effects.logout))
+    return sendToAddress(ctx, await signOut(ctx, solution.name, target, parts), origin, pageLocale)
   }
-  async function afterLogout({ solution: next, argument }: NonNullable<Effects['logout']>): Promise<string> {
-    if (next === null || (await parts.catalog.active(next)) === null) return pageAfterLogout(solution.name)
+  async function otherSolution({ solution: next, argument }: NonNullable<Effects['logout']>): Promise<string | null> {
+    if (next === null || (await parts.catalog.active(next)) === null) return null
     const query = argument === null ? '' : `?${new URLSearchParams({ argument })}`
     return `${parts.sites.originOf(next, client)}/solution/${next}/index.html${query}`
   }
@@ -93,7 +88,7 @@ function openSolution(
 ): Promise<EntryResult> {
   // A main solution without the function simply has nothing to do when it opens.
   if (!solution.entries.main?.includes('onSolutionOpen')) {
-    return Promise.resolve({ failure: null, effects: noEffects(), values: {} })
+    return Promise.resolve({ failure: null, effects: noEffects(), values: {}, hasValues: false })
   }
   const url = readQuery(ctx)
   const { correlationId, client } = stateOf(ctx)
@@ -104,25 +99,4 @@ function openSolution(
     secrets: new Map([...url].filter(([name]) => name.startsWith('custom_'))),
     call: { kind: 'open', correlationId, user: session, account: session, address: client.address, locale, serverUrl },
   })
-}
-
-/** A real logout: the session ends, and the browser is no longer remembered (guide 3). */
-export async function endSession(
-  ctx: Context,
-  solution: string,
-  cookie: string,
-  { sites, sessions, remembered }: Pick<PlainPageParts, 'sites' | 'sessions' | 'remembered'>,
-): Promise<void> {
-  const scope = cookieScope(ctx, sites, solution)
-  await sessions.end(solution, cookie)
-  setCookie(ctx, 'session', scope, null)
-  const series = readCookie(ctx, 'remember', scope)
-  if (series === undefined) return
-  await remembered.end(solution, series)
-  setCookie(ctx, 'remember', scope, null)
-}
-
-/** The page that says that one is signed out; it signs nobody in by itself. */
-export function pageAfterLogout(solution: string): string {
-  return `/solution/${solution}/index.html?signed-out`
 }

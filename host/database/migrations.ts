@@ -165,6 +165,44 @@ const VERSIONS: Readonly<Record<string, Steps>> = {
       .addColumn('points', 'integer', (column) => column.notNull())
       .addColumn('expires_at', 'bigint', (column) => column.notNull()),
   ],
+  '003-oauth': (schema, { key, text }) => [
+    schema.alterTable('sessions').addColumn('provider_login', key),
+    schema.alterTable('remembered').addColumn('provider_login', key),
+    schema.createIndex('sessions_of_provider_login').on('sessions').columns(['provider_login']),
+    schema.createIndex('remembered_of_provider_login').on('remembered').columns(['provider_login']),
+    schema
+      .createTable('oauth_settings')
+      .addColumn('solution', key, (column) => column.primaryKey())
+      .addColumn('value', text, (column) => column.notNull())
+      .addColumn('updated_at', 'bigint', (column) => column.notNull()),
+    schema
+      .createTable('oauth_transactions')
+      .addColumn('id', key, (column) => column.primaryKey())
+      .addColumn('solution', key, (column) => column.notNull())
+      .addColumn('network', key, (column) => column.notNull())
+      .addColumn('browser_hash', key, (column) => column.notNull())
+      .addColumn('return_to', text, (column) => column.notNull())
+      .addColumn('content', text, (column) => column.notNull())
+      .addColumn('created_at', 'bigint', (column) => column.notNull())
+      .addColumn('used_at', 'bigint'),
+    schema.createIndex('oauth_transactions_of_network').on('oauth_transactions').columns(['solution', 'network']),
+    schema.createIndex('oauth_transactions_time').on('oauth_transactions').columns(['created_at']),
+    schema
+      .createTable('provider_logins')
+      .addColumn('id', key, (column) => column.primaryKey())
+      .addColumn('solution', key, (column) => column.notNull())
+      .addColumn('client_hash', key, (column) => column.notNull())
+      .addColumn('subject_hash', key, (column) => column.notNull())
+      .addColumn('sid_hash', key)
+      .addColumn('content', text, (column) => column.notNull())
+      .addColumn('refreshed_at', 'bigint', (column) => column.notNull())
+      .addColumn('refreshing_since', 'bigint')
+      .addColumn('created_at', 'bigint', (column) => column.notNull())
+      .addColumn('ended_at', 'bigint'),
+    schema.createIndex('provider_logins_of_client').on('provider_logins').columns(['client_hash']),
+    schema.createIndex('provider_logins_of_subject').on('provider_logins').columns(['subject_hash']),
+    schema.createIndex('provider_logins_of_sid').on('provider_logins').columns(['sid_hash']),
+  ],
 }
 
 /**

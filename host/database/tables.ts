@@ -52,6 +52,8 @@ export type Tables = {
     source: string
     /** The remembered login that it was made from, or null. */
     selector: string | null
+    /** The row of `provider_logins` that it rests on, or null. */
+    provider_login: string | null
   }
   users: {
     uid: string
@@ -88,6 +90,8 @@ export type Tables = {
     last_login_at: number
     created_at: number
     ended_at: number | null
+    /** The row of `provider_logins` that it rests on, or null. */
+    provider_login: string | null
   }
   /** Single-use tokens that were used, until they would have expired. */
   used_tokens: { id: string; expires_at: number }
@@ -112,6 +116,35 @@ export type Tables = {
     outcome: string
     address: string
     correlation_id: string | null
+  }
+  /** The operator's OAuth settings of a solution, as JSON. */
+  oauth_settings: { solution: string; value: string; updated_at: number }
+  /** A sign-in by a provider that was begun; `content` is encrypted, and empty once it was used. */
+  oauth_transactions: {
+    id: string
+    solution: string
+    network: string
+    /** SHA-256 of the transaction's cookie. */
+    browser_hash: string
+    /** Path and query of the page that was asked for. */
+    return_to: string
+    content: string
+    created_at: number
+    used_at: number | null
+  }
+  /** A sign-in by a provider that succeeded. The hashes find it for the provider's own logout; `content` is encrypted. */
+  provider_logins: {
+    id: string
+    solution: string
+    client_hash: string
+    subject_hash: string
+    sid_hash: string | null
+    content: string
+    refreshed_at: number
+    /** Set while one host asks the provider for new tokens. */
+    refreshing_since: number | null
+    created_at: number
+    ended_at: number | null
   }
   /** Counters of sign-in attempts; `points` counts until `expires_at`. */
   throttle: { key: string; points: number; expires_at: number }

@@ -3,7 +3,8 @@ import type { Context } from 'koa'
 /** Where a solution's cookies live: its own host, or a path of the shared one. */
 export type CookieScope = { readonly solution: string; readonly secure: boolean; readonly ownHost: boolean }
 
-export type CookieKind = 'session' | 'login' | 'remember' | 'known'
+/** A sign-in by a provider has a cookie of its own, with the transaction's id in its name. */
+export type CookieKind = 'session' | 'login' | 'remember' | 'known' | `oauth-${string}`
 
 /**
  * `__Host-` on a host of the solution's own; on a shared host `__Secure-` with the solution's path, so that many
@@ -17,6 +18,22 @@ function cookieName(kind: CookieKind, scope: CookieScope): string {
 export function readCookie(ctx: Context, kind: CookieKind, scope: CookieScope): string | undefined {
   const value = ctx.cookies.get(cookieName(kind, scope))
   return value !== undefined && /^[A-Za-z0-9_-]{1,200}$/.test(value) ? value : undefined
+}
+
+/** The kinds of the cookies that this browser sent for the solution and that begin so. */
+export function cookieKinds<Prefix extends 'oauth-'>(
+  ctx: Context,
+  prefix: Prefix,
+  scope: CookieScope,
+): readonly `${Prefix}${string}`[] {
+  const start = cookieName(prefix, scope).slice(0, -scope.solution.length - 1)
+  const end = `-${scope.solution}`
+  return ctx
+    .get('Cookie')
+    .split(/; */)
+    .map((pair) => pair.split('=', 1)[0] ?? '')
+    .filter((name) => name.startsWith(start) && name.endsWith(end) && name.length > start.length + end.length)
+    .map((name) => `${prefix}${name.slice(start.length, -end.length)}` as const)
 }
 
 /**

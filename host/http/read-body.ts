@@ -8,6 +8,11 @@ import type { Limits } from '../../runtime/limits.ts'
  * @throws ERR_CONTENT_TYPE, ERR_BODY_TOO_LARGE, ERR_TOO_MANY_FIELDS
  */
 export async function readForm(ctx: Context, limits: Limits): Promise<Map<string, string>> {
+  return new Map(await readFormPairs(ctx, limits))
+}
+
+/** The same with every value of a repeated name. */
+export async function readFormPairs(ctx: Context, limits: Limits): Promise<[name: string, value: string][]> {
   const body = await readBytes(ctx, ['application/x-www-form-urlencoded'], limits.FORM_BODY)
   const fields = new URLSearchParams(body.toString('utf8'))
   if (fields.size > limits.FORM_FIELDS) {
@@ -16,18 +21,12 @@ export async function readForm(ctx: Context, limits: Limits): Promise<Map<string
       `The form has ${fields.size} fields; ${limits.FORM_FIELDS} are allowed.`,
     )
   }
-  return lastOfEach(fields)
+  return [...fields]
 }
 
 /** The parameters of the address, in their order; of a repeated name the last value wins. */
 export function readQuery(ctx: Context): Map<string, string> {
-  return lastOfEach(new URLSearchParams(ctx.querystring))
-}
-
-function lastOfEach(parameters: URLSearchParams): Map<string, string> {
-  const fields = new Map<string, string>()
-  for (const [name, value] of parameters) fields.set(name, value)
-  return fields
+  return new Map(new URLSearchParams(ctx.querystring))
 }
 
 /** @throws ERR_CONTENT_TYPE, ERR_BODY_TOO_LARGE, ERR_BAD_REQUEST for what is no JSON */

@@ -1,29 +1,20 @@
 import type { Login } from '../../plugins/security/host.ts'
 import type { Failed } from '../../runtime/outcome.ts'
-import type { Json } from '../../runtime/plugin.ts'
 import type { Series } from '../sessions/remembered.ts'
 import type { ActiveSolution } from '../solutions/catalog.ts'
 import { type Effects, noEffects } from '../solutions/host-call.ts'
 import { permissionsOf } from '../solutions/prepared-solution.ts'
-import { secretFields } from '../solutions/redact.ts'
-import type { EntryRunner } from '../solutions/run-entry.ts'
 import type { User, Users } from '../users/users.ts'
-import { argumentOf, queryParams } from './query-params.ts'
-import type { SignInMode } from './sign-in-mode.ts'
+import type { Asking } from './arrival.ts'
+import type { AuthenticatorQuestion } from './ask-authenticator.ts'
+import { queryParams } from './query-params.ts'
+import { type FormMode, isProviderMode, type ProviderMode } from './sign-in-mode.ts'
 
-/** Who knows an account: the users table, which is one for all solutions, or a solution's own module (`''`). */
-export type AccountSourceName = 'users' | ''
-
-/** One who wants in: what the browser sent, and where from. */
-export type Asking = {
-  readonly solution: ActiveSolution
-  readonly locale: string
-  readonly url: ReadonlyMap<string, string>
-  readonly correlationId: string
-  readonly serverUrl: string
-  /** The network address of the browser. */
-  readonly address: string
-}
+/**
+ * Who knows an account: the users table, which is one for all solutions; a solution's own module (`''`); or a provider of
+ * OAuth, about whose users the module is asked.
+ */
+export type AccountSourceName = 'users' | '' | 'provider'
 
 /** What a source says of somebody. Refusals are answers; `failed` means that it could not say. */
 export type SignInAnswer =
@@ -35,28 +26,39 @@ export type Accepted = Extract<SignInAnswer, { kind: 'accepted' }>
 
 export interface AccountSource {
   readonly name: AccountSourceName
-  /** The name under which attempts on its accounts are counted. */
-  countedAs(solution: ActiveSolution): string
-  /** Checks what was typed into the login page. */
-  check(asking: Asking, fields: ReadonlyMap<string, string>): Promise<SignInAnswer>
   /** Asks about somebody who signed in before: rights may have changed since. */
   recheck(asking: Asking, series: Series): Promise<SignInAnswer>
   /**
    * Whether what was accepted a moment ago still holds. Asked once the session is there: what ended the user's access
    * before that found no session to end.
    */
-  stillHolds(asking: Asking, accepted: Accepted): Promise<boolean>
+  stillHolds(asking: Asking, accepted: Accepted, providerLogin: string | null): Promise<boolean>
 }
 
-export type AccountSources = (mode: Exclude<SignInMode, 'NONE'>) => AccountSource
+/** A source that is asked with what was typed into the login page. */
+export interface FormSource extends AccountSource {
+  /** The name under which attempts on its accounts are counted. */
+  countedAs(solution: ActiveSolution): string
+  check(asking: Asking, fields: ReadonlyMap<string, string>): Promise<SignInAnswer>
+}
 
-export function createAccountSources(users: Users, runEntry: EntryRunner): AccountSources {
+export interface AccountSources {
+  ofForm(mode: FormMode): FormSource
+  ofMode(mode: FormMode | ProviderMode): AccountSource
+}
+
+export function createAccountSources(
+  users: Users,
+  askAuthenticator: AuthenticatorQuestion,
+  provider: AccountSource,
+): AccountSources {
   const table = usersTable(users)
-  const module = authenticatorModule(runEntry)
-  return (mode) => (mode === 'DEFAULT' ? table : module)
+  const module = authenticatorModule(askAuthenticator)
+  const ofForm = (mode: FormMode) => (mode === 'DEFAULT' ? table : module)
+  return { ofForm, ofMode: (mode) => (isProviderMode(mode) ? provider : ofForm(mode)) }
 }
 
-function usersTable(users: Users): AccountSource {
+function usersTable(users: Users): FormSource {
   /** Chosen here: without a permission for the solution nobody signs in, as `security.login` takes no empty list. */
   async function answerFor({ solution }: Asking, user: User): Promise<SignInAnswer> {
     const listed = permissionsOf(solution)
@@ -92,33 +94,14 @@ function usersTable(users: Users): AccountSource {
   }
 }
 
-function authenticatorModule(runEntry: EntryRunner): AccountSource {
-  async function ask(
-    { solution, locale, url, correlationId, serverUrl, address }: Asking,
-    params: Record<string, Json>,
-    secrets: ReadonlyMap<string, string>,
-  ): Promise<SignInAnswer> {
-    const { failure, effects, values } = await runEntry(solution, {
-      unit: 'authenticator',
-      entry: 'onSolutionOpen',
-      args: [argumentOf(url), params],
-      secrets,
-      call: { kind: 'login', correlationId, user: null, account: null, address, locale, serverUrl },
-    })
-    if (failure !== null) return { kind: 'failed', failure }
-    const { login } = effects
-    return login === null ? { kind: 'refused', effects, values } : { kind: 'accepted', login, effects, user: null }
-  }
-
+function authenticatorModule(ask: AuthenticatorQuestion): FormSource {
   return {
     name: '',
     countedAs: (solution) => `solution ${solution.name}`,
-    check: (asking, fields) =>
-      ask(asking, queryParams(asking.url, fields), secretFields(new Map([...asking.url, ...fields]))),
+    check: (asking, fields) => ask(asking, queryParams(asking.url, fields), fields),
     recheck(asking, { lastLoginAt, uid, permissions, username }) {
       const lastLogin = { last_login: lastLoginAt, uid, permissions, username }
-      const params = { ...queryParams(asking.url), username, last_login: lastLogin }
-      return ask(asking, params, secretFields(asking.url))
+      return ask(asking, { ...queryParams(asking.url), username, last_login: lastLogin })
     },
     // Its users are its own: nobody but it can end their access.
     stillHolds: async () => true,

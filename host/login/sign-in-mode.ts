@@ -1,8 +1,13 @@
 import { PlatformError } from '../../runtime/errors.ts'
 import type { PreparedSolution } from '../solutions/prepared-solution.ts'
 
+/** Users sign in by the login page. */
+export type FormMode = 'DEFAULT' | 'AUTHENTICATOR'
+/** Users sign in at a provider of OAuth. */
+export type ProviderMode = 'OAUTH' | 'OAUTH_AUTHENTICATOR'
+
 /** How a solution's users sign in, after the older properties were read (design sections 4 and 8). */
-export type SignInMode = 'NONE' | 'DEFAULT' | 'AUTHENTICATOR'
+export type SignInMode = 'NONE' | FormMode | ProviderMode
 
 /**
  * `loginSolution`, which came before modules of type authenticator, is used in the same way as such a module.
@@ -10,9 +15,13 @@ export type SignInMode = 'NONE' | 'DEFAULT' | 'AUTHENTICATOR'
  */
 export function signInModeOf({ manifest }: Pick<PreparedSolution, 'manifest'>): SignInMode {
   const mode = manifest.authenticator
-  if (mode === 'NONE' || mode === 'AUTHENTICATOR') return mode
+  if (mode === 'NONE' || mode === 'AUTHENTICATOR' || mode === 'OAUTH' || mode === 'OAUTH_AUTHENTICATOR') return mode
   if (mode === 'DEFAULT' && manifest.loginSolution !== null) return 'AUTHENTICATOR'
   if (mode === 'DEFAULT' && manifest.loginForm === null) return 'DEFAULT'
   const what = mode === 'DEFAULT' ? 'a login form' : `the authenticator ${mode}`
   throw new PlatformError('ERR_MODE_UNAVAILABLE', `This version cannot sign users in by ${what} yet.`, { mode })
+}
+
+export function isProviderMode(mode: SignInMode): mode is ProviderMode {
+  return mode === 'OAUTH' || mode === 'OAUTH_AUTHENTICATOR'
 }

@@ -1,59 +1,38 @@
 import type { Context } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
-import type { Limits } from '../../runtime/limits.ts'
 import type { Failed } from '../../runtime/outcome.ts'
-import type { Audit, AuditAction } from '../audit/audit.ts'
-import { type CookieScope, readCookie, setCookie } from '../http/cookies.ts'
 import { sourceOfPost } from '../http/fetch-metadata.ts'
 import { readForm, readQuery } from '../http/read-body.ts'
-import { cookieScope, stateOf } from '../http/request.ts'
 import { retryAfter } from '../http/retry-after.ts'
 import { sendToAddress } from '../http/send-to-address.ts'
 import type { Sites } from '../http/sites.ts'
-import type { Remembered } from '../sessions/remembered.ts'
-import type { Session, Sessions } from '../sessions/sessions.ts'
 import type { ActiveSolution } from '../solutions/catalog.ts'
 import { noEffects } from '../solutions/host-call.ts'
 import { permissionsOf } from '../solutions/prepared-solution.ts'
-import type {
-  Accepted,
-  AccountSource,
-  AccountSourceName,
-  AccountSources,
-  Asking,
-  SignInAnswer,
-} from './account-sources.ts'
+import type { Accepted, AccountSources, FormSource, SignInAnswer } from './account-sources.ts'
+import { type Arrival, readArrival } from './arrival.ts'
 import type { ChangePasswordPages } from './change-password.ts'
-import type { FormTokens } from './form-token.ts'
 import type { KnownBrowsers } from './known-browser.ts'
 import type { LoginPage, LoginPageSender } from './login-page.ts'
 import type { LoginTokens } from './login-token.ts'
+import { pageAskedFor } from './page-asked-for.ts'
 import { keptFields } from './query-params.ts'
-import { signInModeOf } from './sign-in-mode.ts'
+import type { FormMode } from './sign-in-mode.ts'
+import { acceptSignIn, type FoundSession, type SessionBasis, type SessionParts } from './start-session.ts'
 import type { Throttle } from './throttle.ts'
 
-export type SignInParts = {
-  readonly limits: Limits
+export type SignInParts = SessionParts & {
   readonly sites: Sites
-  readonly formTokens: FormTokens
-  readonly sessions: Sessions
-  readonly remembered: Remembered
   readonly accountSources: AccountSources
   readonly throttle: Throttle
   readonly knownBrowsers: KnownBrowsers
   readonly loginTokens: LoginTokens
   readonly changePassword: ChangePasswordPages
-  readonly audit: Audit
   readonly sendLoginPage: LoginPageSender
 }
 
 /** One try to sign in, with all that the browser sent. */
-type Attempt = Asking & {
-  readonly ctx: Context
-  readonly scope: CookieScope
-  readonly source: AccountSource
-  readonly fields: ReadonlyMap<string, string>
-}
+type Attempt = Arrival & { readonly source: FormSource; readonly fields: ReadonlyMap<string, string> }
 
 /** More passwords are being checked than the machine can check at once. */
 const PASSWORDS_BUSY: Failed = {
@@ -63,9 +42,6 @@ const PASSWORDS_BUSY: Failed = {
 }
 
 type Refused = Extract<SignInAnswer, { kind: 'refused' }>
-
-/** A session with the cookie that it was found by. */
-export type FoundSession = { readonly session: Session; readonly cookie: string }
 
 /** The login page at GET: nothing is asked of the authenticator yet. */
 export function showLoginPage(
@@ -91,15 +67,16 @@ export async function signIn(
   ctx: Context,
   solution: ActiveSolution,
   locale: string,
+  mode: FormMode,
   parts: SignInParts,
 ): Promise<void> {
-  const attempt = readAttempt(ctx, solution, locale, await readForm(ctx, parts.limits), parts)
+  const attempt = await readAttempt(ctx, solution, locale, mode, parts)
   try {
     await answerAttempt(attempt, parts)
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error
     if (error.code === 'ERR_DATABASE_UNREACHABLE') showUnavailable(attempt, parts)
-    else if (error.code === 'ERR_PASSWORDS_BUSY') showFailure(attempt, PASSWORDS_BUSY, 401, parts)
+    else if (error.code === 'ERR_PASSWORDS_BUSY') fail(attempt, PASSWORDS_BUSY, parts)
     else throw error
   }
 }
@@ -112,7 +89,7 @@ async function answerAttempt(attempt: Attempt, parts: SignInParts): Promise<void
   if (wait !== null) return showThrottled(attempt, wait, parts)
   const answer =
     token === '' ? await attempt.source.check(attempt, attempt.fields) : await checkLoginToken(attempt, token, parts)
-  if (answer.kind === 'failed') return showFailure(attempt, answer.failure, 401, parts)
+  if (answer.kind === 'failed') return fail(attempt, answer.failure, parts)
   if (answer.kind === 'refused') return refuse(attempt, answer, parts)
   if (token === '') await parts.throttle.succeeded(counted(attempt), isKnown(attempt, parts))
   if (answer.user?.mustChangePassword) return parts.changePassword.demand(ctx, solution, locale, answer.user)
@@ -123,84 +100,26 @@ async function answerAttempt(attempt: Attempt, parts: SignInParts): Promise<void
   ctx.set('Location', pageAskedFor(ctx))
 }
 
-/**
- * A remembered browser is signed in without the login page, if its user may still sign in. A use is a GET of the page as
- * a navigation, never one that the browser makes ahead of a wish (`Sec-Purpose`).
- * @returns the new session; `answered` when a page was sent that says why not now; null when the person has to sign in
- */
-export async function signInRemembered(
+/** It could not be asked whether a remembered user may still come in: the login page says so, and the cookie stays. */
+export function showRecheckFailure(
   ctx: Context,
   solution: ActiveSolution,
   locale: string,
+  failure: Failed,
   parts: SignInParts,
-): Promise<FoundSession | 'answered' | null> {
-  const { sites, remembered, sessions, audit } = parts
-  const scope = cookieScope(ctx, sites, solution.name)
-  const cookie = readCookie(ctx, 'remember', scope)
-  if (cookie === undefined || ctx.get('Sec-Purpose') !== '') return null
-  const use = await remembered.use(solution.name, cookie)
-  const attempt = readAttempt(ctx, solution, locale, new Map(), parts)
-  if (use.kind === 'unknown') {
-    setCookie(ctx, 'remember', scope, null)
-    return null
-  }
-  const { series } = use
-  const note = (action: AuditAction, outcome: string) =>
-    audit.note({ ...auditFacts(attempt), actor: `user:${series.username}`, action, outcome })
-  // Another way of signing in was chosen since, so nobody is left who could say whether this user may.
-  const isOfMode = series.source === attempt.source.name
-  if (use.kind === 'stolen' || !isOfMode) {
-    await remembered.end(solution.name, cookie)
-    if (use.kind === 'stolen') {
-      await sessions.endOfSeries(series.selector)
-      note('remembered-theft', 'refused')
-    }
-    setCookie(ctx, 'remember', scope, null)
-    return null
-  }
-  const answer = await attempt.source.recheck(attempt, series)
-  if (answer.kind === 'failed') {
-    // It could not be asked: whoever may come in still may when it can be asked again.
-    showFailure(attempt, answer.failure, 200, parts)
-    return 'answered'
-  }
-  if (answer.kind === 'refused') {
-    await remembered.end(solution.name, cookie)
-    setCookie(ctx, 'remember', scope, null)
-    note('remembered-sign-in', 'refused')
-    return null
-  }
-  const next = use.kind === 'current' ? await remembered.rotate(cookie, { ...series, ...answer.login }) : null
-  // Another tab may have rotated it meanwhile, or somebody ended it.
-  if (next === null && (await remembered.use(solution.name, cookie)).kind !== 'previous') return null
-  if (next !== null) setCookie(ctx, 'remember', scope, next, parts.limits.REMEMBER_LIFETIME)
-  const session = await startSession(attempt, answer, series.source, series.selector, parts)
-  note('remembered-sign-in', session === null ? 'refused' : 'ok')
-  return session
+): void {
+  showFailure({ ...readArrival(ctx, solution, locale, parts.sites), fields: new Map() }, failure, 200, parts)
 }
 
-function readAttempt(
+async function readAttempt(
   ctx: Context,
   solution: ActiveSolution,
   locale: string,
-  fields: ReadonlyMap<string, string>,
-  { sites, accountSources }: SignInParts,
-): Attempt {
-  const { correlationId, client } = stateOf(ctx)
-  const mode = signInModeOf(solution)
-  if (mode === 'NONE') throw new TypeError('nobody has to sign in here')
-  return {
-    ctx,
-    solution,
-    locale,
-    url: readQuery(ctx),
-    fields,
-    scope: cookieScope(ctx, sites, solution.name),
-    source: accountSources(mode),
-    correlationId,
-    address: client.address,
-    serverUrl: sites.originOf(solution.name, client),
-  }
+  mode: FormMode,
+  { sites, accountSources, limits }: SignInParts,
+): Promise<Attempt> {
+  const fields = await readForm(ctx, limits)
+  return { ...readArrival(ctx, solution, locale, sites), fields, source: accountSources.ofForm(mode) }
 }
 
 /** The hidden token is always needed; where the browser says where the form came from, that must be here. */
@@ -247,69 +166,25 @@ async function checkLoginToken(
   return { kind: 'accepted', login, effects: { ...noEffects(), login }, user: null }
 }
 
-/**
- * @param mayRemember whether it was signed in by credentials, which can be asked about again
- * @returns as `startSession`
- */
+/** @returns as `startSession` */
 async function acceptCredentials(
   attempt: Attempt,
   answer: Accepted,
-  mayRemember: boolean,
+  byPassword: boolean,
   parts: SignInParts,
 ): Promise<FoundSession | null> {
   const { ctx, solution, scope, source, fields } = attempt
-  const { remembered, knownBrowsers, audit, limits } = parts
-  const { login } = answer
-  const before = readCookie(ctx, 'remember', scope)
-  if (before !== undefined) await remembered.end(solution.name, before)
-  const wishes = mayRemember && (fields.get('remember') ?? '') !== ''
-  const cookie = wishes ? await remembered.start(solution.name, { ...login, source: source.name }) : null
-  if (before !== undefined) setCookie(ctx, 'remember', scope, null)
-  // A login token can name any uid: nothing that the users table knows of somebody holds for its bearer.
-  const session = await startSession(attempt, answer, mayRemember ? source.name : '', null, parts)
-  if (session === null) {
-    if (cookie !== null) await remembered.end(solution.name, cookie)
-    return null
+  // A login token can name any uid: nothing that the users table knows of somebody holds for its bearer, and nobody could be
+  // asked about it again.
+  const basis: SessionBasis = byPassword
+    ? { source: source.name, providerLogin: null, stillHolds: () => source.stillHolds(attempt, answer, null) }
+    : { source: '', providerLogin: null, stillHolds: async () => true }
+  const remember = byPassword && (fields.get('remember') ?? '') !== ''
+  const session = await acceptSignIn(attempt, answer, basis, remember, parts)
+  if (session !== null && byPassword) {
+    parts.knownBrowsers.note(ctx, scope, source.countedAs(solution), fields.get('username') ?? '')
   }
-  if (cookie !== null) setCookie(ctx, 'remember', scope, cookie, limits.REMEMBER_LIFETIME)
-  if (mayRemember) knownBrowsers.note(ctx, scope, source.countedAs(solution), fields.get('username') ?? '')
-  audit.note({ ...auditFacts(attempt), actor: `user:${login.username}`, action: 'sign-in', outcome: 'ok' })
   return session
-}
-
-/**
- * A new session id at each login; the session that the browser had ends.
- * @param source '' where nothing that a source knows counts, as for login tokens
- * @returns null when the user's access ended meanwhile: nobody is signed in
- */
-async function startSession(
-  attempt: Attempt,
-  answer: Accepted,
-  source: AccountSourceName,
-  selector: string | null,
-  { sessions, remembered, formTokens }: SignInParts,
-): Promise<FoundSession | null> {
-  const { ctx, solution, locale, scope, address } = attempt
-  const { login, effects } = answer
-  const before = readCookie(ctx, 'session', scope)
-  if (before !== undefined) await sessions.end(solution.name, before)
-  const session = {
-    ...login,
-    solution: solution.name,
-    tenant: effects.tenant,
-    locale: effects.locale ?? locale,
-    source,
-    selector,
-  }
-  const { cookie, publicId, loggedInAt } = await sessions.start({ ...session, address })
-  const holds = source === '' || (await attempt.source.stillHolds(attempt, answer))
-  if (!holds || (selector !== null && !(await remembered.isAlive(selector)))) {
-    await sessions.end(solution.name, cookie)
-    return null
-  }
-  setCookie(ctx, 'session', scope, cookie)
-  formTokens.renew(ctx, scope)
-  return { session: { ...session, publicId, loggedInAt }, cookie }
 }
 
 /** Nobody was logged in: an answer, not an error. */
@@ -344,18 +219,22 @@ function showThrottled(attempt: Attempt, seconds: number, { audit, sendLoginPage
   })
 }
 
+function fail(attempt: Attempt, failure: Failed, parts: SignInParts): void {
+  parts.audit.note({ ...auditFacts(attempt), actor: actorOf(attempt), action: 'sign-in', outcome: failure.code })
+  showFailure(attempt, failure, 401, parts)
+}
+
 /**
  * The source could not say yes or no. The end user gets the error label and an id that the author finds in the log.
  * @param status of the page when it is not that the machine is busy
  */
 function showFailure(
-  attempt: Attempt,
+  attempt: Omit<Attempt, 'source'>,
   failure: Failed,
   status: 200 | 401,
-  { audit, sendLoginPage }: SignInParts,
+  { sendLoginPage }: SignInParts,
 ): void {
   const { ctx, solution, locale, fields } = attempt
-  audit.note({ ...auditFacts(attempt), actor: actorOf(attempt), action: 'sign-in', outcome: failure.code })
   const page = { ...emptyPage(locale), failed: true, fields: keptFields(fields, { username: true }) }
   if (failure.code === 'sandbox_busy') {
     const seconds = retryAfter(failure)
@@ -378,22 +257,14 @@ function showUnavailable({ ctx, solution, locale, fields }: Attempt, { sendLogin
   })
 }
 
-function actorOf({ fields }: Attempt): string {
+function actorOf({ fields }: Pick<Attempt, 'fields'>): string {
   return `user:${fields.get('username') ?? ''}`
 }
 
-function auditFacts({ solution, address, correlationId }: Attempt) {
+function auditFacts({ solution, address, correlationId }: Arrival) {
   return { solution: solution.name, address, correlationId }
 }
 
 function emptyPage(locale: string): Omit<LoginPage, 'status'> {
   return { locale, failed: false, values: {}, messages: new Map(), fields: new Map() }
-}
-
-/** The page with its query as it was, but for what the platform's own pages add to it. */
-function pageAskedFor(ctx: Context): string {
-  const kept = ctx.querystring
-    .split('&')
-    .filter((part) => !/^(signed-out|password-changed)(=|$)/.test(part) && part !== '')
-  return kept.length === 0 ? ctx.path : `${ctx.path}?${kept.join('&')}`
 }

@@ -11,6 +11,8 @@ export type RememberedUser = {
   readonly uid: string
   readonly username: string
   readonly permissions: readonly string[]
+  /** The sign-in by a provider that it rests on, or null. */
+  readonly providerLogin: string | null
 }
 
 /** A series: one browser's remembered login in one solution. */
@@ -41,12 +43,13 @@ export interface Remembered {
    * Gives a series its next validator, once it was found that the user may still sign in.
    * @returns the new cookie's value; null when another tab was faster: its cookie is the one that counts
    */
-  rotate(cookie: string, user: RememberedUser): Promise<string | null>
+  rotate(cookie: string, user: Pick<RememberedUser, 'username' | 'permissions'>): Promise<string | null>
   /** Whether a series was not ended, by whomever. */
   isAlive(selector: string): Promise<boolean>
   /** Ends the series of a cookie, if it is one of this solution. */
   end(solution: string, cookie: string): Promise<void>
   endOfUser(source: AccountSourceName, uid: string): Promise<void>
+  endOfProviderLogin(id: string): Promise<void>
   endAll(solution: string): Promise<void>
   /** Removes what ended or grew too old longer than `SESSION_ENDED_KEPT` ago. */
   sweep(): Promise<void>
@@ -59,14 +62,16 @@ const SELECTOR_TEXT = 22
 
 /** @param now the clock, in epoch milliseconds */
 export function createRemembered(db: Database, limits: Limits, now: () => number = Date.now): Remembered {
-  async function endWhere(which: Partial<Record<'selector' | 'solution' | 'source' | 'uid', string>>): Promise<void> {
+  async function endWhere(
+    which: Partial<Record<'selector' | 'solution' | 'source' | 'uid' | 'provider_login', string>>,
+  ): Promise<void> {
     let query = db.updateTable('remembered').set({ ended_at: now() }).where('ended_at', 'is', null)
     for (const [column, value] of Object.entries(which)) query = query.where(column as 'selector', '=', value)
     await query.execute()
   }
 
   return {
-    async start(solution, { source, uid, username, permissions }) {
+    async start(solution, { source, uid, username, permissions, providerLogin }) {
       const selector = randomBytes(SELECTOR).toString('base64url')
       const validator = randomBytes(VALIDATOR).toString('base64url')
       await db
@@ -84,6 +89,7 @@ export function createRemembered(db: Database, limits: Limits, now: () => number
           last_login_at: now(),
           created_at: now(),
           ended_at: null,
+          provider_login: providerLogin,
         })
         .execute()
       return selector + validator
@@ -108,6 +114,7 @@ export function createRemembered(db: Database, limits: Limits, now: () => number
         username: row.username,
         permissions: JSON.parse(row.permissions) as string[],
         lastLoginAt: row.last_login_at,
+        providerLogin: row.provider_login,
       }
       const given = storedHash(validator)
       if (isSame(given, row.validator_hash)) return { kind: 'current', series }
@@ -145,6 +152,9 @@ export function createRemembered(db: Database, limits: Limits, now: () => number
     },
     async endOfUser(source, uid) {
       await endWhere({ source, uid })
+    },
+    async endOfProviderLogin(id) {
+      await endWhere({ provider_login: id })
     },
     async endAll(solution) {
       await endWhere({ solution })

@@ -17,6 +17,8 @@ export type Session = Login & {
   readonly source: AccountSourceName
   /** The remembered login that it was made from, or null. */
   readonly selector: string | null
+  /** The sign-in by a provider that it rests on, or null. */
+  readonly providerLogin: string | null
   /** Epoch milliseconds. */
   readonly loggedInAt: number
 }
@@ -57,6 +59,7 @@ export interface Sessions {
   endOfUser(source: AccountSourceName, uid: string): Promise<void>
   /** Those that were made from a remembered login. */
   endOfSeries(selector: string): Promise<void>
+  endOfProviderLogin(id: string): Promise<void>
   /** @returns false when there is no such session, or it had ended */
   endByPublicId(id: string): Promise<boolean>
   /** Those that have not ended, by their public ids. */
@@ -104,6 +107,7 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
       locale: row.locale,
       source: row.source as AccountSourceName,
       selector: row.selector,
+      providerLogin: row.provider_login,
       loggedInAt: row.created_at,
     }
     return { session, times: row, readAt }
@@ -118,7 +122,9 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
 
   /** @returns how many had not ended before */
   async function endWhere(
-    which: Partial<Record<'solution' | 'source' | 'uid' | 'selector' | 'public_id' | 'id_hash', string>>,
+    which: Partial<
+      Record<'solution' | 'source' | 'uid' | 'selector' | 'provider_login' | 'public_id' | 'id_hash', string>
+    >,
   ) {
     let query = db.updateTable('sessions').set({ ended_at: now() }).where('ended_at', 'is', null)
     for (const [column, value] of Object.entries(which)) query = query.where(column as 'solution', '=', value)
@@ -147,6 +153,7 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
           address: session.address,
           source: session.source,
           selector: session.selector,
+          provider_login: session.providerLogin,
           created_at: loggedInAt,
           last_seen_at: loggedInAt,
           ended_at: null,
@@ -180,6 +187,9 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
     },
     async endOfSeries(selector) {
       await endWhere({ selector })
+    },
+    async endOfProviderLogin(id) {
+      await endWhere({ provider_login: id })
     },
     async endByPublicId(id) {
       return (await endWhere({ public_id: id })) > 0n

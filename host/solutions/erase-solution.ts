@@ -5,7 +5,16 @@ import type { Database } from '../database/open.ts'
  * no grant, no secret, no permission of a user and nobody signed in.
  */
 export async function eraseSolutionData(db: Database, solution: string): Promise<void> {
-  for (const table of ['grants', 'secrets', 'permissions', 'remembered', 'sessions'] as const) {
+  for (const table of [
+    'grants',
+    'secrets',
+    'permissions',
+    'remembered',
+    'sessions',
+    'oauth_settings',
+    'oauth_transactions',
+    'provider_logins',
+  ] as const) {
     await db.deleteFrom(table).where('solution', '=', solution).execute()
   }
 }

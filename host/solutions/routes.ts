@@ -1,18 +1,25 @@
 import Router from '@koa/router'
 import type { Context } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
-import { endSession, type PlainPageParts, pageAfterLogout, showPlainPage } from '../clients/plain-page.ts'
+import { type PlainPageParts, showPlainPage } from '../clients/plain-page.ts'
 import { allowPage } from '../http/content-security.ts'
 import { readCookie } from '../http/cookies.ts'
 import { requireDataRequest, requireNavigation, sourceOfPost } from '../http/fetch-metadata.ts'
 import { chooseLocale } from '../http/languages.ts'
-import { readForm } from '../http/read-body.ts'
+import { readForm, readQuery } from '../http/read-body.ts'
 import { cookieScope, createNonce, sendHtml, stateOf } from '../http/request.ts'
+import { sendToAddress } from '../http/send-to-address.ts'
 import { isHostLabel } from '../http/sites.ts'
+import { readArrival } from '../login/arrival.ts'
 import type { LoginPageSender } from '../login/login-page.ts'
-import { type FoundSession, type SignInParts, showLoginPage, signIn, signInRemembered } from '../login/sign-in.ts'
-import { signInModeOf } from '../login/sign-in-mode.ts'
+import { type SignInParts, showLoginPage, showRecheckFailure, signIn } from '../login/sign-in.ts'
+import { isProviderMode, signInModeOf } from '../login/sign-in-mode.ts'
+import { signInRemembered } from '../login/sign-in-remembered.ts'
+import { signOut } from '../login/sign-out.ts'
+import type { FoundSession } from '../login/start-session.ts'
 import type { Maintenance } from '../maintenance/maintenance.ts'
+import type { AfterLogoutState } from '../oauth/after-logout.ts'
+import { addOAuthRoutes, type OAuthParts, signInAtProvider } from '../oauth/routes.ts'
 import { signedOutPage } from '../web/pages.ts'
 import type { ActiveSolution, Catalog } from './catalog.ts'
 import { sendMedia } from './media.ts'
@@ -25,6 +32,8 @@ export type SolutionRouteParts = SignInParts &
     readonly store: SolutionStore
     readonly sendLoginPage: LoginPageSender
     readonly maintenance: Maintenance
+    readonly oauth: OAuthParts
+    readonly afterLogout: AfterLogoutState
   }
 
 /** Everything under `/solution/{name}/` (design section 7). */
@@ -67,20 +76,26 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
     if (Object.hasOwn(ctx.query, 'signed-out')) return showSignedOut(ctx, solution, locale)
     await maintenance.refuseNewWork()
     if (mode === 'NONE') return showPlainPage(ctx, solution, null, locale, parts)
-    const remembered = await signInRemembered(ctx, solution, locale, parts)
-    if (remembered === 'answered') return
-    if (remembered !== null) return showPlainPage(ctx, solution, remembered, remembered.session.locale, parts)
-    showLoginPage(ctx, solution, locale, parts.sendLoginPage)
+    const arrival = readArrival(ctx, solution, locale, sites)
+    if (isProviderMode(mode)) {
+      const signedIn = await signInAtProvider(arrival, parts.oauth)
+      return signedIn === null ? undefined : showPlainPage(ctx, solution, signedIn, signedIn.session.locale, parts)
+    }
+    const remembered = await signInRemembered(arrival, parts.accountSources.ofMode(mode), parts)
+    if (remembered === null) return showLoginPage(ctx, solution, locale, parts.sendLoginPage)
+    if ('failure' in remembered) return showRecheckFailure(ctx, solution, locale, remembered.failure, parts)
+    return showPlainPage(ctx, solution, remembered.found, remembered.found.session.locale, parts)
   })
 
   router.post('/index.html', async (ctx) => {
     requireNavigation(ctx)
     const solution = await needSolution(ctx)
-    if (signInModeOf(solution) === 'NONE') {
-      throw new PlatformError('ERR_METHOD_NOT_ALLOWED', 'Nobody has to sign in here.', { allow: 'HEAD, GET' })
+    const mode = signInModeOf(solution)
+    if (mode === 'NONE' || isProviderMode(mode)) {
+      throw new PlatformError('ERR_METHOD_NOT_ALLOWED', 'Nobody signs in by a form here.', { allow: 'HEAD, GET' })
     }
     await maintenance.refuseNewWork()
-    await signIn(ctx, solution, localeOf(ctx, solution), parts)
+    await signIn(ctx, solution, localeOf(ctx, solution), mode, parts)
   })
 
   router.get('/password', async (ctx) => {
@@ -111,15 +126,35 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
     const isOwn =
       source === 'unknown' ? parts.formTokens.check(ctx, scope, await readToken(ctx)) : source === 'same-origin'
     if (!isOwn) throw new PlatformError('ERR_FOREIGN_ORIGIN', 'Signing out works from the page of the solution only.')
-    const cookie = readCookie(ctx, 'session', scope)
-    if (cookie !== undefined) await endSession(ctx, solution.name, cookie, parts)
-    ctx.status = 303
-    ctx.set('Location', pageAfterLogout(solution.name))
+    const address = await signOut(ctx, solution.name, null, parts)
+    if (address.startsWith('/')) {
+      ctx.status = 303
+      ctx.set('Location', address)
+      return
+    }
+    sendToAddress(ctx, address, sites.originOf(solution.name, stateOf(ctx).client), localeOf(ctx, solution))
   })
+
+  addOAuthRoutes(router, needSolution, localeOf, parts.oauth)
 
   router.get('/media/*path', async (ctx) => {
     await sendMedia(ctx, await needSolution(ctx), (ctx.params as { path: string }).path, parts.store)
   })
+
+  /** A script may have wanted another page; a browser that went to the provider first comes to it from here. */
+  function showSignedOut(ctx: Context, solution: ActiveSolution, locale: string): void {
+    const after = parts.afterLogout.read(solution.name, readQuery(ctx).get('state') ?? '')
+    const origin = sites.originOf(solution.name, stateOf(ctx).client)
+    if (after !== null && after.target !== null) {
+      sendToAddress(ctx, after.target, origin, locale)
+      return
+    }
+    const nonce = createNonce()
+    allowPage(ctx, nonce)
+    const signInHref = `/solution/${solution.name}/index.html`
+    const model = { solution: { title: solution.title }, signInHref, provider: after?.provider ?? null }
+    sendHtml(ctx, 200, signedOutPage({ locale, nonce }, model))
+  }
 
   async function readToken(ctx: Context): Promise<string | undefined> {
     if (ctx.get('Content-Type') === '') return undefined
@@ -134,11 +169,4 @@ function nameOf(ctx: Context): string {
   const { solution } = ctx.params as { solution: string }
   if (isHostLabel(solution)) return solution
   throw new PlatformError('ERR_SOLUTION_NOT_FOUND', 'There is no such solution.')
-}
-
-function showSignedOut(ctx: Context, solution: ActiveSolution, locale: string): void {
-  const nonce = createNonce()
-  allowPage(ctx, nonce)
-  const signInHref = `/solution/${solution.name}/index.html`
-  sendHtml(ctx, 200, signedOutPage({ locale, nonce }, { solution: { title: solution.title }, signInHref }))
 }

@@ -165,6 +165,7 @@ const ANNA = {
   address: '127.0.0.1',
   source: 'users' as const,
   selector: null,
+  providerLogin: null,
 }
 
 function bundleOf(name: string, version = '1.0.0', media: Readonly<Record<string, Uint8Array>> = {}): Bundle {

@@ -18,7 +18,7 @@ afterAll(async () => {
 })
 
 const DAY = 86_400_000
-const ANNA = { source: 'users', uid: 'a-1', username: 'anna', permissions: ['Users'] } as const
+const ANNA = { source: 'users', uid: 'a-1', username: 'anna', permissions: ['Users'], providerLogin: null } as const
 
 function clocked() {
   let time = 1_000_000_000

@@ -28,6 +28,7 @@ const ANNA = {
   address: '127.0.0.1',
   source: 'users' as const,
   selector: null,
+  providerLogin: null,
 }
 
 function clocked() {

@@ -1,0 +1,34 @@
+import type { Context } from 'koa'
+import type { CookieScope } from '../http/cookies.ts'
+import { readQuery } from '../http/read-body.ts'
+import { cookieScope, stateOf } from '../http/request.ts'
+import type { Sites } from '../http/sites.ts'
+import type { ActiveSolution } from '../solutions/catalog.ts'
+
+/** One who wants in: what the browser sent, and where from. */
+export type Asking = {
+  readonly solution: ActiveSolution
+  readonly locale: string
+  readonly url: ReadonlyMap<string, string>
+  readonly correlationId: string
+  readonly serverUrl: string
+  /** The network address of the browser. */
+  readonly address: string
+}
+
+/** The same, and the browser in which that is. */
+export type Arrival = Asking & { readonly ctx: Context; readonly scope: CookieScope }
+
+export function readArrival(ctx: Context, solution: ActiveSolution, locale: string, sites: Sites): Arrival {
+  const { correlationId, client } = stateOf(ctx)
+  return {
+    ctx,
+    solution,
+    locale,
+    url: readQuery(ctx),
+    scope: cookieScope(ctx, sites, solution.name),
+    correlationId,
+    address: client.address,
+    serverUrl: sites.originOf(solution.name, client),
+  }
+}

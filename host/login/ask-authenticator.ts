@@ -1,0 +1,31 @@
+import type { Json } from '../../runtime/plugin.ts'
+import { secretFields } from '../solutions/redact.ts'
+import type { EntryRunner } from '../solutions/run-entry.ts'
+import type { SignInAnswer } from './account-sources.ts'
+import type { Asking } from './arrival.ts'
+import { argumentOf } from './query-params.ts'
+
+/**
+ * Asks the solution's authenticator about one who wants in, by its `onSolutionOpen(arg, queryParams)` (guide 2.2).
+ * @param fields what was typed, besides the address: nothing secret of both reaches the log
+ */
+export type AuthenticatorQuestion = (
+  asking: Asking,
+  params: Readonly<Record<string, Json>>,
+  fields?: ReadonlyMap<string, string>,
+) => Promise<SignInAnswer>
+
+export function createAuthenticatorQuestion(runEntry: EntryRunner): AuthenticatorQuestion {
+  return async ({ solution, locale, url, correlationId, serverUrl, address }, params, fields = new Map()) => {
+    const { failure, effects, values } = await runEntry(solution, {
+      unit: 'authenticator',
+      entry: 'onSolutionOpen',
+      args: [argumentOf(url), params],
+      secrets: secretFields(new Map([...url, ...fields])),
+      call: { kind: 'login', correlationId, user: null, account: null, address, locale, serverUrl },
+    })
+    if (failure !== null) return { kind: 'failed', failure }
+    const { login } = effects
+    return login === null ? { kind: 'refused', effects, values } : { kind: 'accepted', login, effects, user: null }
+  }
+}

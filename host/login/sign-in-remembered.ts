@@ -1,0 +1,66 @@
+import type { Failed } from '../../runtime/outcome.ts'
+import type { AuditAction } from '../audit/audit.ts'
+import { readCookie, setCookie } from '../http/cookies.ts'
+import type { AccountSource } from './account-sources.ts'
+import type { Arrival } from './arrival.ts'
+import { type FoundSession, type SessionBasis, type SessionParts, startSession } from './start-session.ts'
+
+/** What a remembered login came to; null: the person has to sign in. */
+export type RememberedSignIn = { readonly found: FoundSession } | { readonly failure: Failed } | null
+
+/**
+ * A remembered browser is signed in without being asked, if its user may still sign in. A use is a GET of the page as a
+ * navigation, never one that the browser makes ahead of a wish (`Sec-Purpose`).
+ *
+ * Whoever could not be asked (`failure`, or what `source` throws) leaves cookie and series as they were.
+ */
+export async function signInRemembered(
+  arrival: Arrival,
+  source: AccountSource,
+  parts: SessionParts,
+): Promise<RememberedSignIn> {
+  const { ctx, solution, scope, address, correlationId } = arrival
+  const { remembered, sessions, audit, limits } = parts
+  const cookie = readCookie(ctx, 'remember', scope)
+  if (cookie === undefined || ctx.get('Sec-Purpose') !== '') return null
+  const use = await remembered.use(solution.name, cookie)
+  if (use.kind === 'unknown') {
+    setCookie(ctx, 'remember', scope, null)
+    return null
+  }
+  const { series } = use
+  const facts = { actor: `user:${series.username}`, solution: solution.name, address, correlationId }
+  const note = (action: AuditAction, outcome: string) => audit.note({ ...facts, action, outcome })
+  // Another way of signing in was chosen since, so nobody is left who could say whether this user may.
+  const isOfMode = series.source === source.name
+  if (use.kind === 'stolen' || !isOfMode) {
+    await remembered.end(solution.name, cookie)
+    if (use.kind === 'stolen') {
+      await sessions.endOfSeries(series.selector)
+      note('remembered-theft', 'refused')
+    }
+    setCookie(ctx, 'remember', scope, null)
+    return null
+  }
+  const answer = await source.recheck(arrival, series)
+  if (answer.kind === 'failed') {
+    note('remembered-sign-in', answer.failure.code)
+    return { failure: answer.failure }
+  }
+  if (answer.kind === 'refused') {
+    await remembered.end(solution.name, cookie)
+    setCookie(ctx, 'remember', scope, null)
+    note('remembered-sign-in', 'refused')
+    return null
+  }
+  const next = use.kind === 'current' ? await remembered.rotate(cookie, answer.login) : null
+  // Another tab may have rotated it meanwhile, or somebody ended it.
+  if (next === null && (await remembered.use(solution.name, cookie)).kind !== 'previous') return null
+  if (next !== null) setCookie(ctx, 'remember', scope, next, limits.REMEMBER_LIFETIME)
+  const { providerLogin } = series
+  const stillHolds = () => source.stillHolds(arrival, answer, providerLogin)
+  const basis: SessionBasis = { source: series.source, providerLogin, stillHolds }
+  const found = await startSession(arrival, answer, basis, series.selector, parts)
+  note('remembered-sign-in', found === null ? 'refused' : 'ok')
+  return found === null ? null : { found }
+}

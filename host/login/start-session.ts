@@ -1,0 +1,97 @@
+import type { Login } from '../../plugins/security/host.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import type { Audit } from '../audit/audit.ts'
+import { readCookie, setCookie } from '../http/cookies.ts'
+import type { Remembered } from '../sessions/remembered.ts'
+import type { Session, Sessions } from '../sessions/sessions.ts'
+import type { Effects } from '../solutions/host-call.ts'
+import type { AccountSourceName } from './account-sources.ts'
+import type { Arrival } from './arrival.ts'
+import type { FormTokens } from './form-token.ts'
+
+/** What a session rests on. */
+export type SessionBasis = {
+  /** '' where nothing that a source knows counts, as for login tokens. */
+  readonly source: AccountSourceName
+  /** The sign-in by a provider, or null. */
+  readonly providerLogin: string | null
+  /** Asked once the session is there: what ended the user's access before that found no session to end. */
+  readonly stillHolds: () => Promise<boolean>
+}
+
+/** A session with the cookie that it was found by. */
+export type FoundSession = { readonly session: Session; readonly cookie: string }
+
+export type SessionParts = {
+  readonly sessions: Sessions
+  readonly remembered: Remembered
+  readonly formTokens: FormTokens
+  readonly audit: Audit
+  readonly limits: Limits
+}
+
+type Accepted = { readonly login: Login; readonly effects: Effects }
+
+/**
+ * Signs in by credentials that were given just now. What was remembered in this browser ends; `remember` begins a new
+ * series.
+ * @returns as `startSession`
+ */
+export async function acceptSignIn(
+  arrival: Arrival,
+  accepted: Accepted,
+  basis: SessionBasis,
+  remember: boolean,
+  parts: SessionParts,
+): Promise<FoundSession | null> {
+  const { ctx, solution, scope, address, correlationId } = arrival
+  const { remembered, audit, limits } = parts
+  const { login } = accepted
+  const { source, providerLogin } = basis
+  const before = readCookie(ctx, 'remember', scope)
+  if (before !== undefined) await remembered.end(solution.name, before)
+  const cookie = remember ? await remembered.start(solution.name, { ...login, source, providerLogin }) : null
+  if (before !== undefined) setCookie(ctx, 'remember', scope, null)
+  const session = await startSession(arrival, accepted, basis, null, parts)
+  if (session === null) {
+    if (cookie !== null) await remembered.end(solution.name, cookie)
+    return null
+  }
+  if (cookie !== null) setCookie(ctx, 'remember', scope, cookie, limits.REMEMBER_LIFETIME)
+  const facts = { solution: solution.name, address, correlationId }
+  audit.note({ ...facts, actor: `user:${login.username}`, action: 'sign-in', outcome: 'ok' })
+  return session
+}
+
+/**
+ * A new session id at each login; the session that the browser had ends.
+ * @param selector of the remembered login that it is made from, or null
+ * @returns null when the user's access ended meanwhile: nobody is signed in
+ */
+export async function startSession(
+  { ctx, solution, locale, scope, address }: Arrival,
+  { login, effects }: Accepted,
+  { source, providerLogin, stillHolds }: SessionBasis,
+  selector: string | null,
+  { sessions, remembered, formTokens }: SessionParts,
+): Promise<FoundSession | null> {
+  const before = readCookie(ctx, 'session', scope)
+  if (before !== undefined) await sessions.end(solution.name, before)
+  const session = {
+    ...login,
+    solution: solution.name,
+    tenant: effects.tenant,
+    locale: effects.locale ?? locale,
+    source,
+    selector,
+    providerLogin,
+  }
+  const { cookie, publicId, loggedInAt } = await sessions.start({ ...session, address })
+  if (!(await stillHolds()) || (selector !== null && !(await remembered.isAlive(selector)))) {
+    await sessions.end(solution.name, cookie)
+    return null
+  }
+  setCookie(ctx, 'session', scope, cookie)
+  formTokens.renew(ctx, scope)
+  return { session: { ...session, publicId, loggedInAt }, cookie }
+}
