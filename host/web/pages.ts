@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { Eta } from 'eta/core'
-import { platformLanguage, platformText } from './texts.ts'
+import type { OAUTH_PROBLEMS, OAuthProblemCode } from '../oauth/problems.ts'
+import { platformLanguage, platformText, TEXTS } from './texts.ts'
 
 /** What every page needs: whom it speaks to and the nonce of its Content-Security-Policy. */
 export type PageFrame = {
@@ -60,7 +61,40 @@ export type ClientModel = {
   readonly formToken: string
 }
 
-export type SignedOutModel = { readonly solution: { readonly title: string }; readonly signInHref: string }
+export type SignedOutModel = {
+  readonly solution: { readonly title: string }
+  readonly signInHref: string
+  /** Where the user may still be signed in, since that provider offers no sign-out of its own. */
+  readonly provider?: string | null | undefined
+}
+
+export type OAuthProblemModel = {
+  readonly page: (typeof OAUTH_PROBLEMS)[OAuthProblemCode]['page']
+  readonly solution: { readonly title: string }
+  /** The provider's name; null where none is chosen yet. */
+  readonly provider: string | null
+  /** The correlation id, for support. */
+  readonly reference: string
+  /** E-mail or name of the account that was used at the provider; null where it is not known. */
+  readonly user: string | null
+  readonly tryAgainHref: string
+  /** Lets the user choose another account at the provider; null: not offered. */
+  readonly otherAccountHref: string | null
+  /** For the page 'busy'. */
+  readonly retryInSeconds?: number | undefined
+}
+
+export type FragmentModel = {
+  readonly solution: { readonly title: string }
+  /** The page's own path, which takes the fragment's parameters by POST. */
+  readonly action: string
+}
+
+export type RepostModel = {
+  readonly action: string
+  /** Names and values as they came, in their order, repeated ones too. */
+  readonly fields: readonly (readonly [name: string, value: string])[]
+}
 
 export type ChangePasswordModel = {
   readonly username: string
@@ -150,6 +184,31 @@ export function goesOnPage(frame: PageFrame, model: GoesOnModel): string {
   return page('goes-on', frame, platformText(frame.locale, 'platform.goeson.title'), model, model.href)
 }
 
+/** Why a sign-in by a provider came to nothing, what the person can do next, and the reference for support. */
+export function oauthProblemPage(frame: PageFrame, model: OAuthProblemModel): string {
+  return page('oauth-problem', frame, platformText(frame.locale, `platform.oauth.${model.page}.title`), model)
+}
+
+/**
+ * Hands the parameters in the address's fragment, which no server sees, over to `action` by a form's POST, with the
+ * field `from=fragment`. Says so when there is nothing to hand over, and what to do without script.
+ *
+ * @see product guide 4, "app_oauth/index.html"
+ */
+export function fragmentPage(frame: PageFrame, model: FragmentModel): string {
+  return page('oauth-fragment', frame, platformText(frame.locale, 'platform.oauth.fragment.title'), model)
+}
+
+/**
+ * Answers a POST from a provider's page, with which no SameSite=Lax cookie comes: posts the same fields again from our
+ * own origin, with the field `from=form_post`. Works without script by its button.
+ *
+ * @see design section 7
+ */
+export function repostPage(frame: PageFrame, model: RepostModel): string {
+  return page('oauth-repost', frame, platformText(frame.locale, 'platform.goeson.title'), model)
+}
+
 export function adminOverviewPage(frame: PageFrame, model: AdminOverviewModel): string {
   return page('admin-overview', frame, platformText(frame.locale, 'platform.admin.solutions'), model)
 }
@@ -165,11 +224,16 @@ export function defaultLoginTemplate(): string {
 }
 
 const MOST_FORMATS = 100
+/** Characters of a name from outside that a page shows. */
+const MOST_SHOWN = 120
 /** Chosen here: with the time zone's name, since the server's need not be the reader's. */
 const dateFormat = keptByLocale((locale) => {
   const options = { year: 'numeric', month: 'long', day: 'numeric', hour: 'numeric', minute: '2-digit' } as const
   return new Intl.DateTimeFormat(locale, { ...options, timeZoneName: 'short' })
 })
+const secondsFormat = keptByLocale(
+  (language) => new Intl.NumberFormat(language, { style: 'unit', unit: 'second', unitDisplay: 'long' }),
+)
 const languageNames = keptByLocale(
   (language) => new Intl.DisplayNames([language], { type: 'language', languageDisplay: 'standard' }),
 )
@@ -192,12 +256,29 @@ function page(template: string, frame: PageFrame, heading: string, model: object
     },
     model,
     text,
+    hasText: (key: string) => TEXTS.get(language)?.has(key) === true,
+    parts: (key: string, ...values: readonly (string | null)[]) => partsOf(text(key), values),
+    shortened,
+    seconds: (count: number) => secondsFormat(language).format(Math.max(1, Math.ceil(count))),
     initial: firstLetter,
     languageName: (locale: string) => languageName(language, locale),
     date: (time: number) => dateFormat(isLocale(frame.locale) ? frame.locale : language).format(time),
     stateKind: (state: string) => (Object.hasOwn(STATES, state) ? STATES[state] : 'quiet'),
     stateName: (state: string) => (Object.hasOwn(STATES, state) ? text(`platform.admin.state.${state}`) : state),
   })
+}
+
+/** A text taken apart at its placeholders, so that a value's direction of writing leaves the rest alone. */
+function partsOf(text: string, values: readonly (string | null)[]): { text: string; value: string | null }[] {
+  return text.split(/(\{\d+\})/).map((part) => {
+    const value = /^\{\d+\}$/.test(part) ? values[Number(part.slice(1, -1))] : undefined
+    return { text: part, value: value == null ? null : shortened(value) }
+  })
+}
+
+function shortened(name: string): string {
+  const characters = [...name.trim().slice(0, 2 * MOST_SHOWN + 2)]
+  return characters.length > MOST_SHOWN ? `${characters.slice(0, MOST_SHOWN).join('')}…` : characters.join('')
 }
 
 /**

@@ -14,7 +14,7 @@ import {
   solutionListPage,
 } from '../../host/web/pages.ts'
 import { PLATFORM_LOCALES, platformText } from '../../host/web/texts.ts'
-import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
+import { axeViolations, browserPath, launchBrowser, tabOrder } from '../support/browser.ts'
 
 const NONCE = 'dGVzdA'
 /** @see design, section 8, "CSP" */
@@ -311,25 +311,6 @@ function loginPage(style = '', locale = 'en'): string {
     .replace(/%%i18n:([^%]+)%%/g, (_placeholder, key: string) => platformText(locale, key))
     .replace(/<(script|style)>/g, `<$1 nonce="${NONCE}">`)
     .replace('</head>', `<style nonce="${NONCE}">${style}</style></head>`)
-}
-
-const NAME_OF_FOCUS = `(() => {
-  const element = document.activeElement
-  if (element === document.body) return null
-  if (element instanceof HTMLInputElement) return element.id
-  return element.ariaLabel ?? (element.querySelector('.choice-title') ?? element).textContent.trim()
-})()`
-
-/** What the Tab key reaches until it leaves the page: the id of an input, the name of a link or button. */
-async function tabOrder(page: Page): Promise<string[]> {
-  const reached: string[] = []
-  while (reached.length < 20) {
-    await page.keyboard.press('Tab')
-    const name = await page.evaluate<string | null>(NAME_OF_FOCUS)
-    if (name === null) return reached
-    reached.push(name)
-  }
-  return reached
 }
 
 function validationMessages(page: Page): Promise<string[]> {

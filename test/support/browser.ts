@@ -31,3 +31,22 @@ export async function axeViolations(page: Page): Promise<string[]> {
     return violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`))
   })
 }
+
+const NAME_OF_FOCUS = `(() => {
+  const element = document.activeElement
+  if (element === document.body) return null
+  if (element instanceof HTMLInputElement) return element.id
+  return element.ariaLabel ?? (element.querySelector('.choice-title') ?? element).textContent.trim()
+})()`
+
+/** What the Tab key reaches until it leaves the page: the id of an input, the name of a link or button. */
+export async function tabOrder(page: Page): Promise<string[]> {
+  const reached: string[] = []
+  while (reached.length < 20) {
+    await page.keyboard.press('Tab')
+    const name = await page.evaluate<string | null>(NAME_OF_FOCUS)
+    if (name === null) return reached
+    reached.push(name)
+  }
+  return reached
+}

@@ -1,13 +1,18 @@
 import { type DefaultTreeAdapterTypes, parse } from 'parse5'
 import { describe, expect, test } from 'vitest'
+import { OAUTH_PROBLEMS } from '../../../host/oauth/problems.ts'
 import {
   adminOverviewPage,
   clientPage,
   defaultLoginTemplate,
   type ErrorKind,
   errorPage,
+  fragmentPage,
   goesOnPage,
+  type OAuthProblemModel,
+  oauthProblemPage,
   type PageFrame,
+  repostPage,
   signedOutPage,
   solutionListPage,
 } from '../../../host/web/pages.ts'
@@ -113,6 +118,30 @@ const PAGES: readonly [
         sharedOrigin: true,
       }),
   ],
+  [
+    'signed out, but not at the provider',
+    ['title', 'signInHref', 'provider'],
+    (frame, value) =>
+      signedOutPage(frame, {
+        solution: { title: value('title') },
+        signInHref: value('signInHref'),
+        provider: value('provider'),
+      }),
+  ],
+  [
+    'OAuth problem',
+    ['title', 'provider', 'reference', 'user', 'tryAgainHref', 'otherAccountHref'],
+    (frame, value) =>
+      oauthProblemPage(frame, {
+        page: 'unknown-user',
+        solution: { title: value('title') },
+        provider: value('provider'),
+        reference: value('reference'),
+        user: value('user'),
+        tryAgainHref: value('tryAgainHref'),
+        otherAccountHref: value('otherAccountHref'),
+      }),
+  ],
 ]
 
 const FRAME: PageFrame = { locale: 'nl-BE', nonce: 'n0nce' }
@@ -162,6 +191,139 @@ describe.each(KINDS)('pages: error %s', (kind) => {
     const page = errorPage({ ...FRAME, locale }, { status: 503, kind, reference: 'r-1' })
     expect(page).not.toContain('!platform.')
     expect(page).toContain('<code class="copy">r-1</code>')
+  })
+})
+
+const PROBLEM: Omit<OAuthProblemModel, 'page'> = {
+  solution: { title: 'Orders' },
+  provider: 'Example ID',
+  reference: 'r-1',
+  user: 'anna@example.org',
+  tryAgainHref: '/again',
+  otherAccountHref: null,
+}
+const PROBLEM_PAGES = Object.values(OAUTH_PROBLEMS).map(({ page }) => page)
+
+describe.each(PROBLEM_PAGES)('pages: OAuth problem %s', (page) => {
+  test.each(PLATFORM_LOCALES)('says in %s what happened, with and without a provider, and the reference', (locale) => {
+    for (const provider of ['Example ID', null]) {
+      const html = oauthProblemPage({ ...FRAME, locale }, { ...PROBLEM, page, provider })
+      expect(html).not.toMatch(/!platform\.|\{\d\}|undefined|null|\[object/)
+      expect(html).toContain('<code class="copy">r-1</code>')
+      expect(read(html).attributes('a', 'href')).toEqual(['/again'])
+    }
+  })
+
+  test.each(PLATFORM_LOCALES)('speaks in %s to users, not to developers', (locale) => {
+    const { text } = read(oauthProblemPage({ ...FRAME, locale }, { ...PROBLEM, page }))
+    expect(text).not.toMatch(/oauth|openid|token|jwt|issuer|callback|https?\b/i)
+  })
+
+  test('names only the account that it is about', () => {
+    const { text } = read(oauthProblemPage(FRAME, { ...PROBLEM, page }))
+    expect(text.includes('anna@example.org')).toBe(page === 'unknown-user')
+  })
+})
+
+test('pages: an OAuth problem sets values apart from the text around them', () => {
+  const page = read(oauthProblemPage({ ...FRAME, locale: 'en' }, { ...PROBLEM, page: 'denied', provider: '\u202Eabc' }))
+  const set = page.named('bdi').map(({ childNodes }) => childNodes.map((node) => ('value' in node ? node.value : '')))
+  expect(set.flat()).toEqual(['Orders', '\u202Eabc', 'Orders'])
+})
+
+test('pages: an unknown user sees the account and the provider, as far as they are known', () => {
+  const facts = (model: Partial<OAuthProblemModel>) => {
+    const page = read(oauthProblemPage({ ...FRAME, locale: 'en' }, { ...PROBLEM, page: 'unknown-user', ...model }))
+    return page.named('dt').flatMap(({ childNodes }) => childNodes.map((node) => ('value' in node ? node.value : '')))
+  }
+  expect(facts({})).toEqual(['Account', 'Signed in at'])
+  expect(facts({ user: null })).toEqual(['Signed in at'])
+  expect(facts({ provider: null })).toEqual(['Account'])
+  expect(facts({ user: null, provider: null })).toEqual([])
+})
+
+test('pages: an unknown user is first of all offered another account', () => {
+  const page = oauthProblemPage(
+    { ...FRAME, locale: 'en' },
+    { ...PROBLEM, page: 'unknown-user', otherAccountHref: '/o' },
+  )
+  expect(page.match(/<a .*<\/a>/g)).toEqual([
+    '<a class="button" href="/o">Use another account</a>',
+    '<a href="/again">Try again</a>',
+  ])
+})
+
+test('pages: names of any length are shown up to 120 characters, none of them cut in two', () => {
+  const page = oauthProblemPage(FRAME, { ...PROBLEM, page: 'unknown-user', user: '😀'.repeat(10_000) })
+  expect(page).toContain(`<bdi>${'😀'.repeat(120)}…</bdi>`)
+  expect(oauthProblemPage(FRAME, { ...PROBLEM, page: 'unknown-user', user: 'é'.repeat(120) })).toContain(
+    `<bdi>${'é'.repeat(120)}</bdi>`,
+  )
+})
+
+test.each([
+  ['en', 1, 'Please try again in <bdi>1 second</bdi>.'],
+  ['en', 4.2, 'Please try again in <bdi>5 seconds</bdi>.'],
+  ['de-AT', 30, 'Bitte versuchen Sie es in <bdi>30 Sekunden</bdi> erneut.'],
+  ['en', undefined, 'Please wait a few seconds and then try again.'],
+])('pages: a busy sign-in says in %s to wait %s seconds', (locale, retryInSeconds, text) => {
+  expect(oauthProblemPage({ ...FRAME, locale }, { ...PROBLEM, page: 'busy', retryInSeconds })).toContain(text)
+})
+
+test('pages: a sign-in that is over is begun anew', () => {
+  expect(oauthProblemPage({ ...FRAME, locale: 'en' }, { ...PROBLEM, page: 'expired' })).toContain(
+    '<a class="button" href="/again">Sign in again</a>',
+  )
+})
+
+test.each([undefined, null, ''])('pages: signed out names no provider when there is %j', (provider) => {
+  const page = signedOutPage({ ...FRAME, locale: 'en' }, { solution: { title: 'A' }, signInHref: '/in', provider })
+  expect(page).not.toContain('still be signed in')
+})
+
+describe('pages: the pages that post what came back from a provider', () => {
+  const fragment = (value: (field: string) => string, frame = FRAME) =>
+    fragmentPage(frame, { solution: { title: value('title') }, action: value('action') })
+  const repost = (value: (field: string) => string, frame = FRAME) =>
+    repostPage(frame, { action: value('action'), fields: [[value('name'), value('value')]] })
+
+  test.each([
+    ['fragment', fragment],
+    ['repost', repost],
+  ])('%s: has one script, with the nonce, in which no value stands', (_name, render) => {
+    const script = read(render(plain)).named('script').map(attributesOf)
+    expect(script).toEqual([{ nonce: 'n0nce' }])
+    const page = read(render(hostile, { ...FRAME, nonce: hostile('nonce') }))
+    expect(page.named('script').map(attributesOf)).toEqual([{ nonce: hostile('nonce') }])
+    expect(page.attributes('form', 'action')).toEqual([hostile('action')])
+    expect(page.named('p').flatMap(({ attrs }) => attrs.filter(({ name }) => name === 'onclick'))).toEqual([])
+  })
+
+  test.each(PLATFORM_LOCALES)('have all their texts in %s', (locale) => {
+    const page = fragment(plain, { ...FRAME, locale }) + repost(plain, { ...FRAME, locale })
+    expect(page).not.toMatch(/!platform\.|\{\d\}|undefined|\[object/)
+  })
+
+  test('the form of the fragment has only its mark until the script adds to it', () => {
+    const page = read(fragment(plain))
+    expect(page.named('form').map(attributesOf)).toMatchObject([{ method: 'post', action: 'action', hidden: '' }])
+    expect(page.named('input').map(attributesOf)).toEqual([{ type: 'hidden', name: 'from', value: 'fragment' }])
+  })
+
+  test('the form that posts again has the fields as they came, repeated ones too, and its mark', () => {
+    const fields = [
+      ['state', 's"1&amp;'],
+      ['state', '<s2>'],
+      ['submit', 'x'],
+    ] as const
+    const page = read(repostPage(FRAME, { action: '/solution/a/app_oauth/index.html', fields }))
+    expect(page.named('form').map(attributesOf)).toMatchObject([
+      { method: 'post', action: '/solution/a/app_oauth/index.html' },
+    ])
+    expect(page.named('input').map(attributesOf)).toEqual([
+      ...fields.map(([name, value]) => ({ type: 'hidden', name, value })),
+      { type: 'hidden', name: 'from', value: 'form_post' },
+    ])
   })
 })
 
