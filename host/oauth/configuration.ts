@@ -1,6 +1,21 @@
+import type { z } from 'zod'
+import { isAllowedAddress } from '../../runtime/address.ts'
+import { OAUTH_SETTING_NAMES, OAuthForm, SECRET_PLACEHOLDER } from '../../runtime/bundle/manifest-schema.ts'
+import { OAuthProblem, quote } from './problems.ts'
 import type { ClientAuthentication } from './provider.ts'
+import type { ProviderRequests } from './provider-requests.ts'
+import {
+  type OwnSetting,
+  type OwnSettings,
+  type Places,
+  PROVIDERS,
+  type ProviderName,
+  type ProviderRow,
+  type ResponseMode,
+  type ResponseType,
+} from './providers.ts'
 
-export type ProviderName = 'Google' | 'Microsoft' | 'Apple' | 'Okta' | 'LinkedIn' | 'GitHub' | 'Custom'
+export type { ProviderName } from './providers.ts'
 
 /**
  * The settings of one sign-in (guide 2.3, design section 8), checked, with what the table of providers knows filled in.
@@ -15,6 +30,7 @@ export type OAuthConfiguration = {
   readonly signedSecret: { readonly teamId: string; readonly keyId: string } | null
   /** The exact `iss`, and where the provider is discovered unless the endpoints say all that is needed. */
   readonly issuer: string | null
+  /** Whether `issuer` is one of Microsoft's `common` and `organizations`, whose document names `…/{tenantid}/v2.0`. */
   readonly issuerHasTenant: boolean
   readonly authorizationEndpoint: string | null
   readonly tokenEndpoint: string | null
@@ -27,9 +43,232 @@ export type OAuthConfiguration = {
   readonly scope: string
   /** null: the provider takes no PKCE. */
   readonly pkce: 'S256' | 'plain' | null
-  readonly responseType: 'code' | 'id_token'
-  readonly responseMode: 'query' | 'form_post' | 'fragment'
+  readonly responseType: ResponseType
+  readonly responseMode: ResponseMode
   readonly loginFailedUrl: string | null
   /** Further parameters for the authorization request, as written. Without prototype. */
   readonly parameters: Readonly<Record<string, string>>
+}
+
+type Settings = z.infer<typeof OAuthForm>
+
+/** Scripts and manifests have at most 60 settings: of thousands of keys none is looked at. */
+const MOST_SETTINGS = 60
+
+const ADDRESSES = [
+  'issuer',
+  'authorizationBaseUrl',
+  'accessTokenEndpoint',
+  'jwks_uri',
+  'userInfoEndpoint',
+] as const satisfies readonly (keyof Settings)[]
+
+/**
+ * Checks the settings of a sign-in and fills in what the table of providers knows. A setting that is null counts as absent.
+ * @param where whose settings they are, for the author, such as `getOAuthConfig`
+ * @throws OAuthProblem `oauth_configuration` that names `where` and the setting; it quotes no value that could be secret
+ */
+export function checkConfiguration(
+  settings: unknown,
+  where: string,
+  refusalOf: ProviderRequests['refusalOf'],
+): OAuthConfiguration {
+  const refuse = (what: string): never => {
+    throw new OAuthProblem('oauth_configuration', `${where}: ${what}`)
+  }
+  const read = readSettings(settings, refuse)
+  const row = PROVIDERS[read.api]
+  const own = ownSettings(read, row, refuse)
+  for (const name of ADDRESSES) {
+    const refusal = read[name] === undefined ? null : refusalOf(read[name])
+    if (refusal !== null) refuse(`"${name}" ${refusal}`)
+  }
+  const places = placesOf(read, row, own, refuse)
+  for (const address of Object.values(places)) {
+    const refusal = typeof address === 'string' ? refusalOf(address) : null
+    if (refusal !== null)
+      refuse(`the address of ${read.api} that follows from "${row.settings.join('", "')}" ${refusal}`)
+  }
+  const responseType = responseTypeOf(read, row, refuse)
+  const scope = scopeOf(read, row, refuse)
+  const pkce = pkceOf(read, row, responseType, refuse)
+  return {
+    api: read.api,
+    clientId: read.clientId,
+    apiSecret: read.apiSecret ?? null,
+    signedSecret: signedSecretOf(read, refuse),
+    issuer: places.issuer,
+    issuerHasTenant: places.issuerHasTenant ?? false,
+    authorizationEndpoint: places.authorizationEndpoint ?? null,
+    tokenEndpoint: places.tokenEndpoint ?? null,
+    jwksUri: read.jwks_uri ?? null,
+    userInfoEndpoint: places.userInfoEndpoint ?? null,
+    hasIdToken: row.readProfile === null,
+    clientAuthentication: clientAuthenticationOf(read, row, responseType, pkce, refuse),
+    scope,
+    pkce,
+    responseType,
+    responseMode: responseModeOf(read, row, responseType, scope, refuse),
+    loginFailedUrl: loginFailedUrlOf(read.login_failed_url) ?? failedUrl(read, refuse),
+    parameters: parametersOf(read),
+  }
+}
+
+/** @returns where a browser may be sent after a failed sign-in, by the setting `login_failed_url`; null for anything else */
+export function loginFailedUrlOf(written: unknown): string | null {
+  if (typeof written !== 'string' || !isAllowedAddress(written)) return null
+  return /^(?:https?:\/\/|\/)/i.test(written) ? written : null
+}
+
+/** Names the secret that the operator set, if `apiSecret` does. */
+export function secretNameOf(apiSecret: string): string | null {
+  return SECRET_PLACEHOLDER.exec(apiSecret)?.[1] ?? null
+}
+
+type Refuse = (what: string) => never
+
+function readSettings(settings: unknown, refuse: Refuse): Settings {
+  if (typeof settings !== 'object' || settings === null || Array.isArray(settings)) {
+    return refuse(`the settings must be an object, not ${quote(settings)}`)
+  }
+  const written = Object.entries(settings).filter(([, value]) => value !== null && value !== undefined)
+  if (written.length > MOST_SETTINGS)
+    return refuse(`there are ${written.length} settings; at most ${MOST_SETTINGS} may be there`)
+  const checked = OAuthForm.safeParse(Object.assign(Object.create(null), Object.fromEntries(written)))
+  if (checked.success) return checked.data
+  const [issue] = checked.error.issues
+  const name = String(issue?.path[0] ?? '')
+  if (issue === undefined || name === '') return refuse(`the settings ${issue?.message ?? 'are wrong'}`)
+  if (!written.some(([key]) => key === name)) return refuse(`"${name}" is missing; it ${issue.message}`)
+  return refuse(`${quote(name)} ${issue.message}`)
+}
+
+/** A setting of another provider would have no effect: its author meant something. */
+function ownSettings(settings: Settings, { settings: known }: ProviderRow, refuse: Refuse): OwnSettings {
+  const names: readonly OwnSetting[] = ['tenant', 'domain', 'teamId', 'keyId']
+  const written = names.filter((name) => settings[name] !== undefined)
+  const foreign = written.find((name) => !known.includes(name))
+  if (foreign !== undefined) {
+    const of = (Object.keys(PROVIDERS) as ProviderName[]).filter((api) => PROVIDERS[api].settings.includes(foreign))
+    refuse(`"${foreign}" is a setting of ${of.join(' and ')}, not of ${settings.api}`)
+  }
+  return Object.fromEntries(written.map((name) => [name, settings[name]]))
+}
+
+/** Where the provider is: what is written wins. */
+function placesOf(settings: Settings, row: ProviderRow, own: OwnSettings, refuse: Refuse): Places {
+  const { issuer, authorizationBaseUrl, accessTokenEndpoint, userInfoEndpoint } = settings
+  if (issuer !== undefined && own.tenant !== undefined) refuse('"issuer" names the tenant already: leave "tenant" out')
+  const known = row.places(own)
+  if (known === null && issuer === undefined) refuse(`${settings.api} needs ${row.needs}`)
+  const places = {
+    ...known,
+    ...(issuer === undefined ? {} : { issuer, issuerHasTenant: false }),
+    ...(authorizationBaseUrl === undefined ? {} : { authorizationEndpoint: authorizationBaseUrl }),
+    ...(accessTokenEndpoint === undefined ? {} : { tokenEndpoint: accessTokenEndpoint }),
+    ...(userInfoEndpoint === undefined ? {} : { userInfoEndpoint }),
+  }
+  if (places.issuer === undefined || places.issuer === null) needSingleEndpoints(settings, refuse)
+  return { ...places, issuer: places.issuer ?? null }
+}
+
+function needSingleEndpoints(settings: Settings, refuse: Refuse): void {
+  const needed = ['authorizationBaseUrl', 'jwks_uri', 'accessTokenEndpoint'] as const
+  const missing = needed
+    .filter((name) => name !== 'accessTokenEndpoint' || settings.response_type !== 'id_token')
+    .filter((name) => settings[name] === undefined)
+  if (missing.length > 0) refuse(`${settings.api} needs "issuer", or else "${missing.join('", "')}" as well`)
+}
+
+function responseTypeOf(
+  { api, response_type: type = 'code' }: Settings,
+  row: ProviderRow,
+  refuse: Refuse,
+): ResponseType {
+  return row.responseTypes.includes(type) ? type : refuse(`"response_type" must be code for ${api}`)
+}
+
+/**
+ * An ID token in the query would stand in logs and histories (OAuth 2.0 Multiple Response Type Encoding Practices, section
+ * 3); Apple sends name and e-mail by form_post only.
+ */
+function responseModeOf(
+  { api, response_mode: written }: Settings,
+  { responseModes }: ProviderRow,
+  type: ResponseType,
+  scope: string,
+  refuse: Refuse,
+): ResponseMode {
+  const needsForm = api === 'Apple' && /(?:^| )(?:name|email)(?: |$)/.test(scope)
+  const usual = type === 'id_token' ? 'fragment' : 'query'
+  const mode = written ?? (needsForm ? 'form_post' : usual)
+  if (!responseModes.includes(mode)) refuse(`"response_mode" must be ${responseModes.join(' or ')} for ${api}`)
+  if (type === 'id_token' && mode === 'query') {
+    refuse('"response_mode" must be fragment or form_post with the response_type id_token')
+  }
+  if (needsForm && mode !== 'form_post')
+    refuse('"response_mode" must be form_post where Apple is asked for name or email')
+  return mode
+}
+
+/** Without `openid` there is no ID token, so it is added (OpenID Connect Core 3.1.2.1). */
+function scopeOf({ defaultScope }: Settings, row: ProviderRow, refuse: Refuse): string {
+  const names = (defaultScope ?? row.scope).split(' ').filter((name) => name !== '')
+  if (names.some((name) => !/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(name))) {
+    refuse('"defaultScope" must be names of printable ASCII, with spaces between them')
+  }
+  if (row.readProfile === null && !names.includes('openid')) names.unshift('openid')
+  return [...new Set(names)].join(' ')
+}
+
+function pkceOf(
+  { code_challenge_method: written }: Settings,
+  row: ProviderRow,
+  type: ResponseType,
+  refuse: Refuse,
+): OAuthConfiguration['pkce'] {
+  if (type === 'code') return written ?? row.pkce
+  if (written !== undefined) refuse('"code_challenge_method" has no meaning with the response_type id_token')
+  return null
+}
+
+function signedSecretOf({ teamId, keyId, apiSecret }: Settings, refuse: Refuse): OAuthConfiguration['signedSecret'] {
+  if (teamId === undefined && keyId === undefined) return null
+  if (teamId === undefined || keyId === undefined || apiSecret === undefined) {
+    return refuse('"teamId" and "keyId" go together, with the private key in "apiSecret"')
+  }
+  return { teamId, keyId }
+}
+
+/** A client without secret must prove by PKCE that the code is its own (RFC 9700, section 2.1.1). */
+function clientAuthenticationOf(
+  { api, apiSecret, token_endpoint_auth_method: written }: Settings,
+  row: ProviderRow,
+  type: ResponseType,
+  pkce: OAuthConfiguration['pkce'],
+  refuse: Refuse,
+): ClientAuthentication | null {
+  if (apiSecret !== undefined) {
+    if (written === 'none') refuse('"token_endpoint_auth_method" is none although there is an "apiSecret"')
+    return written ?? row.clientAuthentication
+  }
+  if (written !== undefined && written !== 'none') refuse(`"token_endpoint_auth_method" ${written} needs "apiSecret"`)
+  if (type === 'id_token') return 'none'
+  if (row.needsSecret) refuse(`"apiSecret" is missing; ${api} gives no code away without it`)
+  if (pkce !== 'S256') refuse('"apiSecret" is missing; only with the PKCE method S256 it may be left out')
+  return 'none'
+}
+
+function failedUrl({ login_failed_url: written }: Settings, refuse: Refuse): null {
+  return written === undefined
+    ? null
+    : refuse('"login_failed_url" must be an http or https address without user name, or a path that starts with "/"')
+}
+
+function parametersOf(settings: Settings): Record<string, string> {
+  const parameters = Object.create(null) as Record<string, string>
+  for (const [name, value] of Object.entries(settings)) {
+    if (!OAUTH_SETTING_NAMES.has(name)) parameters[name] = String(value)
+  }
+  return parameters
 }

@@ -1,0 +1,34 @@
+/** How a token may be signed (RFC 7518 section 3.1, RFC 8037, RFC 9864), and with which kind of key. */
+export type SignatureAlgorithm = {
+  readonly kty: 'RSA' | 'EC' | 'OKP'
+  /** null for RSA, which has no curves. */
+  readonly crv: string | null
+  /** Of `at_hash` and `c_hash`, as `node:crypto` names it (OIDC Core section 3.1.3.6). */
+  readonly hash: 'sha256' | 'sha384' | 'sha512'
+}
+
+const RSA = { kty: 'RSA', crv: null } as const
+const ED25519 = { kty: 'OKP', crv: 'Ed25519', hash: 'sha512' } as const
+
+/**
+ * Every algorithm that a provider's tokens may have. None is symmetric: a client's secret, or a public key taken for a
+ * secret, signs nothing. OIDC Core names no hash for Ed25519; Chosen here: the one that its signature uses.
+ */
+export const ALGORITHMS: Readonly<Record<string, SignatureAlgorithm>> = {
+  RS256: { ...RSA, hash: 'sha256' },
+  RS384: { ...RSA, hash: 'sha384' },
+  RS512: { ...RSA, hash: 'sha512' },
+  PS256: { ...RSA, hash: 'sha256' },
+  PS384: { ...RSA, hash: 'sha384' },
+  PS512: { ...RSA, hash: 'sha512' },
+  ES256: { kty: 'EC', crv: 'P-256', hash: 'sha256' },
+  ES384: { kty: 'EC', crv: 'P-384', hash: 'sha384' },
+  ES512: { kty: 'EC', crv: 'P-521', hash: 'sha512' },
+  EdDSA: ED25519,
+  Ed25519: ED25519,
+}
+
+/** The names count letter by letter: `rs256` is none. @returns null for anything that is not in the table */
+export function algorithmOf(name: unknown): SignatureAlgorithm | null {
+  return typeof name === 'string' && Object.hasOwn(ALGORITHMS, name) ? (ALGORITHMS[name] as SignatureAlgorithm) : null
+}

@@ -1,0 +1,107 @@
+import { timingSafeEqual } from 'node:crypto'
+import { OAuthProblem, quote } from './problems.ts'
+import type { Provider } from './provider.ts'
+import type { Transaction } from './transactions.ts'
+
+/** How the provider's answer reached us. */
+export type ReturnMode = 'query' | 'form_post' | 'fragment'
+
+/** What a sound answer holds: a code, or an ID token. */
+export type AuthorizationResponse =
+  | { readonly code: string; readonly idToken: null }
+  | { readonly code: null; readonly idToken: string }
+
+/** Parameters that decide something: of none of them may there be two (RFC 6749 section 3.1). */
+const ONCE = ['state', 'code', 'id_token', 'access_token', 'iss', 'error', 'error_description', 'error_uri', 'response']
+/** Characters of a code; providers use up to about 2,000. */
+const LONGEST_CODE = 8192
+
+/**
+ * The transaction that an answer names.
+ * @returns null when it names none: then nothing of it can be used
+ * @throws OAuthProblem `oauth_token` when a parameter comes twice
+ */
+export function stateOfResponse(parameters: URLSearchParams): string | null {
+  const twice = ONCE.find((name) => parameters.getAll(name).length > 1)
+  if (twice !== undefined)
+    throw new OAuthProblem('oauth_token', `the provider's answer has the parameter "${twice}" twice`)
+  return parameters.get('state')
+}
+
+/**
+ * Checks the answer against what was asked for (RFC 6749 section 4.1.2, RFC 9207, OIDC Core sections 3.1.2.5 and 3.2.2.5).
+ * @throws OAuthProblem for an answer that is an error, of another provider, or not as it was asked for
+ */
+export function checkAuthorizationResponse(
+  parameters: URLSearchParams,
+  mode: ReturnMode,
+  { content: { configuration, provider } }: Transaction,
+): AuthorizationResponse {
+  checkIssuer(parameters, provider)
+  const error = parameters.get('error')
+  if (error !== null) throw problemOfError(error, parameters.get('error_description'), provider)
+  if (mode !== configuration.responseMode) {
+    throw new OAuthProblem('oauth_token', `the answer came as ${mode}, asked for was ${configuration.responseMode}`)
+  }
+  const code = parameters.get('code')
+  const idToken = parameters.get('id_token')
+  if (configuration.responseType === 'id_token') {
+    if (idToken === null || idToken === '') throw new OAuthProblem('oauth_token', 'the answer has no id_token')
+    if (code !== null) throw new OAuthProblem('oauth_token', 'the answer has a code, which was not asked for')
+    return { code: null, idToken }
+  }
+  if (idToken !== null) throw new OAuthProblem('oauth_token', 'the answer has an id_token, which was not asked for')
+  if (code === null || code === '') throw new OAuthProblem('oauth_token', 'the answer has no code')
+  if (code.length > LONGEST_CODE) throw new OAuthProblem('oauth_token', `the code has ${code.length} characters`)
+  return { code, idToken: null }
+}
+
+/** RFC 9207: what another provider answered must not be taken to this one. An ID token says itself whose it is (section 2.4). */
+function checkIssuer(
+  parameters: URLSearchParams,
+  { issuer: expected, issuerOrigins, issuerHasTenant, sendsIssuer }: Provider,
+): void {
+  const issuer = parameters.get('iss')
+  if (issuer === null) {
+    if (!sendsIssuer || parameters.has('id_token')) return
+    throw new OAuthProblem('oauth_token', 'the answer has no "iss", which this provider says it always sends')
+  }
+  const isExpected =
+    expected === null
+      ? issuerOrigins.includes(URL.parse(issuer)?.origin ?? '')
+      : issuerHasTenant
+        ? isOfTenant(issuer, expected)
+        : isSame(issuer, expected)
+  if (isExpected) return
+  throw new OAuthProblem('oauth_token', `the answer is of the issuer ${quote(issuer)}, not of ${quote(expected)}`)
+}
+
+/** Which tenant it is the ID token says, and must be consistent there. */
+function isOfTenant(issuer: string, template: string): boolean {
+  const [before = '', after = ''] = template.split('{tenantid}')
+  const tenant = issuer.slice(before.length, issuer.length - after.length)
+  return issuer === `${before}${tenant}${after}` && /^[0-9a-f-]{36}$/.test(tenant)
+}
+
+function isSame(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}
+
+/** The user's or the provider's own no (RFC 6749 section 4.1.2.1, OIDC Core section 3.1.2.6; LinkedIn and Apple have words of their own). */
+const DENIED = [
+  'access_denied',
+  'consent_required',
+  'interaction_required',
+  'login_required',
+  'account_selection_required',
+  'user_cancelled_login',
+  'user_cancelled_authorize',
+]
+const PROVIDER_DOWN = ['temporarily_unavailable', 'server_error']
+
+function problemOfError(error: string, description: string | null, { title }: Provider): OAuthProblem {
+  const said = `${title} answered with the error ${quote(error)}${description === null ? '' : `: ${quote(description)}`}`
+  if (DENIED.includes(error)) return new OAuthProblem('oauth_denied', said)
+  return new OAuthProblem(PROVIDER_DOWN.includes(error) ? 'oauth_provider' : 'oauth_configuration', said)
+}

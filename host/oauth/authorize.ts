@@ -1,0 +1,106 @@
+import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier } from 'openid-client'
+import type { Limits } from '../../runtime/limits.ts'
+import { networkOf } from '../http/network.ts'
+import type { Arrival } from '../login/arrival.ts'
+import { pageAskedFor } from '../login/page-asked-for.ts'
+import type { ConfigurationChooser } from './chosen-configuration.ts'
+import type { ClientSecrets } from './client-secret.ts'
+import type { OAuthConfiguration } from './configuration.ts'
+import type { Provider } from './provider.ts'
+import type { ProviderFinder } from './provider-finder.ts'
+import { PROVIDERS } from './providers.ts'
+import { setTransactionCookie } from './transaction-cookies.ts'
+import type { TransactionContent, Transactions } from './transactions.ts'
+
+export type AuthorizeParts = {
+  readonly chooser: ConfigurationChooser
+  readonly finder: ProviderFinder
+  readonly clientSecrets: ClientSecrets
+  readonly transactions: Transactions
+  readonly limits: Limits
+}
+
+/** Asks the provider to let the user choose, with the link "use another account" of the refusal page. */
+const OTHER_ACCOUNT = 'other-account'
+
+/**
+ * Sends the browser to the provider, with a transaction that waits for its return.
+ * @throws OAuthProblem
+ */
+export async function authorize(arrival: Arrival, parts: AuthorizeParts): Promise<void> {
+  const { ctx, solution, scope, address, url } = arrival
+  const { chooser, finder, clientSecrets, transactions, limits } = parts
+  const configuration = await chooser.choose(arrival)
+  const provider = await finder.find(solution.name, configuration)
+  // A secret that is missing is told before the user has signed in there, not after.
+  if (provider.tokenEndpoint !== null && configuration.responseType === 'code') {
+    await clientSecrets.secretFor(solution.name, configuration, provider.tokenEndpoint)
+  }
+  const verifier =
+    configuration.pkce === null || configuration.responseType !== 'code' ? null : randomPKCECodeVerifier()
+  const content: TransactionContent = {
+    configuration,
+    provider,
+    redirectUri: redirectUriOf(arrival),
+    nonce: randomNonce(),
+    verifier,
+  }
+  const returnTo = pageAskedFor(ctx)
+  const { id, cookie } = await transactions.start({
+    solution: solution.name,
+    network: networkOf(address),
+    returnTo,
+    content,
+  })
+  setTransactionCookie(ctx, scope, { id, cookie }, limits)
+  ctx.status = 302
+  ctx.set('Location', await authorizationUrl(id, content, url.has(OTHER_ACCOUNT)))
+}
+
+/** What has to be registered at the provider (guide 4). */
+export function redirectUriOf({ serverUrl, solution }: Pick<Arrival, 'serverUrl' | 'solution'>): string {
+  return `${serverUrl}/solution/${solution.name}/app_oauth/index.html`
+}
+
+/** The same page again, with another account. */
+export function otherAccountPage(page: string): string {
+  return `${page}${page.includes('?') ? '&' : '?'}${OTHER_ACCOUNT}`
+}
+
+/** The authorization request (RFC 6749 section 4.1.1, OIDC Core section 3.1.2.1); what the platform sets wins over the settings. */
+async function authorizationUrl(
+  state: string,
+  { configuration, provider, redirectUri, nonce, verifier }: TransactionContent,
+  otherAccount: boolean,
+): Promise<string> {
+  const url = new URL(provider.authorizationEndpoint)
+  const set = (name: string, value: string) => url.searchParams.set(name, value)
+  for (const [name, value] of Object.entries(configuration.parameters)) set(name, value)
+  if (otherAccount) set('prompt', otherAccountPrompt(configuration))
+  set('client_id', configuration.clientId)
+  set('response_type', configuration.responseType)
+  set('redirect_uri', redirectUri)
+  if (configuration.scope !== '') set('scope', configuration.scope)
+  set('state', state)
+  if (isNonceExpected(configuration, provider)) set('nonce', nonce)
+  if (needsResponseMode(configuration)) set('response_mode', configuration.responseMode)
+  if (verifier !== null) {
+    set('code_challenge', configuration.pkce === 'S256' ? await calculatePKCECodeChallenge(verifier) : verifier)
+    set('code_challenge_method', configuration.pkce ?? 'S256')
+  }
+  return url.href
+}
+
+export function isNonceExpected({ api }: OAuthConfiguration, { hasIdToken }: Provider): boolean {
+  return hasIdToken && PROVIDERS[api].sendsNonce
+}
+
+/** The response type's own mode needs no parameter (OAuth 2.0 Multiple Response Type Encoding Practices, section 5). */
+function needsResponseMode({ responseType, responseMode }: OAuthConfiguration): boolean {
+  return responseMode !== (responseType === 'code' ? 'query' : 'fragment')
+}
+
+/** `login` is what every OpenID provider knows; of these it is known that they show a list of accounts. */
+function otherAccountPrompt({ api }: OAuthConfiguration): string {
+  return ['Google', 'Microsoft', 'GitHub'].includes(api) ? 'select_account' : 'login'
+}

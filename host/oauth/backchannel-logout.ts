@@ -1,0 +1,113 @@
+import type { Limits } from '../../runtime/limits.ts'
+import type { Audit } from '../audit/audit.ts'
+import type { Database } from '../database/open.ts'
+import { insertOnce } from '../database/portable.ts'
+import { storedHash } from '../database/stored-hash.ts'
+import type { Asking } from '../login/arrival.ts'
+import type { Remembered } from '../sessions/remembered.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import type { SolutionLog } from '../solutions/solution-log.ts'
+import type { ConfigurationChooser } from './chosen-configuration.ts'
+import type { OAuthConfiguration } from './configuration.ts'
+import { checkLogoutToken, LOGOUT_TOKEN_AGE, readUnchecked } from './logout-token.ts'
+import { OAuthProblem } from './problems.ts'
+import type { Provider } from './provider.ts'
+import type { ProviderFinder } from './provider-finder.ts'
+import { findKey, type ProviderKeys } from './provider-keys.ts'
+import type { ProviderLogins } from './provider-logins.ts'
+
+export type BackchannelLogoutParts = {
+  readonly db: Database
+  readonly chooser: ConfigurationChooser
+  readonly finder: ProviderFinder
+  readonly keys: ProviderKeys
+  readonly logins: ProviderLogins
+  readonly sessions: Sessions
+  readonly remembered: Remembered
+  readonly solutionLog: Pick<SolutionLog, 'write'>
+  readonly audit: Audit
+  readonly limits: Limits
+  /** The clock, in epoch milliseconds. */
+  readonly now?: () => number
+}
+
+type Registered = { readonly configuration: OAuthConfiguration; readonly provider: Provider }
+
+/**
+ * The provider says that a user signed out there (OIDC Back-Channel Logout 1.0): all sessions and remembered logins that
+ * rest on it end, on all hosts within a second.
+ * @returns why the token is refused; null when it was followed
+ */
+export async function backchannelLogout(
+  asking: Asking,
+  token: string,
+  parts: BackchannelLogoutParts,
+): Promise<string | null> {
+  const { solution, correlationId, address } = asking
+  const { audit, solutionLog } = parts
+  try {
+    const ended = await follow(asking, token, parts)
+    const facts = { solution: solution.name, address, correlationId }
+    if (ended > 0) audit.note({ ...facts, actor: 'provider', action: 'session-end', outcome: 'ok' })
+    return null
+  } catch (error) {
+    if (!(error instanceof OAuthProblem)) throw error
+    solutionLog.write(solution.name, {
+      level: 'warn',
+      code: error.code,
+      message: `a logout token was refused: ${error.message}`,
+      correlationId,
+    })
+    return error.message
+  }
+}
+
+/** @returns how many sign-ins ended */
+async function follow(asking: Asking, token: string, parts: BackchannelLogoutParts): Promise<number> {
+  const { db, keys, logins, sessions, remembered, limits, now = Date.now } = parts
+  const { name } = asking.solution
+  const named = readUnchecked(token)
+  if (named === null) throw new OAuthProblem('oauth_token', 'it is no signed token')
+  const { configuration, provider } = await registeredAs(asking, named, parts)
+  const { jwksUri } = provider
+  if (jwksUri === null) throw new OAuthProblem('oauth_token', 'the provider has no keys')
+  const { clientId } = configuration
+  const checked = await checkLogoutToken(token, {
+    provider,
+    clientId,
+    now: now(),
+    skew: limits.OAUTH_CLOCK_SKEW,
+    key: findKey(keys, name, jwksUri),
+  })
+  const id = `logout-token ${name} ${storedHash(JSON.stringify([checked.iss, checked.jti]))}`
+  // Longer than it could be used again by its `iat`.
+  const expires_at = now() + LOGOUT_TOKEN_AGE + 3 * limits.OAUTH_CLOCK_SKEW
+  if (!(await insertOnce(db, 'used_tokens', { id, expires_at }))) {
+    throw new OAuthProblem('oauth_token', 'it was used before')
+  }
+  const client = { issuer: checked.iss, clientId }
+  const ids = await logins.endSignedOut(name, { client, subject: checked.sub, sid: checked.sid }, checked.issuedAt)
+  for (const login of ids) await Promise.all([sessions.endOfProviderLogin(login), remembered.endOfProviderLogin(login)])
+  return ids.length
+}
+
+/**
+ * The registration that a token is about: one by which somebody signed in; else, where the settings do not depend on query
+ * parameters, theirs. Which it is the token itself says, before it is checked: it is no more than a key to look up.
+ */
+async function registeredAs(
+  asking: Asking,
+  { iss, aud }: { readonly iss: string; readonly aud: readonly string[] },
+  { chooser, finder, logins }: BackchannelLogoutParts,
+): Promise<Registered> {
+  const { solution } = asking
+  for (const clientId of aud.slice(0, 5)) {
+    const login = await logins.findOfClient(solution.name, { issuer: iss, clientId })
+    if (login !== null) return login.content
+  }
+  if (solution.manifest.authenticator !== 'OAUTH') {
+    throw new OAuthProblem('oauth_token', 'nobody is signed in by its issuer and audience')
+  }
+  const configuration = await chooser.choose(asking)
+  return { configuration, provider: await finder.find(solution.name, configuration) }
+}

@@ -1,0 +1,105 @@
+import type { Failed } from '../../runtime/outcome.ts'
+import type { Asking } from '../login/arrival.ts'
+import { queryParams } from '../login/query-params.ts'
+import type { ActiveSolution } from '../solutions/catalog.ts'
+import { secretFields } from '../solutions/redact.ts'
+import type { EntryRunner } from '../solutions/run-entry.ts'
+import { checkConfiguration, loginFailedUrlOf, type OAuthConfiguration } from './configuration.ts'
+import type { OAuthSettingsStore, WrittenOAuthSettings } from './oauth-settings.ts'
+import { OAuthProblem } from './problems.ts'
+import type { ProviderRequests } from './provider-requests.ts'
+
+/** Says which settings count for a sign-in. */
+export interface ConfigurationChooser {
+  /**
+   * OAUTH: those of the manifest, with the operator's over them. OAUTH_AUTHENTICATOR: what `getOAuthConfig` returns for the
+   * query parameters of the address.
+   * @throws OAuthProblem `oauth_configuration`, `oauth_script` or `oauth_busy`
+   */
+  choose(asking: Asking): Promise<OAuthConfiguration>
+  /** Where the browser goes when a sign-in failed before it had a configuration, by `login_failed_url`; else null. */
+  fallbackOf(solution: ActiveSolution): Promise<string | null>
+}
+
+export type ConfigurationChooserParts = {
+  readonly settings: Pick<OAuthSettingsStore, 'get'>
+  readonly runEntry: EntryRunner
+  readonly refusalOf: ProviderRequests['refusalOf']
+}
+
+export function createConfigurationChooser({
+  settings,
+  runEntry,
+  refusalOf,
+}: ConfigurationChooserParts): ConfigurationChooser {
+  async function fromSettings(solution: ActiveSolution): Promise<OAuthConfiguration> {
+    const ofOperator = await settings.get(solution.name)
+    const merged = mergeSettings(solution.manifest.oauth, ofOperator)
+    if (merged !== null) return checkConfiguration(merged, placeOf(solution.manifest.oauth, ofOperator), refusalOf)
+    const message = 'there are no OAuth settings: neither "oauth" in solution.json nor settings of the operator'
+    throw new OAuthProblem('oauth_configuration', message)
+  }
+
+  /**
+   * Chosen here: what the script returns is the whole configuration. Neither the manifest nor the operator's settings complete
+   * it, since a half of one provider's and a half of another's would sign in nobody, or somebody else.
+   */
+  async function fromScript(asking: Asking): Promise<OAuthConfiguration> {
+    const { solution, locale, url, correlationId, serverUrl, address } = asking
+    const isInAuthenticator = solution.entries.authenticator?.includes('getOAuthConfig') === true
+    const { failure, values, hasValues } = await runEntry(solution, {
+      unit: isInAuthenticator ? 'authenticator' : 'configuration',
+      entry: 'getOAuthConfig',
+      args: [queryParams(url)],
+      secrets: secretFields(url),
+      call: { kind: 'configuration', correlationId, user: null, account: null, address, locale, serverUrl },
+    })
+    if (failure !== null) throw problemOf(failure)
+    if (hasValues) return checkConfiguration(values, 'getOAuthConfig', refusalOf)
+    const message = 'getOAuthConfig returned null: no configuration matches the query parameters'
+    throw new OAuthProblem('oauth_configuration', message)
+  }
+
+  return {
+    async choose(asking) {
+      const { authenticator: mode } = asking.solution.manifest
+      if (mode === 'OAUTH') return fromSettings(asking.solution)
+      if (mode === 'OAUTH_AUTHENTICATOR') return fromScript(asking)
+      throw new TypeError(`${mode} has no OAuth settings`)
+    },
+    async fallbackOf({ name, manifest }) {
+      const ofOperator = manifest.authenticator === 'OAUTH' ? await settings.get(name) : null
+      return loginFailedUrlOf(mergeSettings(manifest.oauth, ofOperator)?.login_failed_url)
+    },
+  }
+}
+
+/**
+ * The manifest's settings with the operator's over them, key by key. Where the operator chose another provider, what the
+ * author wrote for his does not count, but for the page after a failed login.
+ * @returns null where neither has any
+ */
+export function mergeSettings(
+  ofManifest: WrittenOAuthSettings | null,
+  ofOperator: WrittenOAuthSettings | null,
+): WrittenOAuthSettings | null {
+  if (ofOperator === null || ofManifest === null) return ofOperator ?? ofManifest
+  const isOther = ofOperator.api !== undefined && ofOperator.api !== ofManifest.api
+  const { login_failed_url } = ofManifest
+  const kept = isOther ? (login_failed_url === undefined ? {} : { login_failed_url }) : ofManifest
+  return Object.assign(Object.create(null), kept, ofOperator)
+}
+
+/** Whose settings are at fault, as far as that can be told of a whole. */
+export function placeOf(ofManifest: object | null, ofOperator: object | null): string {
+  if (ofOperator === null) return '"oauth" in solution.json'
+  return ofManifest === null
+    ? 'the operator’s OAuth settings'
+    : '"oauth" in solution.json with the operator’s settings over it'
+}
+
+/** The log has the failure with its place already. */
+function problemOf({ code }: Failed): OAuthProblem {
+  if (code === 'sandbox_busy') return new OAuthProblem('oauth_busy', 'no sandbox process was free for getOAuthConfig')
+  return new OAuthProblem('oauth_script', `getOAuthConfig ended with ${code}`)
+}

@@ -1,0 +1,163 @@
+import type { Limits } from '../../runtime/limits.ts'
+import { isNonceExpected } from './authorize.ts'
+import { checkIdToken } from './id-token.ts'
+import { OAuthProblem } from './problems.ts'
+import type { Claims } from './provider.ts'
+import { findKey, type ProviderKeys } from './provider-keys.ts'
+import { PROVIDERS } from './providers.ts'
+import type { Registration, TokenRequests, Tokens } from './token-requests.ts'
+
+/** What a sign-in expects of the ID token, beside what the registration says. */
+export type ExpectedToken = {
+  readonly nonce: string
+  /** Epoch ms: an ID token is made after it was asked for. */
+  readonly startedAt: number
+  readonly code?: string
+  /** At a refresh: issuer and subject stay (OIDC Core section 12.2), and the nonce may be left out. */
+  readonly before?: Claims
+}
+
+/** Who signed in, by checks that passed; `issuedAt` is the ID token's `iat`, in epoch ms. */
+export type VerifiedClaims = { readonly claims: Claims; readonly issuedAt: number }
+
+export interface ClaimsReader {
+  /** @throws OAuthProblem */
+  ofTokens(
+    solution: string,
+    registration: Registration,
+    tokens: Tokens,
+    expected: ExpectedToken,
+  ): Promise<VerifiedClaims>
+  /** Of an ID token that came with the browser, without access token. @throws OAuthProblem */
+  ofIdToken(
+    solution: string,
+    registration: Registration,
+    idToken: string,
+    expected: ExpectedToken,
+  ): Promise<VerifiedClaims>
+}
+
+/** @param now the clock, in epoch milliseconds */
+export function createClaimsReader(
+  keys: ProviderKeys,
+  tokenRequests: TokenRequests,
+  limits: Pick<Limits, 'OAUTH_CLOCK_SKEW'>,
+  now: () => number = Date.now,
+): ClaimsReader {
+  async function ofIdToken(
+    solution: string,
+    { provider, configuration }: Registration,
+    idToken: string,
+    { nonce, startedAt, code, before }: ExpectedToken,
+    accessToken?: string,
+  ): Promise<VerifiedClaims> {
+    const { jwksUri } = provider
+    if (jwksUri === null) throw new TypeError('a provider with ID tokens has keys')
+    const maxAge = Number(configuration.parameters.max_age)
+    const claims = await checkIdToken(idToken, {
+      provider,
+      clientId: configuration.clientId,
+      nonce: isNonceExpected(configuration, provider) && before === undefined ? nonce : null,
+      ...(before === undefined ? {} : { earlierNonce: nonce, subject: before.sub, issuer: before.iss }),
+      startedAt,
+      now: now(),
+      skew: limits.OAUTH_CLOCK_SKEW,
+      ...(Number.isFinite(maxAge) && before === undefined ? { maxAge } : {}),
+      ...(code === undefined ? {} : { code }),
+      ...(accessToken === undefined ? {} : { accessToken }),
+      key: findKey(keys, solution, jwksUri),
+    })
+    return { claims, issuedAt: (claims.iat as number) * 1000 }
+  }
+
+  /** OAuth 2.0 without ID token: the access token came straight from the provider, which says whose it is. */
+  async function ofProfile(registration: Registration, { accessToken }: Tokens, expected: ExpectedToken) {
+    const { readProfile } = PROVIDERS[registration.configuration.api]
+    if (readProfile === null) throw new TypeError('a provider without ID tokens has a profile')
+    const claims = await readProfile(registration.provider, (address) =>
+      tokenRequests.readProfile(registration, accessToken, address),
+    )
+    if (expected.before !== undefined && expected.before.sub !== claims.sub) {
+      throw new OAuthProblem('oauth_token', 'after the refresh the provider names another user')
+    }
+    return { claims, issuedAt: now() }
+  }
+
+  return {
+    ofIdToken: (solution, registration, idToken, expected) => ofIdToken(solution, registration, idToken, expected),
+    async ofTokens(solution, registration, tokens, expected) {
+      const { provider, configuration } = registration
+      if (!provider.hasIdToken) return ofProfile(registration, tokens, expected)
+      const { before } = expected
+      const { idToken, accessToken } = tokens
+      if (idToken === null && before === undefined) {
+        throw new OAuthProblem('oauth_token', `${provider.title} gave no ID token: does the scope have "openid"?`)
+      }
+      const verified =
+        idToken === null
+          ? { claims: before as Claims, issuedAt: now() }
+          : await ofIdToken(solution, registration, idToken, expected, accessToken)
+      if (provider.userInfoEndpoint === null || !asksForMore(configuration.scope, verified.claims, idToken))
+        return verified
+      const info = await tokenRequests.readUserInfo(registration, accessToken, verified.claims.sub)
+      return { ...verified, claims: withUserInfo(verified.claims, info, idToken === null) }
+    },
+  }
+}
+
+/** Claims that a scope asks for (OIDC Core section 5.4), as far as sign-ins need them. */
+const CLAIMS_OF_SCOPE = {
+  email: ['email'],
+  profile: ['name', 'preferred_username', 'given_name', 'nickname'],
+} as const
+
+/**
+ * Chosen here: user info is asked only where the ID token lacks what the scope asked for (many providers put it there alone),
+ * and at a refresh without ID token, where it is the one way to learn of changes.
+ */
+function asksForMore(scope: string, claims: Claims, idToken: string | null): boolean {
+  const scopes = scope.split(' ')
+  return Object.entries(CLAIMS_OF_SCOPE).some(
+    ([name, wanted]) => scopes.includes(name) && (idToken === null || !wanted.some((claim) => claim in claims)),
+  )
+}
+
+/** Characters of all claims as JSON, as an authenticator's parameters. */
+const LONGEST_CLAIMS = 32 * 1024
+/** About the token, not about the user: only the signed ones count. */
+const OF_TOKEN = [
+  'iss',
+  'sub',
+  'aud',
+  'exp',
+  'iat',
+  'nbf',
+  'nonce',
+  'azp',
+  'at_hash',
+  'c_hash',
+  'auth_time',
+  'acr',
+  'amr',
+  'sid',
+  'jti',
+]
+
+/** A word that an address is verified is about the address that it came with. */
+const VERIFIED = [
+  ['email', 'email_verified'],
+  ['phone_number', 'phone_number_verified'],
+] as const
+
+/** @param isNewer whether the claims are those of an earlier ID token: else what is signed wins */
+function withUserInfo(claims: Claims, info: Readonly<Record<string, unknown>>, isNewer: boolean): Claims {
+  const ofUser = Object.fromEntries(Object.entries(info).filter(([name]) => !OF_TOKEN.includes(name)))
+  const [weaker, stronger] = isNewer ? [claims, ofUser] : [ofUser, claims]
+  const merged = Object.assign(Object.create(null) as Record<string, unknown>, weaker)
+  for (const [address, verified] of VERIFIED) if (address in stronger) delete merged[verified]
+  Object.assign(merged, stronger)
+  if (JSON.stringify(merged).length > LONGEST_CLAIMS) {
+    throw new OAuthProblem('oauth_provider', `user info has more than ${LONGEST_CLAIMS} characters`)
+  }
+  return merged as Claims
+}

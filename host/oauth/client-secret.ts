@@ -1,0 +1,73 @@
+import { importPKCS8, SignJWT } from 'jose'
+import type { Secrets } from '../secrets/secrets.ts'
+import { type OAuthConfiguration, secretNameOf } from './configuration.ts'
+import { OAuthProblem } from './problems.ts'
+
+/** What a client proves with at the token endpoint that it is the one. */
+export interface ClientSecrets {
+  /**
+   * @param tokenEndpoint where it is sent to: a secret of the operator goes to the hosts that he named and nowhere else
+   * @returns null for a client without secret
+   * @throws OAuthProblem `oauth_configuration`
+   */
+  secretFor(
+    solution: string,
+    configuration: Pick<OAuthConfiguration, 'apiSecret' | 'signedSecret' | 'clientId'>,
+    tokenEndpoint: string,
+  ): Promise<string | null>
+}
+
+/** Apple's `aud`. */
+const APPLE = 'https://appleid.apple.com'
+/** Of a signed secret, in seconds: it is made anew for each request. Apple takes up to six months. */
+const LIFETIME = 300
+
+/** @param now the clock, in epoch milliseconds */
+export function createClientSecrets(secrets: Pick<Secrets, 'forHost'>, now: () => number = Date.now): ClientSecrets {
+  async function resolve(solution: string, apiSecret: string, tokenEndpoint: string): Promise<string> {
+    const name = secretNameOf(apiSecret)
+    if (name === null) return apiSecret
+    const { host } = new URL(tokenEndpoint)
+    const value = await secrets.forHost(solution, name, host)
+    if (value !== null) return value
+    throw new OAuthProblem('oauth_configuration', `the operator has set no secret ${name} for the host ${host}`)
+  }
+
+  return {
+    async secretFor(solution, { apiSecret, signedSecret, clientId }, tokenEndpoint) {
+      if (apiSecret === null) return null
+      const secret = await resolve(solution, apiSecret, tokenEndpoint)
+      return signedSecret === null ? secret : sign(secret, signedSecret, clientId, Math.floor(now() / 1000))
+    },
+  }
+}
+
+/**
+ * The client secret that Apple wants: a JWT signed with the developer's key.
+ * @see https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret
+ */
+async function sign(
+  privateKey: string,
+  { teamId, keyId }: { readonly teamId: string; readonly keyId: string },
+  clientId: string,
+  nowInSeconds: number,
+): Promise<string> {
+  return new SignJWT()
+    .setProtectedHeader({ alg: 'ES256', kid: keyId })
+    .setIssuer(teamId)
+    .setSubject(clientId)
+    .setAudience(APPLE)
+    .setIssuedAt(nowInSeconds)
+    .setExpirationTime(nowInSeconds + LIFETIME)
+    .sign(await readKey(privateKey))
+}
+
+/** The error says nothing of the key: whatever the parser met may be part of it. */
+async function readKey(text: string): Promise<CryptoKey> {
+  try {
+    return await importPKCS8(text, 'ES256')
+  } catch {
+    const wanted = 'a private key on the curve P-256 in PKCS#8 form, as it stands in Apple’s .p8 file'
+    throw new OAuthProblem('oauth_configuration', `with "teamId" and "keyId" the "apiSecret" must be ${wanted}`)
+  }
+}

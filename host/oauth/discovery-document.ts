@@ -1,0 +1,79 @@
+import * as z from 'zod'
+import type { OAuthConfiguration } from './configuration.ts'
+import { OAuthProblem, quote } from './problems.ts'
+import { isTenantId } from './token-claims.ts'
+
+/** An address; what is no text counts as absent. It is checked where it is needed. */
+const Address = z.string().min(1).max(2048).optional().catch(undefined)
+const Names = z.array(z.string().max(100)).max(100).nullish()
+
+const Document = z.object({
+  issuer: z.string().min(1).max(2048),
+  authorization_endpoint: Address,
+  token_endpoint: Address,
+  jwks_uri: Address,
+  userinfo_endpoint: Address,
+  revocation_endpoint: Address,
+  end_session_endpoint: Address,
+  id_token_signing_alg_values_supported: Names,
+  token_endpoint_auth_methods_supported: Names,
+  authorization_response_iss_parameter_supported: z.boolean().nullish(),
+})
+
+/** What of a provider's discovery document is used (OIDC Discovery section 3, RFC 8414, RFC 9207). */
+export type DiscoveryDocument = z.infer<typeof Document>
+
+/** @throws OAuthProblem `oauth_provider` */
+export function readDiscoveryDocument(value: unknown, from: string): DiscoveryDocument {
+  const read = Document.safeParse(value)
+  if (read.success) return read.data
+  const wrong = [...new Set(read.error.issues.map(({ path }) => `"${String(path[0])}"`))].join(', ')
+  throw new OAuthProblem('oauth_provider', `the discovery document of ${from} is wrong in ${wrong}`)
+}
+
+/** `{issuer}/.well-known/openid-configuration`, without a second slash (OIDC Discovery section 4). */
+export function discoveryAddress(issuer: string): string {
+  return `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
+}
+
+/** Microsoft's tenants that stand for many others. `consumers` is one tenant: the table of providers has its GUID. */
+const SHARED_TENANT = /\/(?:common|organizations)\/v2\.0$/
+
+/**
+ * The issuer of the provider's tokens. The document must name the one of the settings, letter by letter (OIDC Discovery
+ * section 4.3): it says that the provider that was asked speaks for this issuer.
+ *
+ * Microsoft differs in two ways: for `common` and `organizations` the document names `{tenantid}` in the tenant's place, and
+ * for a tenant that is called by a domain its GUID.
+ * @returns the issuer, with `{tenantid}` where the configuration's `issuerHasTenant` says so
+ * @throws OAuthProblem `oauth_provider`
+ */
+export function issuerOf(
+  configuration: Pick<OAuthConfiguration, 'api' | 'issuerHasTenant'> & { readonly issuer: string },
+  named: string,
+): string {
+  const wanted = issuerOfTokens(configuration)
+  if (named === wanted || (configuration.api === 'Microsoft' && isMicrosoftTenantOf(wanted, named))) return named
+  throw new OAuthProblem(
+    'oauth_provider',
+    `the discovery document must name ${quote(wanted)} as issuer, letter by letter; it names ${quote(named)}`,
+  )
+}
+
+/** What the settings alone say of it. */
+export function issuerOfTokens({
+  issuer,
+  issuerHasTenant,
+}: {
+  readonly issuer: string
+  readonly issuerHasTenant: boolean
+}): string {
+  return issuerHasTenant ? issuer.replace(SHARED_TENANT, '/{tenantid}/v2.0') : issuer
+}
+
+/** Whether `named` is a tenant by its GUID at the place where `configured` has one called by a domain. */
+function isMicrosoftTenantOf(configured: string, named: string): boolean {
+  const [, place = '', tenant = ''] = /^(https?:\/\/[^/]+\/)([^/]+)\/v2\.0$/.exec(configured) ?? []
+  const guid = named.slice(place.length, -'/v2.0'.length)
+  return tenant.includes('.') && isTenantId(guid) && named === `${place}${guid}/v2.0`
+}

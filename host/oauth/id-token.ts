@@ -1,0 +1,90 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { Claims, Provider } from './provider.ts'
+import { type FindKey, readSignedToken } from './signed-token.ts'
+import { checkAudience, checkId, checkIssuer, checkTimes, readTime, refused } from './token-claims.ts'
+
+/** What one ID token must fit. Times are epoch milliseconds. */
+export type ExpectedIdToken = {
+  readonly provider: Provider
+  readonly clientId: string
+  /** null: none was asked for, as at a refresh. */
+  readonly nonce: string | null
+  /** With `nonce` null: that of the sign-in. A token may leave it out, but have no other (OIDC Core section 12.2). */
+  readonly earlierNonce?: string | null | undefined
+  /** When the sign-in, or the refresh, was begun: an older token belongs to another. */
+  readonly startedAt: number
+  readonly now: number
+  /** How far the clocks may be apart, in ms: `OAUTH_CLOCK_SKEW`. */
+  readonly skew: number
+  /** In seconds: how long ago the user may have signed in at the provider. */
+  readonly maxAge?: number | undefined
+  /** What came with the token; `at_hash` and `c_hash`, where it has them, must be theirs. */
+  readonly accessToken?: string | undefined
+  readonly code?: string | undefined
+  /** At a refresh: `sub` and `iss` of the sign-in. */
+  readonly subject?: string | undefined
+  readonly issuer?: string | undefined
+  readonly key: FindKey
+}
+
+const WHAT = 'the ID token'
+const TYPES = ['jwt']
+
+/**
+ * Checks an ID token, in every flow alike: it may have come through the browser.
+ * @returns its claims, all of them
+ * @throws OAuthProblem `oauth_token`; `oauth_clock` when clocks that differ are its only fault; whatever `expected.key`
+ *   throws. No text quotes the token, its nonce or its subject.
+ * @see OIDC Core sections 3.1.3.7, 3.2.2.11 and 12.2, RFC 7519, RFC 8725
+ */
+export async function checkIdToken(token: string, expected: ExpectedIdToken): Promise<Claims> {
+  const { provider, clientId, now, skew, startedAt } = expected
+  const { algorithm, claims } = await readSignedToken(token, {
+    what: WHAT,
+    types: TYPES,
+    algorithms: provider.idTokenAlgorithms,
+    key: expected.key,
+  })
+  const iss = checkIssuer(WHAT, claims, provider)
+  checkAudience(WHAT, claims, clientId)
+  const sub = checkId(WHAT, claims, 'sub')
+  checkEarlier(iss, sub, expected)
+  checkNonce(claims.nonce, expected)
+  checkHash('at_hash', claims.at_hash, expected.accessToken, algorithm.hash)
+  checkHash('c_hash', claims.c_hash, expected.code, algorithm.hash)
+  if (expected.maxAge !== undefined) checkAge(claims, expected.maxAge, expected)
+  checkTimes(WHAT, claims, { earliest: startedAt, earliestIs: 'this sign-in began', now, skew })
+  return claims as Claims
+}
+
+function checkEarlier(iss: string, sub: string, { issuer, subject }: ExpectedIdToken): void {
+  if (issuer !== undefined && iss !== issuer) throw refused(WHAT, 'has another "iss" than that of the sign-in')
+  if (subject !== undefined && sub !== subject) throw refused(WHAT, 'has another "sub" than that of the sign-in')
+}
+
+function checkNonce(nonce: unknown, { nonce: asked, earlierNonce }: ExpectedIdToken): void {
+  const wanted = asked ?? (nonce === undefined ? null : (earlierNonce ?? null))
+  if (wanted !== null && !(typeof nonce === 'string' && isSame(nonce, wanted)))
+    throw refused(WHAT, `has ${nonce === undefined ? 'no "nonce"' : 'a "nonce" that is not that of this sign-in'}`)
+}
+
+/** The left half of the hash of what came with the token (OIDC Core sections 3.1.3.6 and 3.3.2.11). */
+function checkHash(name: 'at_hash' | 'c_hash', claim: unknown, came: string | undefined, algorithm: string): void {
+  if (claim === undefined || came === undefined) return
+  const hash = createHash(algorithm).update(came).digest()
+  const half = hash.subarray(0, hash.length / 2).toString('base64url')
+  if (typeof claim !== 'string' || !isSame(claim, half))
+    throw refused(WHAT, `has a "${name}" that does not fit what came with it`)
+}
+
+function checkAge(claims: Readonly<Record<string, unknown>>, maxAge: number, { now, skew }: ExpectedIdToken): void {
+  const signedInAt = readTime(WHAT, claims, 'auth_time')
+  if (signedInAt < now - maxAge * 1000 - skew)
+    throw refused(WHAT, `says that the user signed in more than ${maxAge} s ago, which "max_age" does not allow`)
+  if (signedInAt > now + skew) throw refused(WHAT, 'says that the user signed in at a time that is still to come')
+}
+
+function isSame(one: string, other: string): boolean {
+  const [given, wanted] = [Buffer.from(one), Buffer.from(other)]
+  return given.length === wanted.length && timingSafeEqual(given, wanted)
+}

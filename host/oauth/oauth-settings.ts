@@ -1,0 +1,45 @@
+import type { z } from 'zod'
+import type { PartialOAuthForm } from '../../runtime/bundle/manifest-schema.ts'
+import { createBriefCache } from '../database/brief-cache.ts'
+import type { Database } from '../database/open.ts'
+import { put } from '../database/portable.ts'
+
+/** Settings of a sign-in by their names in design section 8, as the operator wrote them. */
+export type WrittenOAuthSettings = z.infer<typeof PartialOAuthForm>
+
+/** The operator's OAuth settings of solutions, which win over those in their manifests. */
+export interface OAuthSettingsStore {
+  /** Held for at most 1 s; a change on this host counts at once. @returns null where the operator set none */
+  get(solution: string): Promise<WrittenOAuthSettings | null>
+  put(solution: string, settings: WrittenOAuthSettings): Promise<void>
+  /** @returns false when there were none */
+  remove(solution: string): Promise<boolean>
+}
+
+/** @param now the clock, in epoch milliseconds */
+export function createOAuthSettings(db: Database, now: () => number = Date.now): OAuthSettingsStore {
+  const cache = createBriefCache(async (solution) => {
+    const row = await db
+      .selectFrom('oauth_settings')
+      .select('value')
+      .where('solution', '=', solution)
+      .executeTakeFirst()
+    return row === undefined ? null : (JSON.parse(row.value) as WrittenOAuthSettings)
+  }, now)
+
+  return {
+    get: cache.get,
+    async put(solution, settings) {
+      await put(db, 'oauth_settings', ['solution'], { solution, value: JSON.stringify(settings), updated_at: now() })
+      cache.forget(solution)
+    },
+    async remove(solution) {
+      const { numDeletedRows } = await db
+        .deleteFrom('oauth_settings')
+        .where('solution', '=', solution)
+        .executeTakeFirst()
+      cache.forget(solution)
+      return numDeletedRows > 0n
+    },
+  }
+}

@@ -1,0 +1,99 @@
+import type { Logger } from 'pino'
+import type { Limits } from '../../runtime/limits.ts'
+import type { Audit } from '../audit/audit.ts'
+import type { PlatformKey } from '../config/platform-key.ts'
+import type { Database } from '../database/open.ts'
+import type { Sites } from '../http/sites.ts'
+import type { AuthenticatorQuestion } from '../login/ask-authenticator.ts'
+import type { FormTokens } from '../login/form-token.ts'
+import type { Outbound } from '../outbound/outbound.ts'
+import type { Secrets } from '../secrets/secrets.ts'
+import type { Remembered } from '../sessions/remembered.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import type { EntryRunner } from '../solutions/run-entry.ts'
+import type { SolutionLog } from '../solutions/solution-log.ts'
+import { createAfterLogoutState } from './after-logout.ts'
+import { createConfigurationChooser } from './chosen-configuration.ts'
+import { createClaimsReader } from './claims.ts'
+import { createClientSecrets } from './client-secret.ts'
+import { createOAuthSettings } from './oauth-settings.ts'
+import { createProviderFinder } from './provider-finder.ts'
+import { createProviderKeys } from './provider-keys.ts'
+import { createProviderLogins } from './provider-logins.ts'
+import { createProviderLogout } from './provider-logout.ts'
+import { createProviderRequests } from './provider-requests.ts'
+import { createProviderSource } from './provider-source.ts'
+import { createRefresh } from './refresh.ts'
+import type { OAuthParts } from './routes.ts'
+import { createTokenRequests } from './token-requests.ts'
+import { createTransactions } from './transactions.ts'
+
+/** What signing in by a provider needs of the host. */
+export type OAuthNeeds = {
+  readonly db: Database
+  readonly key: PlatformKey
+  readonly limits: Limits
+  readonly log: Logger
+  readonly outbound: Outbound
+  /** `OAUTH_ALLOWED_HOSTS` */
+  readonly allowedHosts: readonly string[]
+  readonly secrets: Secrets
+  readonly runEntry: EntryRunner
+  readonly askAuthenticator: AuthenticatorQuestion
+  readonly sites: Sites
+  readonly sessions: Sessions
+  readonly remembered: Remembered
+  readonly formTokens: FormTokens
+  readonly solutionLog: SolutionLog
+  readonly audit: Audit
+}
+
+export type OAuth = ReturnType<typeof createOAuth>
+
+/** Everything of OAuth, in the order in which the parts need one another. */
+export function createOAuth(needs: OAuthNeeds) {
+  const { db, key, limits, log, sessions, remembered, runEntry, askAuthenticator } = needs
+  const requests = createProviderRequests(needs.outbound, needs.allowedHosts, limits)
+  const settings = createOAuthSettings(db)
+  const chooser = createConfigurationChooser({ settings, runEntry, refusalOf: requests.refusalOf })
+  const finder = createProviderFinder(requests)
+  const keys = createProviderKeys(requests)
+  const clientSecrets = createClientSecrets(needs.secrets)
+  const tokenRequests = createTokenRequests(requests)
+  const claims = createClaimsReader(keys, tokenRequests, limits)
+  const transactions = createTransactions(db, key, limits)
+  const logins = createProviderLogins(db, key, limits)
+  const afterLogout = createAfterLogoutState(key)
+  const refresh = createRefresh({ logins, clientSecrets, tokenRequests, claims, limits })
+  const providerSource = createProviderSource(refresh, logins, askAuthenticator)
+  const providerLogout = createProviderLogout({
+    logins,
+    sessions,
+    remembered,
+    clientSecrets,
+    tokenRequests,
+    afterLogout,
+    log,
+  })
+  const parts: OAuthParts = {
+    ...needs,
+    chooser,
+    finder,
+    keys,
+    clientSecrets,
+    tokenRequests,
+    claims,
+    transactions,
+    logins,
+    providerSource,
+  }
+  return {
+    parts,
+    settings,
+    requests,
+    afterLogout,
+    providerSource,
+    providerLogout,
+    sweep: async () => void (await Promise.all([transactions.sweep(), logins.sweep()])),
+  }
+}

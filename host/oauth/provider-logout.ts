@@ -1,0 +1,78 @@
+import type { Logger } from 'pino'
+import type { Remembered } from '../sessions/remembered.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import type { AfterLogoutState } from './after-logout.ts'
+import type { ClientSecrets } from './client-secret.ts'
+import type { ProviderLogin, ProviderLogins } from './provider-logins.ts'
+import type { TokenRequests } from './token-requests.ts'
+
+export type ProviderLogoutParts = {
+  readonly logins: ProviderLogins
+  readonly sessions: Sessions
+  readonly remembered: Remembered
+  readonly clientSecrets: ClientSecrets
+  readonly tokenRequests: TokenRequests
+  readonly afterLogout: AfterLogoutState
+  readonly log: Pick<Logger, 'warn'>
+}
+
+/** Ends what a sign-in by a provider left, here and there. */
+export interface ProviderLogout {
+  /**
+   * Ends all sessions and remembered logins that rest on it, revokes its refresh token in the background (RFC 7009), and says
+   * where the browser goes on: to the provider, where that ends its own session (OIDC RP-Initiated Logout 1.0), and from
+   * there to the signed-out page; else to that page or `target`.
+   * @param signedOutPage the address of the solution's signed-out page, which is registered at the provider
+   */
+  signOut(id: string, signedOutPage: string, target: string | null): Promise<string>
+  /** Resolves when everything that was begun in the background has ended. */
+  settled(): Promise<void>
+}
+
+export function createProviderLogout(parts: ProviderLogoutParts): ProviderLogout {
+  const { logins, sessions, remembered, clientSecrets, tokenRequests, afterLogout, log } = parts
+  const begun = new Set<Promise<void>>()
+
+  async function revoke({ solution, content }: ProviderLogin): Promise<void> {
+    const { configuration, provider, refreshToken } = content
+    const { revocationEndpoint } = provider
+    if (refreshToken === null || revocationEndpoint === null) return
+    const secret = await clientSecrets.secretFor(solution, configuration, revocationEndpoint)
+    await tokenRequests.revoke({ provider, configuration, secret }, refreshToken)
+  }
+
+  /** The user does not wait for it: a provider that is away must not keep anybody signed in here. */
+  function revokeLater(login: ProviderLogin): void {
+    const revoked = revoke(login)
+      .catch((error: Error) =>
+        log.warn({ solution: login.solution, reason: error.message }, 'a token could not be revoked'),
+      )
+      .finally(() => begun.delete(revoked))
+    begun.add(revoked)
+  }
+
+  return {
+    async signOut(id, signedOutPage, target) {
+      const login = await logins.find(id)
+      await logins.end(id)
+      await Promise.all([sessions.endOfProviderLogin(id), remembered.endOfProviderLogin(id)])
+      if (login === null) return target ?? signedOutPage
+      revokeLater(login)
+      const { solution, content } = login
+      const { endSessionEndpoint, title } = content.provider
+      if (endSessionEndpoint === null) {
+        if (target !== null) return target
+        return `${signedOutPage}&state=${afterLogout.write(solution, { target: null, provider: title })}`
+      }
+      const url = new URL(endSessionEndpoint)
+      if (content.idToken !== null) url.searchParams.set('id_token_hint', content.idToken)
+      url.searchParams.set('client_id', content.configuration.clientId)
+      url.searchParams.set('post_logout_redirect_uri', signedOutPage)
+      if (target !== null) url.searchParams.set('state', afterLogout.write(solution, { target, provider: null }))
+      return url.href
+    },
+    async settled() {
+      await Promise.all(begun)
+    },
+  }
+}

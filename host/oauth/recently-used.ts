@@ -1,0 +1,30 @@
+/** Holds so many values by key; the one that was not asked for longest makes room. */
+export interface RecentlyUsed<T> {
+  get(key: string): T | undefined
+  set(key: string, value: T): void
+  delete(key: string): void
+}
+
+export function createRecentlyUsed<T>(most: number): RecentlyUsed<T> {
+  /** In the order of use: a Map keeps that in which keys were set. */
+  const held = new Map<string, T>()
+
+  function set(key: string, value: T): void {
+    held.delete(key)
+    held.set(key, value)
+    for (const oldest of held.keys()) {
+      if (held.size <= most) break
+      held.delete(oldest)
+    }
+  }
+
+  return {
+    get(key) {
+      const value = held.get(key)
+      if (value !== undefined) set(key, value)
+      return value
+    },
+    set,
+    delete: (key) => void held.delete(key),
+  }
+}

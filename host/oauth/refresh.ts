@@ -1,0 +1,80 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Limits } from '../../runtime/limits.ts'
+import type { ClaimsReader } from './claims.ts'
+import type { ClientSecrets } from './client-secret.ts'
+import type { Claims } from './provider.ts'
+import type { ProviderLogin, ProviderLogins } from './provider-logins.ts'
+import type { TokenRequests } from './token-requests.ts'
+
+/**
+ * Asks the provider about somebody who signed in before.
+ * @returns null when the provider, or somebody, ended the sign-in
+ * @throws OAuthProblem when it could not be asked: nothing has changed then
+ */
+export type Refresh = (loginId: string) => Promise<Claims | null>
+
+export type RefreshParts = {
+  readonly logins: ProviderLogins
+  readonly clientSecrets: ClientSecrets
+  readonly tokenRequests: TokenRequests
+  readonly claims: ClaimsReader
+  readonly limits: Pick<Limits, 'REMEMBER_GRACE'>
+}
+
+/** While another tab or host asks, its answer is looked for this often, in ms. */
+const LOOK_EVERY = 100
+
+/** @param now the clock, in epoch milliseconds */
+export function createRefresh(parts: RefreshParts, now: () => number = Date.now): Refresh {
+  const { logins, clientSecrets, tokenRequests, claims, limits } = parts
+
+  const isFresh = ({ refreshedAt }: ProviderLogin) => refreshedAt + limits.REMEMBER_GRACE > now()
+
+  /** Providers that rotate refresh tokens take a second use for theft: of two tabs only one may ask. */
+  async function claim(id: string): Promise<ProviderLogin | null> {
+    for (;;) {
+      const login = await logins.find(id)
+      if (login === null || isFresh(login)) return login
+      // A claim that is not given back runs out, so this ends.
+      if (await logins.claimRefresh(id)) {
+        // Another one may have asked between the two.
+        const claimed = await logins.find(id)
+        if (claimed !== null && isFresh(claimed)) await logins.finishRefresh(claimed, null)
+        return claimed
+      }
+      await delay(LOOK_EVERY)
+    }
+  }
+
+  async function ask({ solution, content }: ProviderLogin): Promise<ProviderLogin['content'] | null> {
+    const { configuration, provider, refreshToken, nonce } = content
+    if (refreshToken === null || provider.tokenEndpoint === null) return null
+    const secret = await clientSecrets.secretFor(solution, configuration, provider.tokenEndpoint)
+    const registration = { provider, configuration, secret }
+    const startedAt = now()
+    const tokens = await tokenRequests.refresh(registration, refreshToken)
+    if (tokens === null) return null
+    const expected = { nonce, startedAt, before: content.claims }
+    const verified = await claims.ofTokens(solution, registration, tokens, expected)
+    return {
+      ...content,
+      claims: verified.claims,
+      idToken: tokens.idToken ?? content.idToken,
+      // Without a new one the old one stays good (RFC 6749 section 6).
+      refreshToken: tokens.refreshToken ?? refreshToken,
+    }
+  }
+
+  return async (id) => {
+    const login = await claim(id)
+    if (login === null || isFresh(login)) return login?.content.claims ?? null
+    let content: ProviderLogin['content'] | null = null
+    try {
+      content = await ask(login)
+    } finally {
+      await logins.finishRefresh(login, content)
+    }
+    if (content === null) await logins.end(id)
+    return content?.claims ?? null
+  }
+}

@@ -1,0 +1,143 @@
+import { readCookie } from '../http/cookies.ts'
+import { sendToAddress } from '../http/send-to-address.ts'
+import type { Arrival } from '../login/arrival.ts'
+import type { AuthenticatorQuestion } from '../login/ask-authenticator.ts'
+import { queryParams } from '../login/query-params.ts'
+import { acceptSignIn, type SessionParts } from '../login/start-session.ts'
+import {
+  type AuthorizationResponse,
+  checkAuthorizationResponse,
+  type ReturnMode,
+  stateOfResponse,
+} from './authorization-response.ts'
+import type { ClaimsReader, VerifiedClaims } from './claims.ts'
+import type { ClientSecrets } from './client-secret.ts'
+import { lastLoginOf } from './last-login.ts'
+import { OAuthProblem } from './problems.ts'
+import type { ProviderLogins } from './provider-logins.ts'
+import { type ProblemContext, type ShowProblemParts, showProblem } from './show-problem.ts'
+import type { TokenRequests, Tokens } from './token-requests.ts'
+import { clearTransactionCookie, readTransactionCookie } from './transaction-cookies.ts'
+import type { Transaction, Transactions } from './transactions.ts'
+
+export type ReturnParts = SessionParts &
+  ShowProblemParts & {
+    readonly transactions: Transactions
+    readonly clientSecrets: ClientSecrets
+    readonly tokenRequests: TokenRequests
+    readonly claims: ClaimsReader
+    readonly logins: ProviderLogins
+    readonly askAuthenticator: AuthenticatorQuestion
+    /** For clocks in tests; epoch ms. */
+    readonly now?: () => number
+  }
+
+/** What the provider vouched for. */
+type SignedIn = VerifiedClaims & { readonly tokens: Tokens | null }
+
+/** The browser comes back from the provider (guide 4): from the transaction to a session, or a page that says why not. */
+export async function returnFromProvider(
+  arrival: Arrival,
+  parameters: URLSearchParams,
+  mode: ReturnMode,
+  parts: ReturnParts,
+): Promise<void> {
+  const { ctx, solution, scope } = arrival
+  let context: ProblemContext = { content: null, claims: null, returnTo: startPageOf(arrival) }
+  try {
+    const state = stateOfResponse(parameters)
+    const cookie = state === null ? undefined : readTransactionCookie(ctx, scope, state)
+    const taken = state === null ? null : await parts.transactions.take(solution.name, state, cookie)
+    if (taken?.kind === 'used') return await repeat(arrival, taken.returnTo, parts)
+    if (state === null || taken === null || taken.kind === 'unknown') throw expired()
+    clearTransactionCookie(ctx, scope, state)
+    const { transaction } = taken
+    context = { content: transaction.content, claims: null, returnTo: transaction.returnTo }
+    const response = checkAuthorizationResponse(parameters, mode, transaction)
+    const signedIn = await verify(transaction, response, parts)
+    context = { ...context, claims: signedIn.claims }
+    await letIn(withPageOf(arrival, transaction), transaction, signedIn, parts)
+  } catch (error) {
+    if (!(error instanceof OAuthProblem)) throw error
+    await showProblem(arrival, error, context, parts)
+  }
+}
+
+/** Back button, reload, or a link that was kept: who is signed in goes on, nothing is done twice. */
+async function repeat(arrival: Arrival, returnTo: string, { sessions }: ReturnParts): Promise<void> {
+  const { ctx, solution, scope } = arrival
+  const cookie = readCookie(ctx, 'session', scope)
+  const session = cookie === undefined ? null : await sessions.find(solution.name, cookie)
+  if (session === null) throw expired()
+  goOn(arrival, returnTo)
+}
+
+async function verify(
+  { solution, startedAt, content }: Transaction,
+  response: AuthorizationResponse,
+  { clientSecrets, tokenRequests, claims }: ReturnParts,
+): Promise<SignedIn> {
+  const { configuration, provider, nonce, redirectUri, verifier } = content
+  if (response.code === null) {
+    const registration = { provider, configuration, secret: null }
+    return { ...(await claims.ofIdToken(solution, registration, response.idToken, { nonce, startedAt })), tokens: null }
+  }
+  const { code } = response
+  if (provider.tokenEndpoint === null) throw new TypeError('a code was asked for without a token endpoint')
+  const secret = await clientSecrets.secretFor(solution, configuration, provider.tokenEndpoint)
+  const registration = { provider, configuration, secret }
+  const tokens = await tokenRequests.exchangeCode(registration, { code, redirectUri, verifier })
+  return { ...(await claims.ofTokens(solution, registration, tokens, { nonce, startedAt, code })), tokens }
+}
+
+/** Asks the authenticator and signs in whom it accepted. */
+async function letIn(
+  arrival: Arrival,
+  { content, returnTo }: Transaction,
+  { claims, issuedAt, tokens }: SignedIn,
+  parts: ReturnParts,
+): Promise<void> {
+  const { solution, url, ctx, serverUrl, locale } = arrival
+  const { logins, askAuthenticator, now = Date.now } = parts
+  const params = { ...queryParams(url), last_login: lastLoginOf(claims, now(), null) }
+  const answer = await askAuthenticator(arrival, params)
+  if (answer.kind === 'failed') {
+    const isBusy = answer.failure.code === 'sandbox_busy'
+    throw new OAuthProblem(isBusy ? 'oauth_busy' : 'oauth_script', `onSolutionOpen ended with ${answer.failure.code}`)
+  }
+  if (answer.kind === 'refused') {
+    if (answer.effects.showUrl !== null) return sendToAddress(ctx, answer.effects.showUrl, serverUrl, locale)
+    throw new OAuthProblem('oauth_unknown_user', 'the authenticator did not log the user in')
+  }
+  const refreshToken = tokens?.refreshToken ?? null
+  const { configuration, provider, nonce } = content
+  const idToken = tokens?.idToken ?? null
+  const login = { configuration, provider, nonce, claims, idToken, refreshToken }
+  const providerLogin = await logins.start(solution.name, login, issuedAt)
+  if (providerLogin === null) throw expired('the provider has signed the user out meanwhile')
+  const basis = { source: 'provider' as const, providerLogin, stillHolds: () => logins.isAlive(providerLogin) }
+  // Chosen here: who may stay signed in is the provider's to say, by giving a refresh token.
+  const session = await acceptSignIn(arrival, answer, basis, refreshToken !== null, parts)
+  if (session === null) throw expired('the provider has signed the user out meanwhile')
+  if (answer.effects.showUrl !== null) return sendToAddress(ctx, answer.effects.showUrl, serverUrl, locale)
+  goOn(arrival, returnTo)
+}
+
+function goOn({ ctx }: Arrival, returnTo: string): void {
+  ctx.status = 303
+  ctx.set('Location', returnTo)
+}
+
+/** The authenticator is asked with the parameters of the page that was wanted, not of the provider's answer. */
+function withPageOf(arrival: Arrival, { returnTo }: Transaction): Arrival {
+  const url = new Map(new URL(returnTo, arrival.serverUrl).searchParams)
+  return { ...arrival, url }
+}
+
+function startPageOf({ solution }: Arrival): string {
+  return `/solution/${solution.name}/index.html`
+}
+
+function expired(message = 'the sign-in is too old, was used before, or began in another browser'): OAuthProblem {
+  return new OAuthProblem('oauth_expired', message)
+}

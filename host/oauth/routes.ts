@@ -1,0 +1,116 @@
+import type Router from '@koa/router'
+import type { Context } from 'koa'
+import { PlatformError } from '../../runtime/errors.ts'
+import { allowPage } from '../http/content-security.ts'
+import { requireNavigation, sourceOfPost } from '../http/fetch-metadata.ts'
+import { readFormPairs } from '../http/read-body.ts'
+import { createNonce, sendHtml } from '../http/request.ts'
+import type { Sites } from '../http/sites.ts'
+import type { AccountSource } from '../login/account-sources.ts'
+import { type Arrival, readArrival } from '../login/arrival.ts'
+import { pageAskedFor } from '../login/page-asked-for.ts'
+import { isProviderMode, signInModeOf } from '../login/sign-in-mode.ts'
+import { signInRemembered } from '../login/sign-in-remembered.ts'
+import type { FoundSession } from '../login/start-session.ts'
+import type { ActiveSolution } from '../solutions/catalog.ts'
+import { fragmentPage, repostPage } from '../web/pages.ts'
+import { type AuthorizeParts, authorize } from './authorize.ts'
+import { type BackchannelLogoutParts, backchannelLogout } from './backchannel-logout.ts'
+import { OAuthProblem } from './problems.ts'
+import { type ReturnParts, returnFromProvider } from './return.ts'
+import { showProblem } from './show-problem.ts'
+
+export type OAuthParts = AuthorizeParts &
+  ReturnParts &
+  BackchannelLogoutParts & { readonly sites: Sites; readonly providerSource: AccountSource }
+
+/** Finds the solution that a request names; its host name was checked. */
+export type NeedSolution = (ctx: Context) => Promise<ActiveSolution>
+
+/**
+ * The page of a solution whose users sign in at a provider, for one who is not signed in.
+ * @returns the session of a remembered user; null when the answer is sent
+ */
+export async function signInAtProvider(arrival: Arrival, parts: OAuthParts): Promise<FoundSession | null> {
+  try {
+    const remembered = await signInRemembered(arrival, parts.providerSource, parts)
+    if (remembered !== null && 'found' in remembered) return remembered.found
+    if (remembered !== null) {
+      const isBusy = remembered.failure.code === 'sandbox_busy'
+      throw new OAuthProblem(isBusy ? 'oauth_busy' : 'oauth_script', 'a remembered user could not be asked about')
+    }
+    await authorize(arrival, parts)
+  } catch (error) {
+    if (!(error instanceof OAuthProblem)) throw error
+    await showProblem(arrival, error, { content: null, claims: null, returnTo: pageAskedFor(arrival.ctx) }, parts)
+  }
+  return null
+}
+
+/** Where providers send browsers back to, and where they say themselves that somebody signed out (design section 7). */
+export function addOAuthRoutes(
+  router: Router,
+  needSolution: NeedSolution,
+  localeOf: (ctx: Context, solution: ActiveSolution) => string,
+  parts: OAuthParts,
+): void {
+  const path = '/app_oauth/index.html'
+
+  async function needProviderMode(ctx: Context): Promise<Arrival> {
+    const solution = await needSolution(ctx)
+    if (!isProviderMode(signInModeOf(solution))) {
+      throw new PlatformError('ERR_NOT_FOUND', 'The users of this solution do not sign in at a provider.')
+    }
+    return readArrival(ctx, solution, localeOf(ctx, solution), parts.sites)
+  }
+
+  router.get(path, async (ctx) => {
+    requireNavigation(ctx)
+    const arrival = await needProviderMode(ctx)
+    if (ctx.querystring !== '') {
+      return returnFromProvider(arrival, new URLSearchParams(ctx.querystring), 'query', parts)
+    }
+    const nonce = createNonce()
+    allowPage(ctx, nonce)
+    ctx.vary('Accept-Language')
+    const { solution, locale } = arrival
+    sendHtml(ctx, 200, fragmentPage({ locale, nonce }, { solution: { title: solution.title }, action: ctx.path }))
+  })
+
+  router.post(path, async (ctx) => {
+    requireNavigation(ctx)
+    const arrival = await needProviderMode(ctx)
+    const parameters = new URLSearchParams(await readFormPairs(ctx, parts.limits))
+    const marks = parameters.getAll('from')
+    const source = sourceOfPost(ctx, arrival.serverUrl)
+    // Only what one of our own pages posts is used: the browser sends its cookies with it. A browser that does not say where a
+    // form comes from is believed by the mark: the transaction's cookie decides.
+    const isOwn = source === 'same-origin' || (source === 'unknown' && marks.length > 0)
+    if (!isOwn) {
+      const nonce = createNonce()
+      allowPage(ctx, nonce)
+      ctx.vary('Accept-Language')
+      return sendHtml(
+        ctx,
+        200,
+        repostPage({ locale: arrival.locale, nonce }, { action: ctx.path, fields: [...parameters] }),
+      )
+    }
+    parameters.delete('from')
+    // Another one beside ours came from outside, and was posted once more by us.
+    const mode = marks.length === 1 && marks[0] === 'fragment' ? 'fragment' : 'form_post'
+    return returnFromProvider(arrival, parameters, mode, parts)
+  })
+
+  router.post('/backchannel-logout', async (ctx) => {
+    const arrival = await needProviderMode(ctx)
+    const tokens = (await readFormPairs(ctx, parts.limits)).filter(([name]) => name === 'logout_token')
+    const [, token] = tokens[0] ?? []
+    const refusal =
+      token === undefined || tokens.length > 1
+        ? 'there must be one logout_token'
+        : await backchannelLogout(arrival, token, parts)
+    ctx.status = refusal === null ? 200 : 400
+    ctx.body = refusal === null ? '' : { error: 'invalid_request', error_description: 'The logout token was refused.' }
+  })
+}

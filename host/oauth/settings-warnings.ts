@@ -1,0 +1,55 @@
+import type { Manifest } from '../../runtime/bundle/manifest.ts'
+import { placeOf } from './chosen-configuration.ts'
+import { checkConfiguration, type OAuthConfiguration, secretNameOf } from './configuration.ts'
+import type { WrittenOAuthSettings } from './oauth-settings.ts'
+import { OAuthProblem } from './problems.ts'
+import type { ProviderRequests } from './provider-requests.ts'
+
+export type OAuthWarning = {
+  readonly code: 'not_used' | 'incomplete' | 'secret_missing'
+  readonly message: string
+}
+
+export type SettingsToJudge = {
+  /** Of the active version; null where there is none. */
+  readonly manifest: Pick<Manifest, 'authenticator' | 'oauth'> | null
+  /** The operator's. */
+  readonly settings: WrittenOAuthSettings | null
+  readonly merged: WrittenOAuthSettings | null
+  readonly secretNames: readonly string[]
+  readonly refusalOf: ProviderRequests['refusalOf']
+}
+
+/** What an operator should look at before anybody signs in. The settings hold all the same. */
+export function warnOfOAuthSettings(judged: SettingsToJudge): OAuthWarning[] {
+  const { manifest, settings, merged, secretNames, refusalOf } = judged
+  const mode = manifest?.authenticator ?? 'OAUTH'
+  if (mode !== 'OAUTH') return settings === null ? [] : [notUsed(mode)]
+  if (merged === null) return [{ code: 'incomplete', message: 'There are no OAuth settings: nobody can sign in.' }]
+  const checked = tryConfiguration(merged, placeOf(manifest?.oauth ?? null, settings), refusalOf)
+  if (typeof checked === 'string') return [{ code: 'incomplete', message: checked }]
+  const name = checked.apiSecret === null ? null : secretNameOf(checked.apiSecret)
+  if (name === null || secretNames.includes(name)) return []
+  return [
+    { code: 'secret_missing', message: `The solution has no secret ${name}: set it for the token endpoint's host.` },
+  ]
+}
+
+function notUsed(mode: string): OAuthWarning {
+  const why = mode === 'OAUTH_AUTHENTICATOR' ? 'its getOAuthConfig alone says which settings count' : 'it needs none'
+  return { code: 'not_used', message: `The active version has the authenticator ${mode}: ${why}.` }
+}
+
+/** @returns what is wrong, where something is */
+function tryConfiguration(
+  settings: WrittenOAuthSettings,
+  where: string,
+  refusalOf: ProviderRequests['refusalOf'],
+): OAuthConfiguration | string {
+  try {
+    return checkConfiguration(settings, where, refusalOf)
+  } catch (error) {
+    if (error instanceof OAuthProblem) return error.message
+    throw error
+  }
+}

@@ -1,0 +1,77 @@
+import type { Audit } from '../audit/audit.ts'
+import { allowPage } from '../http/content-security.ts'
+import { createNonce, sendHtml } from '../http/request.ts'
+import { sendToAddress } from '../http/send-to-address.ts'
+import type { Arrival } from '../login/arrival.ts'
+import type { SolutionLog } from '../solutions/solution-log.ts'
+import { oauthProblemPage } from '../web/pages.ts'
+import { otherAccountPage } from './authorize.ts'
+import type { ConfigurationChooser } from './chosen-configuration.ts'
+import { shownUser } from './last-login.ts'
+import { OAUTH_PROBLEMS, type OAuthProblem } from './problems.ts'
+import type { Claims } from './provider.ts'
+import type { TransactionContent } from './transactions.ts'
+
+export type ShowProblemParts = {
+  readonly chooser: Pick<ConfigurationChooser, 'fallbackOf'>
+  readonly solutionLog: Pick<SolutionLog, 'write'>
+  readonly audit: Audit
+}
+
+/** What was known when it came to nothing. */
+export type ProblemContext = {
+  readonly content: TransactionContent | null
+  readonly claims: Claims | null
+  /** Path and query of the page that was asked for. */
+  readonly returnTo: string
+}
+
+/** In seconds: how long a browser is told to wait. */
+const RETRY_AFTER = 5
+
+/**
+ * Ends a sign-in that came to nothing: the author reads why in the solution's log, the operator in the audit that it was so,
+ * and the person gets a page with a way on, or the page that `login_failed_url` names, with `error` and `correlation_id`.
+ */
+export async function showProblem(
+  arrival: Arrival,
+  problem: OAuthProblem,
+  { content, claims, returnTo }: ProblemContext,
+  { chooser, solutionLog, audit }: ShowProblemParts,
+): Promise<void> {
+  const { ctx, solution, locale, correlationId, address, serverUrl } = arrival
+  const { status, page } = OAUTH_PROBLEMS[problem.code]
+  // A script's failure is in the log already, with its place.
+  if (problem.code !== 'oauth_script') {
+    const level = problem.code === 'oauth_expired' || problem.code === 'oauth_denied' ? 'info' : 'error'
+    solutionLog.write(solution.name, { level, code: problem.code, message: problem.message, correlationId })
+  }
+  const actor = `user:${claims === null ? '' : shownUser(claims)}`
+  audit.noteOnce({ actor, action: 'sign-in', outcome: problem.code, solution: solution.name, address, correlationId })
+  const failedUrl = content?.configuration.loginFailedUrl ?? (await chooser.fallbackOf(solution))
+  // What was not begun by this browser is none of the provider's: nobody is led away by a link that somebody sent.
+  if (failedUrl !== null && problem.code !== 'oauth_expired') {
+    const target = new URL(failedUrl, serverUrl)
+    target.searchParams.set('error', problem.code)
+    target.searchParams.set('correlation_id', correlationId)
+    return sendToAddress(ctx, target.href, serverUrl, locale)
+  }
+  if (status === 502 || status === 503) ctx.set('Retry-After', String(RETRY_AFTER))
+  const nonce = createNonce()
+  allowPage(ctx, nonce)
+  ctx.vary('Accept-Language')
+  const html = oauthProblemPage(
+    { locale, nonce },
+    {
+      page,
+      solution: { title: solution.title },
+      provider: content?.provider.title ?? null,
+      reference: correlationId,
+      user: claims === null ? null : shownUser(claims),
+      tryAgainHref: returnTo,
+      otherAccountHref: problem.code === 'oauth_unknown_user' ? otherAccountPage(returnTo) : null,
+      retryInSeconds: RETRY_AFTER,
+    },
+  )
+  sendHtml(ctx, status, html)
+}

@@ -1,0 +1,206 @@
+import * as client from 'openid-client'
+import type { OAuthConfiguration } from './configuration.ts'
+import { OAuthProblem, quote } from './problems.ts'
+import type { Provider } from './provider.ts'
+import type { ProviderRequests } from './provider-requests.ts'
+
+/** What the token endpoint gave. The ID token is not checked yet. */
+export type Tokens = {
+  readonly accessToken: string
+  readonly idToken: string | null
+  readonly refreshToken: string | null
+}
+
+/** One registration at one provider, with its secret: what the requests of a sign-in are made for. */
+export type Registration = {
+  readonly provider: Provider
+  readonly configuration: OAuthConfiguration
+  readonly secret: string | null
+}
+
+export type CodeExchange = {
+  readonly code: string
+  readonly redirectUri: string
+  readonly verifier: string | null
+}
+
+/** The requests that are made with a client's secret or a user's token. All throw `OAuthProblem`. */
+export interface TokenRequests {
+  exchangeCode(registration: Registration, exchange: CodeExchange): Promise<Tokens>
+  /** @returns null when the provider says that the refresh token is worth nothing any more */
+  refresh(registration: Registration, refreshToken: string): Promise<Tokens | null>
+  revoke(registration: Registration, token: string): Promise<void>
+  /** User info of OpenID Connect; its `sub` must be `subject`. */
+  readUserInfo(registration: Registration, accessToken: string, subject: string): Promise<Record<string, unknown>>
+  /** JSON of an address that takes the access token, for providers with an API of their own. */
+  readProfile(registration: Registration, accessToken: string, address: string): Promise<unknown>
+}
+
+export function createTokenRequests(requests: ProviderRequests): TokenRequests {
+  /**
+   * ID tokens are taken out of the token endpoint's answers before openid-client reads them: `checkIdToken` makes every check
+   * of them, the same in each flow, and openid-client by default leaves the signature and others out.
+   */
+  function clientFor({ provider, configuration, secret }: Registration) {
+    let idToken: string | null = null
+    const server: client.ServerMetadata = {
+      issuer: provider.issuer ?? provider.authorizationEndpoint,
+      authorization_endpoint: provider.authorizationEndpoint,
+      ...(provider.tokenEndpoint === null ? {} : { token_endpoint: provider.tokenEndpoint }),
+      ...(provider.userInfoEndpoint === null ? {} : { userinfo_endpoint: provider.userInfoEndpoint }),
+      ...(provider.revocationEndpoint === null ? {} : { revocation_endpoint: provider.revocationEndpoint }),
+    }
+    const made = new client.Configuration(server, configuration.clientId, {}, authentication(provider, secret))
+    // Which addresses may be asked without TLS is decided by `ProviderRequests`.
+    client.allowInsecureRequests(made)
+    made.timeout = 0
+    made[client.customFetch] = async (address, options) => {
+      const response = await requests.fetch(address, options)
+      if (address !== provider.tokenEndpoint || response.status !== 200) return response
+      const taken = await withoutIdToken(response)
+      idToken = taken.idToken
+      return taken.response
+    }
+    return { made, idTokenOf: () => idToken }
+  }
+
+  async function tokensOf(
+    registration: Registration,
+    ask: (made: client.Configuration) => Promise<client.TokenEndpointResponse>,
+  ): Promise<Tokens> {
+    const { made, idTokenOf } = clientFor(registration)
+    const { access_token: accessToken, refresh_token: refreshToken = null } = await ask(made)
+    return { accessToken, refreshToken, idToken: idTokenOf() }
+  }
+
+  return {
+    exchangeCode(registration, { code, redirectUri, verifier }) {
+      const returned = new URL(redirectUri)
+      returned.searchParams.set('code', code)
+      return told(registration, () =>
+        tokensOf(registration, (made) =>
+          client.authorizationCodeGrant(made, returned, verifier === null ? {} : { pkceCodeVerifier: verifier }),
+        ),
+      )
+    },
+    async refresh(registration, refreshToken) {
+      try {
+        return await tokensOf(registration, (made) => client.refreshTokenGrant(made, refreshToken))
+      } catch (error) {
+        if (error instanceof client.ResponseBodyError && REFRESH_REFUSED.includes(error.error)) return null
+        throw problemOf(registration, error)
+      }
+    },
+    revoke: (registration, token) =>
+      told(registration, () => client.tokenRevocation(clientFor(registration).made, token)),
+    readUserInfo: (registration, accessToken, subject) =>
+      told(registration, () => client.fetchUserInfo(clientFor(registration).made, accessToken, subject)),
+    readProfile: (registration, accessToken, address) =>
+      told(registration, async () => {
+        const { made } = clientFor(registration)
+        const response = await client.fetchProtectedResource(made, accessToken, new URL(address), 'GET')
+        if (response.status !== 200) {
+          throw new OAuthProblem('oauth_provider', `${new URL(address).host} answered ${response.status}, not 200`)
+        }
+        return response.json() as Promise<unknown>
+      }),
+  }
+}
+
+function authentication({ clientAuthentication }: Provider, secret: string | null): client.ClientAuth {
+  if (secret === null || clientAuthentication === 'none') return client.None()
+  return clientAuthentication === 'client_secret_post'
+    ? client.ClientSecretPost(secret)
+    : client.ClientSecretBasic(secret)
+}
+
+/** An answer that is no JSON object goes on as it is: openid-client says what is wrong with it. */
+async function withoutIdToken(response: Response): Promise<{ response: Response; idToken: string | null }> {
+  const text = await response.text()
+  const { status, headers } = response
+  const parsed = parseObject(text)
+  // GitHub's errors come with status 200, beside RFC 6749 section 5.2.
+  if (typeof parsed?.error === 'string')
+    return { response: new Response(text, { status: 400, headers }), idToken: null }
+  if (parsed === null || !Object.hasOwn(parsed, 'id_token')) {
+    return { response: new Response(text, { status, headers }), idToken: null }
+  }
+  const { id_token: idToken, ...rest } = parsed
+  if (typeof idToken !== 'string') {
+    throw new OAuthProblem('oauth_provider', `the token endpoint gave as id_token ${quote(idToken)}, not a text`)
+  }
+  return { response: new Response(JSON.stringify(rest), { status, headers }), idToken }
+}
+
+function parseObject(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null
+  } catch {
+    return null
+  }
+}
+
+async function told<T>(registration: Registration, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    throw problemOf(registration, error)
+  }
+}
+
+/** RFC 6749 section 5.2, and GitHub's own. */
+const REFRESH_REFUSED = ['invalid_grant', 'bad_refresh_token']
+
+/** RFC 6749 section 5.2: what is the registration's fault, and so the settings'. */
+const REGISTRATION_ERRORS = [
+  'invalid_client',
+  'incorrect_client_credentials',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'invalid_scope',
+]
+
+function problemOf({ provider: { title } }: Registration, error: unknown): OAuthProblem {
+  const own = ownProblem(error)
+  if (own !== null) return own
+  if (error instanceof client.ResponseBodyError) {
+    const { status, error: code, error_description: text } = error
+    const said = `${title} answered ${status} with the error ${quote(code)}${text === undefined ? '' : `: ${quote(text)}`}`
+    if (status >= 500) return new OAuthProblem('oauth_provider', said)
+    return new OAuthProblem(REGISTRATION_ERRORS.includes(code) ? 'oauth_configuration' : 'oauth_token', said)
+  }
+  if (error instanceof client.WWWAuthenticateChallengeError) {
+    return new OAuthProblem(
+      'oauth_configuration',
+      `${title} answered ${error.status}: it does not accept the client or the token`,
+    )
+  }
+  if (error instanceof client.ClientError) {
+    const isSubject = error.code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED'
+    if (isSubject)
+      return new OAuthProblem('oauth_token', `user info of ${title} is about another user than the ID token`)
+    return new OAuthProblem('oauth_provider', `the answer of ${title} is not as OAuth needs it: ${reasonOf(error)}`)
+  }
+  throw error
+}
+
+/** openid-client passes on what `fetch` threw as the cause of an error of its own. */
+function ownProblem(error: unknown): OAuthProblem | null {
+  for (let one = error, depth = 0; one instanceof Error && depth < 5; one = one.cause, depth++) {
+    if (one instanceof OAuthProblem) return one
+  }
+  return null
+}
+
+/** Texts of openid-client and oauth4webapi say what was wrong; those of a parser would quote what came. */
+function reasonOf(error: Error): string {
+  const { cause } = error
+  const status = cause instanceof Response ? ` (status ${cause.status})` : ''
+  const isTheirs =
+    cause instanceof Error && cause.name === 'OperationProcessingError' && cause.message !== error.message
+  const inner = isTheirs ? `: ${cause.message.slice(0, 200)}` : ''
+  return `${error.message.slice(0, 200)}${status}${inner}`
+}

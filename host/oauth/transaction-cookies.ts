@@ -1,0 +1,30 @@
+import type { Context } from 'koa'
+import type { Limits } from '../../runtime/limits.ts'
+import { type CookieScope, cookieKinds, readCookie, setCookie } from '../http/cookies.ts'
+
+/**
+ * Chosen here: so many sign-ins by a provider one browser may have open in a solution. Each has a cookie, and the cookies of
+ * a request must stay far below what servers and proxies accept (8 KiB).
+ */
+const MOST = 20
+
+/** Binds a transaction to the browser; the oldest ones go when there are too many. */
+export function setTransactionCookie(
+  ctx: Context,
+  scope: CookieScope,
+  { id, cookie }: { readonly id: string; readonly cookie: string },
+  limits: Pick<Limits, 'OAUTH_TRANSACTION'>,
+): void {
+  const open = [...cookieKinds(ctx, 'oauth-', scope)].sort()
+  for (const kind of open.slice(0, Math.max(0, open.length - MOST + 1))) setCookie(ctx, kind, scope, null)
+  setCookie(ctx, `oauth-${id}`, scope, cookie, limits.OAUTH_TRANSACTION)
+}
+
+/** @param id from outside: what is no id has no cookie */
+export function readTransactionCookie(ctx: Context, scope: CookieScope, id: string): string | undefined {
+  return /^[a-z0-9]{7}[A-Za-z0-9_-]{24}$/.test(id) ? readCookie(ctx, `oauth-${id}`, scope) : undefined
+}
+
+export function clearTransactionCookie(ctx: Context, scope: CookieScope, id: string): void {
+  setCookie(ctx, `oauth-${id}`, scope, null)
+}

@@ -1,0 +1,146 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Limits } from '../../runtime/limits.ts'
+import type { PlatformKey } from '../config/platform-key.ts'
+import type { Database } from '../database/open.ts'
+import { firstRows } from '../database/portable.ts'
+import { storedHash } from '../database/stored-hash.ts'
+import type { OAuthConfiguration } from './configuration.ts'
+import type { Provider } from './provider.ts'
+
+/** What a sign-in by a provider needs when the browser comes back. */
+export type Transaction = {
+  /** It is the parameter `state` as well; what binds it to the browser is the cookie. */
+  readonly id: string
+  readonly solution: string
+  /** Path and query of the page that was asked for. */
+  readonly returnTo: string
+  /** Epoch ms. */
+  readonly startedAt: number
+  readonly content: TransactionContent
+}
+
+export type TransactionContent = {
+  readonly configuration: OAuthConfiguration
+  /** As it was found at the start, so that a discovery document that changes meanwhile mixes nothing up. */
+  readonly provider: Provider
+  readonly redirectUri: string
+  readonly nonce: string
+  /** PKCE's code verifier (RFC 7636). */
+  readonly verifier: string | null
+}
+
+/** What a return came to. `used`: not for the first time, by whomever. */
+export type TakenTransaction =
+  | { readonly kind: 'taken'; readonly transaction: Transaction }
+  | { readonly kind: 'used'; readonly returnTo: string }
+  | { readonly kind: 'unknown' }
+
+/** Sign-ins by a provider that were begun (design section 8), on all hosts, until `OAUTH_TRANSACTION` is over. */
+export interface Transactions {
+  /**
+   * Of those that one network has open in a solution the oldest ends when there are more than `OAUTH_OPEN_NETWORK`.
+   * @returns the id and the value of the cookie that binds it to the browser
+   */
+  start(begun: NewTransaction): Promise<{ readonly id: string; readonly cookie: string }>
+  /** Uses it up, on all hosts. Without the right cookie nothing changes. */
+  take(solution: string, id: string, cookie: string | undefined): Promise<TakenTransaction>
+  sweep(): Promise<void>
+}
+
+export type NewTransaction = {
+  readonly solution: string
+  readonly network: string
+  readonly returnTo: string
+  readonly content: TransactionContent
+}
+
+/** An id begins with its time, so that a browser's oldest cookie is known by its name. */
+export function newTransactionId(now: number): string {
+  return `${Math.floor(now / 1000)
+    .toString(36)
+    .padStart(7, '0')}${randomBytes(18).toString('base64url')}`
+}
+
+/** @param now the clock, in epoch milliseconds */
+export function createTransactions(
+  db: Database,
+  key: PlatformKey,
+  limits: Pick<Limits, 'OAUTH_TRANSACTION' | 'OAUTH_OPEN_NETWORK'>,
+  now: () => number = Date.now,
+): Transactions {
+  const purposeOf = (solution: string, id: string) => `oauth-transaction ${solution} ${id}`
+
+  async function dropOldest(solution: string, network: string): Promise<void> {
+    const { count } = await db
+      .selectFrom('oauth_transactions')
+      .select(({ fn }) => fn.countAll<number | string>().as('count'))
+      .where('solution', '=', solution)
+      .where('network', '=', network)
+      .executeTakeFirstOrThrow()
+    const surplus = Number(count) - limits.OAUTH_OPEN_NETWORK
+    if (surplus <= 0) return
+    const oldest = db
+      .selectFrom('oauth_transactions')
+      .select('id')
+      .where('solution', '=', solution)
+      .where('network', '=', network)
+      .orderBy('created_at')
+    const ids = (await firstRows(db, oldest, surplus).execute()).map(({ id }) => id)
+    if (ids.length > 0) await db.deleteFrom('oauth_transactions').where('id', 'in', ids).execute()
+  }
+
+  return {
+    async start({ solution, network, returnTo, content }) {
+      const id = newTransactionId(now())
+      const cookie = randomBytes(32).toString('base64url')
+      await db
+        .insertInto('oauth_transactions')
+        .values({
+          id,
+          solution,
+          network,
+          browser_hash: storedHash(cookie),
+          return_to: returnTo,
+          content: key.encrypt(purposeOf(solution, id), JSON.stringify(content)),
+          created_at: now(),
+          used_at: null,
+        })
+        .execute()
+      await dropOldest(solution, network)
+      return { id, cookie }
+    },
+    async take(solution, id, cookie) {
+      const row = await db
+        .selectFrom('oauth_transactions')
+        .selectAll()
+        .where('id', '=', id)
+        .where('solution', '=', solution)
+        .executeTakeFirst()
+      if (row === undefined || row.created_at + limits.OAUTH_TRANSACTION <= now()) return { kind: 'unknown' }
+      // Its cookie is gone since. The page is no secret: it is one of the solution's own, which any link can lead to.
+      if (row.used_at !== null) return { kind: 'used', returnTo: row.return_to }
+      if (cookie === undefined || !isSame(storedHash(cookie), row.browser_hash)) return { kind: 'unknown' }
+      const { numUpdatedRows } = await db
+        .updateTable('oauth_transactions')
+        .set({ used_at: now(), content: '' })
+        .where('id', '=', id)
+        .where('used_at', 'is', null)
+        .executeTakeFirst()
+      if (numUpdatedRows === 0n) return { kind: 'used', returnTo: row.return_to }
+      const content = key.decrypt(purposeOf(solution, id), row.content)
+      if (content === null) return { kind: 'unknown' }
+      const transaction = { id, solution, returnTo: row.return_to, startedAt: row.created_at }
+      return { kind: 'taken', transaction: { ...transaction, content: JSON.parse(content) as TransactionContent } }
+    },
+    async sweep() {
+      await db
+        .deleteFrom('oauth_transactions')
+        .where('created_at', '<', now() - limits.OAUTH_TRANSACTION)
+        .execute()
+    },
+  }
+}
+
+function isSame(one: string, other: string): boolean {
+  return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
+}

@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest'
+import { PROVIDERS } from '../../../host/oauth/providers.ts'
+
+const { GitHub } = PROVIDERS
+const PLACES = { issuer: 'https://github.com/login/oauth', userInfoEndpoint: 'https://api.github.com/user' }
+const USER = {
+  id: 583231,
+  login: 'octocat',
+  name: 'The Octocat',
+  avatar_url: 'https://a.example/1',
+  email: 'public@x.org',
+}
+const EMAILS = [
+  { email: 'old@example.org', primary: false, verified: true },
+  { email: 'octocat@example.org', primary: true, verified: true },
+]
+
+function profile(user: unknown, emails: unknown) {
+  const asked: string[] = []
+  const get = async (address: string) => {
+    asked.push(address)
+    return address.endsWith('/emails') ? emails : user
+  }
+  return { asked, claims: GitHub.readProfile?.(PLACES, get) }
+}
+
+test('GitHub: the account comes as claims, with the primary verified address', async () => {
+  const { asked, claims } = profile(USER, EMAILS)
+  expect({ ...(await claims) }).toEqual({
+    iss: 'https://github.com/login/oauth',
+    sub: '583231',
+    preferred_username: 'octocat',
+    name: 'The Octocat',
+    picture: 'https://a.example/1',
+    email: 'octocat@example.org',
+    email_verified: true,
+  })
+  expect(Object.getPrototypeOf(await claims)).toBeNull()
+  expect(asked).toEqual(['https://api.github.com/user', 'https://api.github.com/user/emails'])
+})
+
+test.each([
+  ['there is none', []],
+  ['the primary one is not verified', [{ email: 'a@x.org', primary: true, verified: false }, EMAILS[0]]],
+  ['verified is a text', [{ email: 'a@x.org', primary: true, verified: 'true' }]],
+  ['it is no text', [{ email: 5, primary: true, verified: true }]],
+  ['it has a line break', [{ email: 'a@x.org\r\nBcc: b@x.org', primary: true, verified: true }]],
+  ['it has 10,000 characters', [{ email: 'a'.repeat(10_000), primary: true, verified: true }]],
+  ['the list holds other things', [null, 5, 'a@x.org', []]],
+])('GitHub: no address is taken when %s', async (_what, emails) => {
+  const claims = await profile(USER, emails).claims
+  expect(claims).not.toHaveProperty('email')
+  expect(claims).not.toHaveProperty('email_verified')
+})
+
+test.each([
+  ['no object', []],
+  ['an empty object', {}],
+  ['an id as text', { ...USER, id: '583231' }],
+  ['an id of 0', { ...USER, id: 0 }],
+  ['an id with a fraction', { ...USER, id: 1.5 }],
+  ['an id beyond what a number holds exactly', { ...USER, id: 2 ** 53 }],
+])('GitHub: a user with %s is refused', async (_what, user) => {
+  await expect(profile(user, EMAILS).claims).rejects.toMatchObject({ code: 'oauth_provider' })
+})
+
+test('GitHub: e-mail addresses that are no list are refused', async () => {
+  await expect(profile(USER, { message: 'Not Found' }).claims).rejects.toMatchObject({ code: 'oauth_provider' })
+})
+
+test('GitHub: texts that no page could show are left out', async () => {
+  const claims = await profile({ ...USER, name: 'a\u0000b', avatar_url: null, login: '\ud800' }, EMAILS).claims
+  expect(Object.keys(claims ?? {})).toEqual(['iss', 'sub', 'email', 'email_verified'])
+})
+
+test.each([
+  [undefined, 'https://github.com/login/oauth', 'https://api.github.com/user'],
+  ['github.com', 'https://github.com/login/oauth', 'https://api.github.com/user'],
+  ['GIT.example.org:8443', 'https://git.example.org:8443/login/oauth', 'https://git.example.org:8443/api/v3/user'],
+  ['acme.ghe.com', 'https://acme.ghe.com/login/oauth', 'https://api.acme.ghe.com/user'],
+])('GitHub: at the domain %s', (domain, issuer, userInfoEndpoint) => {
+  expect(GitHub.places(domain === undefined ? {} : { domain })).toEqual({
+    issuer,
+    authorizationEndpoint: `${issuer}/authorize`,
+    tokenEndpoint: `${issuer}/access_token`,
+    userInfoEndpoint,
+  })
+})
+
+test.each([
+  [undefined, 'common', true],
+  ['common', 'common', true],
+  ['Organizations', 'organizations', true],
+  ['consumers', '9188040d-6c67-4c5b-b112-36a304b66dad', false],
+  ['contoso.onmicrosoft.com', 'contoso.onmicrosoft.com', false],
+  ['8eaef023-2b34-4da1-9baa-8bc8c9d6a490', '8eaef023-2b34-4da1-9baa-8bc8c9d6a490', false],
+])('Microsoft: of the tenant %s', (tenant, segment, issuerHasTenant) => {
+  expect(PROVIDERS.Microsoft.places(tenant === undefined ? {} : { tenant })).toEqual({
+    issuer: `https://login.microsoftonline.com/${segment}/v2.0`,
+    issuerHasTenant,
+  })
+})
