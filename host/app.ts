@@ -22,6 +22,7 @@ import type { FormTokens } from './login/form-token.ts'
 import type { KnownBrowsers } from './login/known-browser.ts'
 import { createLoginPageSender } from './login/login-page.ts'
 import type { Throttle } from './login/throttle.ts'
+import type { OAuth } from './oauth/oauth.ts'
 import type { Remembered } from './sessions/remembered.ts'
 import type { Sessions } from './sessions/sessions.ts'
 import type { Catalog } from './solutions/catalog.ts'
@@ -54,6 +55,7 @@ export type HostParts = Omit<AdminApiParts, 'log' | 'limits'> & {
   readonly changePassword: ChangePasswordPages
   readonly formTokens: FormTokens
   readonly runEntry: EntryRunner
+  readonly oauth: OAuth
   readonly supervisor: Supervisor
   readonly isStopping: () => boolean
 }
@@ -69,7 +71,14 @@ export function createApp(parts: HostParts): Koa {
     adminApiStep(parts),
     closeListInMaintenance(parts),
     solutionList(store, sites, settings.defaultSolution),
-    solutionRoutes({ ...parts, limits: settings.limits, sendLoginPage }).routes() as Middleware,
+    solutionRoutes({
+      ...parts,
+      limits: settings.limits,
+      sendLoginPage,
+      oauth: parts.oauth.parts,
+      providerLogout: parts.oauth.providerLogout,
+      afterLogout: parts.oauth.afterLogout,
+    }).routes() as Middleware,
   ])
 }
 

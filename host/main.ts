@@ -15,12 +15,14 @@ import { createGrants } from './grants/grants.ts'
 import { httpServer } from './http/server.ts'
 import { createSites, isLoopback } from './http/sites.ts'
 import { createAccountSources } from './login/account-sources.ts'
+import { createAuthenticatorQuestion } from './login/ask-authenticator.ts'
 import { createChangePasswordPages } from './login/change-password.ts'
 import { createFormTokens } from './login/form-token.ts'
 import { createKnownBrowsers } from './login/known-browser.ts'
 import { createLoginTokens } from './login/login-token.ts'
 import { createThrottle } from './login/throttle.ts'
 import { createMaintenance } from './maintenance/maintenance.ts'
+import { createOAuth } from './oauth/oauth.ts'
 import { createHttpForScripts } from './outbound/http-for-scripts.ts'
 import { createOutbound } from './outbound/outbound.ts'
 import { builtInPlugins, checkGuests, operatorPlugins, usableTrusted } from './plugins.ts'
@@ -148,6 +150,26 @@ export async function startHost({ settings, log, version, terminal }: HostOption
   let port = settings.port
   const sites = createSites(settings, () => port)
   const formTokens = createFormTokens(key)
+  const secrets = createSecrets(db, key)
+  const askAuthenticator = createAuthenticatorQuestion(runEntry)
+  const oauth = createOAuth({
+    db,
+    key,
+    limits,
+    log,
+    outbound: createOutbound({ allowedPrivate: settings.oauthAllowedHosts, setting: 'OAUTH_ALLOWED_HOSTS' }),
+    allowedHosts: settings.oauthAllowedHosts,
+    secrets,
+    runEntry,
+    askAuthenticator,
+    sites,
+    sessions,
+    remembered,
+    formTokens,
+    solutionLog,
+    audit,
+  })
+  started.defer(() => oauth.providerLogout.settled())
   const parts: HostParts = {
     settings,
     log,
@@ -156,7 +178,10 @@ export async function startHost({ settings, log, version, terminal }: HostOption
     requireAdmin: requireAdmin({ account, tokens, audit, limits }),
     tokens,
     grants,
-    secrets: createSecrets(db, key),
+    secrets,
+    oauth,
+    oauthSettings: oauth.settings,
+    providerRequests: oauth.requests,
     loginTokens,
     maintenance: createMaintenance(db),
     platformDatabase,
@@ -172,7 +197,7 @@ export async function startHost({ settings, log, version, terminal }: HostOption
     throttle,
     formTokens,
     knownBrowsers: createKnownBrowsers(key, limits),
-    accountSources: createAccountSources(users, runEntry),
+    accountSources: createAccountSources(users, askAuthenticator, oauth.providerSource),
     changePassword: createChangePasswordPages({ limits, sites, formTokens, key, users, throttle, audit }),
     runEntry,
     supervisor,
@@ -189,7 +214,7 @@ export async function startHost({ settings, log, version, terminal }: HostOption
   port = await listen(httpServer(createApp(parts)), settings.port, settings.host)
   const adminPort = await listen(httpServer(createAdminApp(parts)), settings.adminPort, settings.adminHost)
 
-  const swept = [sessions, remembered, solutionLog, audit, tokens, loginTokens, throttle]
+  const swept = [sessions, remembered, solutionLog, audit, tokens, loginTokens, throttle, oauth]
   const sweep = setInterval(() => {
     Promise.all([...swept.map((one) => one.sweep()), eraseDeleted()]).catch((error: Error) =>
       log.error({ stack: error.stack }, 'old rows could not be removed'),

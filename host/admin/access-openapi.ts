@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { isPlain, Name } from '../../plugins/security/host.ts'
+import { PartialOAuthForm, SECRET_PLACEHOLDER } from '../../runtime/bundle/manifest-schema.ts'
 import { createLimits, type Limits } from '../../runtime/limits.ts'
 import { GrantedHosts } from '../grants/granted-host.ts'
 import { LONGEST_LIFETIME } from '../login/login-token.ts'
@@ -74,6 +75,12 @@ export const SecretForm = z.strictObject({
   hosts: GrantedHosts.min(1),
 })
 
+/** A secret itself would lie in the table, and go to whatever host an author names. */
+export const OAuthSettingsForm = PartialOAuthForm.refine(
+  ({ apiSecret }) => apiSecret === undefined || SECRET_PLACEHOLDER.test(apiSecret),
+  { path: ['apiSecret'], error: 'must be "%%NAME%%", a secret that is set at secrets/NAME' },
+)
+
 /** Names as `security.login` takes them. */
 export function loginTokenForm(limits: Limits) {
   const permission = z.string().min(1).max(limits.PERMISSION_LENGTH).refine(isPlain, {
@@ -138,6 +145,8 @@ const SCHEMAS = {
   WarnedGrants: Grants.extend(Warnings.shape),
   SecretForm,
   Secret: z.object({ name: z.string(), hosts: z.array(z.string()) }),
+  OAuthSettingsForm,
+  OAuthSettings: z.object({ settings: OAuthSettingsForm.nullable() }).extend(Warnings.shape),
   LoginTokenForm: loginTokenForm(createLimits()),
   LoginToken: z.object({ token: z.string(), expiresAt: EpochMs }),
 }
@@ -214,6 +223,19 @@ export const accessPaths = {
       requestBody: jsonBody(ref('SecretForm')),
     },
     delete: operation('Delete a secret', DELETED),
+  },
+  [`${one}/oauth`]: {
+    parameters: [inPath('name')],
+    get: operation('The OAuth settings that were set here, and what is wrong with them and the manifest’s together', {
+      200: json(ref('OAuthSettings')),
+    }),
+    put: {
+      ...operation('Set OAuth settings; each wins over the one of that name in the manifest', {
+        200: json(ref('OAuthSettings')),
+      }),
+      requestBody: jsonBody(ref('OAuthSettingsForm')),
+    },
+    delete: operation('Delete the OAuth settings; those of the manifest count again', DELETED),
   },
   [`${one}/login-tokens`]: {
     parameters: [inPath('name')],

@@ -2,6 +2,7 @@ import Router, { type RouterMiddleware } from '@koa/router'
 import { addAuditRoutes } from './audit-api.ts'
 import { addGrantRoutes, type GrantApiParts } from './grants-api.ts'
 import { addMaintenanceRoutes, type MaintenanceApiParts } from './maintenance-api.ts'
+import { addOAuthRoutes, type OAuthApiParts } from './oauth-api.ts'
 import { openApi } from './openapi.ts'
 import { addSessionRoutes, type SessionApiParts } from './sessions-api.ts'
 import { addSolutionRoutes, type SolutionApiParts } from './solutions-api.ts'
@@ -10,6 +11,7 @@ import { addUserRoutes, type UserApiParts } from './users-api.ts'
 
 export type AdminApiParts = SolutionApiParts &
   GrantApiParts &
+  OAuthApiParts &
   TokenApiParts &
   SessionApiParts &
   MaintenanceApiParts &
@@ -30,6 +32,7 @@ export function adminApi(parts: AdminApiParts): Router {
   })
   addSolutionRoutes(router, parts)
   addGrantRoutes(router, parts)
+  addOAuthRoutes(router, parts)
   addTokenRoutes(router, parts)
   addSessionRoutes(router, parts)
   addAuditRoutes(router, parts)

@@ -11,7 +11,7 @@ export type AuditAction =
   | 'sign-out'
   | 'password-change'
   | 'script-request'
-  | `solution-${'upload' | 'activate' | 'delete' | 'grants' | 'secret' | 'login-token'}`
+  | `solution-${'upload' | 'activate' | 'delete' | 'grants' | 'secret' | 'login-token' | 'oauth'}`
   | `user-${'create' | 'change' | 'delete' | 'import' | 'export' | 'erase'}`
   | `token-${'create' | 'delete'}`
   | 'session-end'

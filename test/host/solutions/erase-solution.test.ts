@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { openPlatformKey } from '../../../host/config/platform-key.ts'
 import { openDatabase } from '../../../host/database/open.ts'
 import { createGrants } from '../../../host/grants/grants.ts'
+import { createOAuthSettings } from '../../../host/oauth/oauth-settings.ts'
 import { createSecrets } from '../../../host/secrets/secrets.ts'
 import { eraseSolutionData } from '../../../host/solutions/erase-solution.ts'
 
@@ -21,6 +22,7 @@ test('erase: grants, secrets, permissions and remembered logins of the solution 
   for (const solution of ['crm', 'other']) {
     await createGrants(db, key).put(solution, { databases: {}, http: [], users: true })
     await createSecrets(db, key).put(solution, 'A', 'value', ['a.org'])
+    await createOAuthSettings(db).put(solution, { api: 'Google' })
     await db.insertInto('permissions').values({ uid: 'a', solution, name: 'Users' }).execute()
     const login = { uid: 'a', username: 'anna', permissions: '[]', source: 'users', last_login_at: 0 }
     const hashes = { validator_hash: 'x', previous_hash: null, rotated_at: 0, created_at: 0, ended_at: null }
@@ -30,7 +32,7 @@ test('erase: grants, secrets, permissions and remembered logins of the solution 
       .execute()
   }
   await eraseSolutionData(db, 'crm')
-  for (const table of ['grants', 'secrets', 'permissions', 'remembered'] as const) {
+  for (const table of ['grants', 'secrets', 'permissions', 'remembered', 'oauth_settings'] as const) {
     const rows = await db.selectFrom(table).select('solution').execute()
     expect([table, rows]).toEqual([table, [{ solution: 'other' }]])
   }

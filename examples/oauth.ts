@@ -1,0 +1,191 @@
+/**
+ * `npm run example:oauth`: the solution `many-providers` with the providers that it signs in at, all on this machine.
+ *
+ * It stands here, and not in `solutions/many-providers`, because solutions are data that are uploaded as they are; and its
+ * name is that of the command, so that who runs it finds it.
+ */
+import { randomBytes } from 'node:crypto'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { readSettings } from '../host/config/settings.ts'
+import { startHost } from '../host/main.ts'
+import { exampleFolder, packFolder } from '../host/solutions/examples.ts'
+import {
+  CLIENT_SECRET,
+  type OidcProvider,
+  type ProviderAccount,
+  startOidcProvider,
+} from '../test/support/oidc-provider.ts'
+
+const SOLUTION = 'many-providers'
+
+type Tenant = {
+  readonly name: string
+  readonly title: string
+  readonly accent: string
+  /** Where its provider is unless the environment says otherwise; the solution's script names it. */
+  readonly port: number
+  readonly portName: string
+  readonly secretName: string
+  readonly accounts: readonly ProviderAccount[]
+}
+
+const TENANTS: readonly Tenant[] = [
+  {
+    name: 'north',
+    title: 'North Identity',
+    accent: '#2459b3',
+    port: 4410,
+    portName: 'NORTH_PORT',
+    secretName: 'NORTH_SECRET',
+    accounts: [
+      account('anna', 'north', { email: 'anna@north.example', name: 'Anna Ek' }),
+      account('noor', 'north', { email: 'noor@north.example', name: 'Noor Berg' }),
+      account('nils', 'north', { email: 'nils@north.example', name: 'Nils Lund' }),
+    ],
+  },
+  {
+    name: 'south',
+    title: 'South Identity',
+    accent: '#9a3412',
+    port: 4420,
+    portName: 'SOUTH_PORT',
+    secretName: 'SOUTH_SECRET',
+    accounts: [
+      account('bram', 'south', { email: 'bram@south.example', name: 'Bram van Dijk' }),
+      account('eve', 'south', { email: 'anna@north.example', name: 'Eve' }),
+    ],
+  },
+]
+
+export type OAuthExample = {
+  readonly tenants: readonly { readonly name: string; readonly address: string; readonly provider: OidcProvider }[]
+  /** `Authorization` of the admin account. */
+  readonly admin: string
+  readonly adminUrl: string
+  readonly stop: () => Promise<void>
+}
+
+/**
+ * Starts the providers, then the host, and brings the solution and its secrets to it.
+ * @param environment that of the host, with `NORTH_PORT` and `SOUTH_PORT` (4410 and 4420). Without `PLATFORM_HOME` its data
+ *   are in a temporary folder that goes with it
+ */
+export async function startOAuthExample(environment: Record<string, string | undefined>): Promise<OAuthExample> {
+  await using started = new AsyncDisposableStack()
+  const providers = new Map<Tenant, OidcProvider>()
+  for (const tenant of TENANTS) {
+    const { title, accent, accounts, portName } = tenant
+    const port = Number(environment[portName] ?? tenant.port)
+    const provider = await startOidcProvider({ title, accent, accounts, port, showsAccounts: true })
+    started.defer(() => provider.stop())
+    providers.set(tenant, provider)
+  }
+
+  const home = environment.PLATFORM_HOME ?? temporaryFolder(started)
+  const password = environment.SERVLET_PASSWORD ?? randomBytes(18).toString('base64url')
+  const allowed = [...providers.values()].map(({ hostPort }) => hostPort).join(',')
+  const settings = readSettings({
+    ...environment,
+    PLATFORM_HOME: home,
+    SERVLET_PASSWORD: password,
+    OAUTH_ALLOWED_HOSTS: [environment.OAUTH_ALLOWED_HOSTS, allowed].filter(Boolean).join(','),
+  })
+  const log = pino({ level: 'warn', base: null })
+  const host = await startHost({ settings, log, version: 'example', terminal: false })
+  started.defer(() => host.stop())
+
+  const admin = `Basic ${Buffer.from(`${settings.adminName}:${password}`).toString('base64')}`
+  const put = (path: string, type: string, body: Uint8Array | string) => putAt(host.url, admin, path, type, body)
+  await put('', 'application/zip', await packSolution(providers, started))
+  const place = host.addressOf(SOLUTION)
+  for (const [{ secretName }, provider] of providers) {
+    const secret = { value: CLIENT_SECRET, hosts: [provider.hostPort] }
+    await put(`/secrets/${secretName}`, 'application/json', JSON.stringify(secret))
+    await provider.setClient(clientAt(place))
+  }
+
+  const everything = started.move()
+  return {
+    tenants: [...providers].map(([{ name }, provider]) => ({
+      name,
+      address: `${place}index.html?tenant=${name}`,
+      provider,
+    })),
+    admin,
+    adminUrl: host.adminUrl,
+    stop: () => everything.disposeAsync(),
+  }
+}
+
+function account(name: string, tenant: string, claims: Record<string, unknown>): ProviderAccount {
+  const sub = `${tenant}-${name}`
+  return { name, password: `${name}-tries-${tenant}`, sub, claims: { email_verified: true, ...claims } }
+}
+
+/** The same host under the names that people type. */
+function clientAt(place: string) {
+  const places = [place, place.replace('//127.0.0.1:', '//localhost:')]
+  return {
+    client_id: SOLUTION,
+    client_name: 'Many providers',
+    redirect_uris: places.map((one) => `${one}app_oauth/index.html`),
+    post_logout_redirect_uris: places.map((one) => `${one}index.html?signed-out`),
+    backchannel_logout_uri: `${place}backchannel-logout`,
+  }
+}
+
+/** The solution as it is; where the environment moved the providers, with their addresses in its script. */
+async function packSolution(providers: ReadonlyMap<Tenant, OidcProvider>, started: AsyncDisposableStack) {
+  const moved = [...providers].filter(([{ port }, { hostPort }]) => hostPort !== `127.0.0.1:${port}`)
+  if (moved.length === 0) return packFolder(exampleFolder(SOLUTION))
+  const folder = temporaryFolder(started)
+  cpSync(exampleFolder(SOLUTION), folder, { recursive: true })
+  const file = join(folder, 'modules', 'provider-auth', 'globals.js')
+  const script = moved.reduce(
+    (text, [{ port }, { issuer }]) => text.replace(`'http://127.0.0.1:${port}'`, `'${issuer}'`),
+    readFileSync(file, 'utf8'),
+  )
+  writeFileSync(file, script)
+  return packFolder(folder)
+}
+
+function temporaryFolder(started: AsyncDisposableStack): string {
+  const folder = mkdtempSync(join(tmpdir(), 'solhost-example-'))
+  started.defer(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+async function putAt(url: string, admin: string, path: string, type: string, body: Uint8Array | string) {
+  const answer = await fetch(`${url}/admin/api/solutions/${SOLUTION}${path}`, {
+    method: 'PUT',
+    headers: { authorization: admin, 'content-type': type },
+    body: typeof body === 'string' ? body : new Uint8Array(body),
+  })
+  if (!answer.ok) throw new Error(`PUT ${SOLUTION}${path} answered ${answer.status}: ${await answer.text()}`)
+}
+
+function messageOf({ tenants }: OAuthExample): string {
+  const lines = tenants.flatMap(({ address, provider }) => [
+    `  ${address}`,
+    ...provider.accounts.map(({ name, password }) => `      account ${name}, password ${password}`),
+    '',
+  ])
+  return ['The example "many-providers" runs. Open:', '', ...lines, 'Ctrl+C stops it.', ''].join('\n')
+}
+
+if (import.meta.main) {
+  try {
+    const example = await startOAuthExample(process.env)
+    process.stdout.write(messageOf(example))
+    const stop = () => void example.stop().then(() => process.exit(0))
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, stop)
+  } catch (error) {
+    const { message, code } = error as NodeJS.ErrnoException
+    const hint = code === 'EADDRINUSE' ? '\nSet PORT, ADMIN_PORT, NORTH_PORT or SOUTH_PORT to a free one.' : ''
+    process.stderr.write(`${message}${hint}\n`)
+    process.exit(1)
+  }
+}

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TestHost } from '../support/host.ts'
+import { addSolutionOfProvider, comeTo, startOAuthHost, textOf } from '../support/oauth.ts'
+import { type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
+import { createPerson, signOutAtProvider } from '../support/person.ts'
+
+let provider: OidcProvider
+let host: TestHost
+
+const OFFLINE = { defaultScope: 'openid email profile offline_access', prompt: 'consent' }
+
+beforeAll(async () => {
+  provider = await startOidcProvider()
+  host = await startOAuthHost([provider], { REMEMBER_GRACE: '1ms' })
+  await addSolutionOfProvider(host, provider, { name: 'crm', oauth: OFFLINE })
+  await addSolutionOfProvider(host, provider, {
+    name: 'byebye',
+    files: {
+      'globals.js': `function onSolutionOpen(arg, q) {
+        if (q.leave) { security.logout(); application.showURL('https://example.org/goodbye') }
+      }`,
+    },
+  })
+}, 60_000)
+afterAll(async () => {
+  await host.stop()
+  await provider.stop()
+})
+
+/** The address that a page which goes on leads to. */
+function leadsTo(html: string): string {
+  return (/href="(http[^"]+)"/.exec(html)?.[1] ?? '').replaceAll('&amp;', '&')
+}
+
+test('signing out leads to the provider, which ends its session, and from there to the signed-out page', async () => {
+  const anna = comeTo(host, 'crm')
+  await anna.signIn()
+  const page = await anna.logOut()
+  const location = leadsTo(page.text)
+  expect(location).toContain(`${provider.issuer}/`)
+  const asked = new URL(location).searchParams
+  expect([...asked.keys()].sort()).toEqual(['client_id', 'id_token_hint', 'post_logout_redirect_uri'])
+  const back = await signOutAtProvider(anna.person, location, { from: page.url })
+  if (!('method' in back)) throw new Error('the provider kept the browser')
+  const signedOut = await anna.person.open(back.url, { from: back.from })
+  expect(signedOut.status).toBe(200)
+  expect(textOf(signedOut.text)).toContain('You are signed out')
+  // Nobody is signed in there any more: the provider asks for the password again.
+  expect((await anna.session()).status).toBe(401)
+  expect((await anna.signIn()).status).toBe(303)
+})
+
+test('signing out revokes the refresh token and forgets the remembered login', async () => {
+  const anna = comeTo(host, 'crm')
+  await anna.signIn()
+  const count = () => provider.requests.filter(({ path }) => path.endsWith('/revocation')).length
+  const before = count()
+  await anna.logOut()
+  await expect.poll(count).toBe(before + 1)
+  expect(anna.cookie('remember')).toBeUndefined()
+  expect((await anna.open()).status).toBe(302)
+})
+
+test('a script’s showURL at logout is where the browser is in the end, by way of the provider', async () => {
+  const anna = comeTo(host, 'byebye')
+  await anna.signIn()
+  const leaving = await anna.open('?leave=1')
+  const location = leaving.headers.location ?? ''
+  expect(new URL(location).origin).toBe(provider.issuer)
+  const back = await signOutAtProvider(anna.person, location)
+  if (!('method' in back)) throw new Error('the provider kept the browser')
+  const end = await anna.person.open(back.url, { from: back.from })
+  expect([end.status, end.headers.location]).toEqual([303, 'https://example.org/goodbye'])
+})
+
+test('a state of the signed-out page that is not ours leads nowhere', async () => {
+  const anna = comeTo(host, 'byebye')
+  const text = Buffer.from(JSON.stringify({ target: 'https://evil.example/', provider: null, expiresAt: 9e15 }))
+  for (const state of [`${text.toString('base64url')}.AAAA`, 'x', '.', 'https://evil.example/']) {
+    const page = await anna.open(`?signed-out&state=${state}`)
+    expect([page.status, page.headers.location]).toEqual([200, undefined])
+  }
+})
+
+test('the provider’s own sign-out ends the sessions of all browsers of that user, and of nobody else', async () => {
+  const [one, two] = [comeTo(host, 'crm'), comeTo(host, 'byebye', createPerson())]
+  const bram = comeTo(host, 'crm')
+  await one.signIn()
+  await two.signIn()
+  await bram.signIn({ account: 'bram' })
+  expect([(await one.session()).status, (await two.session()).status]).toEqual([200, 200])
+  expect(await provider.sessionsEnd('sub-of-anna')).toBeGreaterThan(1)
+  await expect.poll(async () => [(await one.session()).status, (await two.session()).status]).toEqual([401, 401])
+  expect((await bram.session()).status).toBe(200)
+  expect(provider.backchannel.filter(({ fault }) => fault !== null)).toEqual([])
+  // Its remembered login is over too.
+  one.person.close()
+  expect((await one.open()).status).toBe(302)
+})
+
+test('the provider being away keeps nobody signed in here', async () => {
+  const anna = comeTo(host, 'crm')
+  await anna.signIn()
+  await provider.down()
+  try {
+    expect((await anna.logOut()).status).toBe(200)
+    expect((await anna.session()).status).toBe(401)
+  } finally {
+    await provider.up()
+  }
+})
+
+test('signing out is a POST of our own page: another site’s is refused', async () => {
+  const anna = comeTo(host, 'crm')
+  await anna.signIn()
+  const foreign = await anna.person.open(`${anna.base}/logout`, { method: 'POST', from: 'https://evil.example/' })
+  expect(foreign.status).toBe(403)
+  expect((await anna.session()).status).toBe(200)
+})

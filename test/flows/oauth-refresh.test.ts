@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TestHost } from '../support/host.ts'
+import { addSolutionOfProvider, comeTo, logOf, startOAuthHost, textOf } from '../support/oauth.ts'
+import { type ACCOUNTS, type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
+
+let provider: OidcProvider
+let host: TestHost
+
+/** As an author writes it who wants users to stay signed in. */
+const OFFLINE = { defaultScope: 'openid email profile offline_access', prompt: 'consent' }
+
+beforeAll(async () => {
+  provider = await startOidcProvider()
+  // Without grace each use of a remembered login asks the provider.
+  host = await startOAuthHost([provider], { REMEMBER_GRACE: '1ms' })
+  await addSolutionOfProvider(host, provider, { name: 'stays', oauth: OFFLINE })
+  await addSolutionOfProvider(host, provider, { name: 'leaves' })
+}, 60_000)
+afterAll(async () => {
+  await host.stop()
+  await provider.stop()
+})
+
+async function closedBrowser(name = 'stays') {
+  const anna = comeTo(host, name)
+  expect((await anna.signIn()).status).toBe(303)
+  anna.person.close()
+  return anna
+}
+
+function refreshes() {
+  return provider.requests.filter(({ body }) => body?.grant_type === 'refresh_token')
+}
+
+test('without a refresh token nobody is remembered', async () => {
+  const anna = comeTo(host, 'leaves')
+  await anna.signIn()
+  expect(anna.cookie('remember')).toBeUndefined()
+})
+
+test('a remembered user is signed in by the refresh token, and the authenticator is asked again', async () => {
+  const anna = await closedBrowser()
+  const before = refreshes().length
+  expect(textOf((await anna.open('?tenant=south')).text)).toContain('Signed in as anna@example.org')
+  expect(refreshes().length).toBe(before + 1)
+  const asked = (await logOf(host, 'stays')).filter(({ message }) => message.startsWith('asked ')).at(-1)
+  const { q } = JSON.parse(asked?.message.slice('asked '.length) ?? '{}')
+  expect(q).toMatchObject({
+    tenant: 'south',
+    username: 'anna@example.org',
+    last_login: {
+      uid: `${provider.issuer}#sub-of-anna`,
+      username: 'anna@example.org',
+      permissions: ['Users', 'Admins'],
+      email: 'anna@example.org',
+      sub: 'sub-of-anna',
+    },
+  })
+})
+
+test('each refresh token is used once: the next return uses the next one', async () => {
+  const anna = await closedBrowser()
+  const from = refreshes().length
+  for (const _ of [1, 2, 3]) {
+    expect(textOf((await anna.open()).text)).toContain('Signed in as')
+    anna.person.close()
+  }
+  const used = refreshes()
+    .slice(from)
+    .map(({ body }) => body?.refresh_token)
+  expect(new Set(used).size).toBe(3)
+})
+
+test('a user whom the authenticator does not take any more has to sign in at the provider', async () => {
+  const anna = await closedBrowser()
+  const place = provider.accounts.findIndex(({ name }) => name === 'anna')
+  const account = provider.accounts[place] as (typeof ACCOUNTS)[number]
+  provider.accounts[place] = { ...account, claims: { ...account.claims, email_verified: false } }
+  try {
+    const answer = await anna.open()
+    expect([answer.status, new URL(answer.headers.location ?? '').origin]).toEqual([302, provider.issuer])
+    expect(anna.cookie('remember')).toBeUndefined()
+  } finally {
+    provider.accounts[place] = account
+  }
+})
+
+test('while the provider is away the page says so, and the remembered login is as it was', async () => {
+  const anna = await closedBrowser()
+  const cookie = anna.cookie('remember')
+  await provider.down()
+  const away = await anna.open()
+  expect([away.status, away.headers['retry-after']]).toEqual([502, '5'])
+  expect(anna.cookie('remember')).toBe(cookie)
+  await provider.up()
+  expect(textOf((await anna.open()).text)).toContain('Signed in as anna@example.org')
+})
+
+test('a refresh token that the provider has revoked ends the remembered login', async () => {
+  const anna = await closedBrowser()
+  await provider.sessionsEnd('sub-of-anna')
+  const answer = await anna.open()
+  expect(answer.status).toBe(302)
+  expect(anna.cookie('remember')).toBeUndefined()
+})
+
+test('no token, code or secret is in the log of the platform or of the solution', async () => {
+  const anna = await closedBrowser()
+  await anna.open()
+  const secrets = provider.requests.flatMap(({ body = {}, query }) =>
+    [body.code, body.refresh_token, body.client_secret, body.code_verifier, query.code, query.id_token_hint].filter(
+      (value): value is string => typeof value === 'string',
+    ),
+  )
+  expect(secrets.length).toBeGreaterThan(5)
+  const lines = `${host.logged()}${JSON.stringify(await logOf(host, 'stays'))}`
+  expect(secrets.filter((secret) => lines.includes(secret))).toEqual([])
+})

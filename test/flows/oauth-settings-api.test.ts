@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { type Answer, ask } from '../support/http.ts'
+import { bundleOf, type Files, moduleFile } from '../support/zip.ts'
+
+let host: TestHost
+beforeAll(async () => {
+  host = await startTestHost({ OAUTH_ALLOWED_HOSTS: '127.0.0.1:9000' })
+  await upload('crm', {
+    authenticator: 'OAUTH',
+    oauth: { api: 'Google', clientId: 'of the author', apiSecret: '%%IDP%%' },
+  })
+  await upload('bare', { authenticator: 'OAUTH' })
+  const open = await host.upload('open', await bundleOf({ name: 'open', authenticator: 'NONE' }))
+  expect(open.status).toBe(201)
+})
+afterAll(() => host.stop())
+
+const SCRIPT = 'function onSolutionOpen() {}'
+const AUTH = { ...moduleFile('auth', { type: 'authenticator' }), 'modules/auth/globals.js': SCRIPT }
+
+async function upload(name: string, manifest: object, files: Files = {}) {
+  const answer = await host.upload(
+    name,
+    await bundleOf({ name, modules: ['auth'], ...manifest }, { ...AUTH, ...files }),
+  )
+  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
+}
+
+function send(method: string, path: string, body?: unknown, authorization = host.admin): Promise<Answer> {
+  const type = body === undefined ? {} : { 'content-type': 'application/json' }
+  return ask(`${host.url}/admin/api${path}`, {
+    method,
+    headers: { authorization, ...type },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+}
+
+const codeOf = (answer: Answer) => [answer.status, (answer.json() as { code: string }).code]
+
+async function bearerWith(scopes: readonly string[]): Promise<string> {
+  const made = await send('POST', '/tokens', { name: 'test', scopes })
+  return `Bearer ${(made.json() as { token: string }).token}`
+}
+
+test('oauth settings: what is put is shown, and deleted once', async () => {
+  const path = '/solutions/crm/oauth'
+  const settings = { clientId: 'of the operator', tenant: 'common', api: 'Microsoft', prompt: 'login', max_age: 60 }
+  expect((await send('GET', path)).json()).toMatchObject({ settings: null })
+  const put = await send('PUT', path, settings)
+  expect(put.status).toBe(200)
+  expect(put.json()).toMatchObject({ settings })
+  expect((await send('GET', path)).json()).toEqual(put.json())
+  expect((await send('DELETE', path)).status).toBe(204)
+  expect(codeOf(await send('DELETE', path))).toEqual([404, 'ERR_NOT_FOUND'])
+  expect((await send('GET', path)).json()).toMatchObject({ settings: null })
+})
+
+test('oauth settings: the answer warns of what would keep people from signing in', async () => {
+  const warnings = async (name: string, settings: object) => {
+    const answer = await send('PUT', `/solutions/${name}/oauth`, settings)
+    expect(answer.status).toBe(200)
+    return (answer.json() as { warnings: unknown[] }).warnings
+  }
+  const secret = {
+    code: 'secret_missing',
+    message: "The solution has no secret IDP: set it for the token endpoint's host.",
+  }
+  expect(await warnings('crm', { clientId: 'x' })).toEqual([secret])
+  expect(await warnings('crm', { tenant: 'common' })).toEqual([
+    {
+      code: 'incomplete',
+      message:
+        '"oauth" in solution.json with the operator’s settings over it: "tenant" is a setting of Microsoft, not of Google',
+    },
+  ])
+  expect(await warnings('bare', { api: 'Custom', clientId: 'x', issuer: 'http://127.0.0.1:9001' })).toEqual([
+    {
+      code: 'incomplete',
+      message:
+        'the operator’s OAuth settings: "issuer" must be an https address: the operator can allow http for 127.0.0.1:9001 in OAUTH_ALLOWED_HOSTS',
+    },
+  ])
+  expect(await warnings('bare', { api: 'Custom', clientId: 'x', issuer: 'http://127.0.0.1:9000' })).toEqual([])
+  expect(await warnings('open', { api: 'Google' })).toEqual([
+    { code: 'not_used', message: 'The active version has the authenticator NONE: it needs none.' },
+  ])
+  const put = await send('PUT', '/solutions/crm/secrets/IDP', { value: 'v', hosts: ['oauth2.googleapis.com'] })
+  expect(put.status).toBe(204)
+  expect(await warnings('crm', {})).toEqual([])
+})
+
+test('oauth settings: of a solution that has none anywhere, GET says that nobody can sign in', async () => {
+  await send('DELETE', '/solutions/bare/oauth')
+  expect((await send('GET', '/solutions/bare/oauth')).json()).toEqual({
+    settings: null,
+    warnings: [{ code: 'incomplete', message: 'There are no OAuth settings: nobody can sign in.' }],
+  })
+})
+
+test.each([
+  ['a secret itself', { apiSecret: 'hunter2' }],
+  ['a placeholder within a secret', { apiSecret: 'hunter2 %%IDP%%' }],
+  ['a placeholder elsewhere', { prompt: '%%IDP%%' }],
+  ['a parameter of the platform', { redirect_uri: 'https://evil.example/hunter2' }],
+  ['an unknown provider', { api: 'Gogle' }],
+  ['an address with another scheme', { issuer: 'javascript:alert(1)' }],
+  ['a line break', { prompt: 'hunter2\r\n' }],
+  ['an object', { prompt: { hunter2: 1 } }],
+  ['null', { prompt: null }],
+  ['61 settings', Object.fromEntries(Array.from({ length: 61 }, (_, n) => [`a${n}`, 1]))],
+  ['a list', []],
+])('oauth settings: %s is refused, and the value not quoted', async (_what, settings) => {
+  const answer = await send('PUT', '/solutions/crm/oauth', settings)
+  expect(codeOf(answer)).toEqual([422, 'ERR_REQUEST_INVALID'])
+  expect(answer.text).not.toContain('hunter2')
+})
+
+test('oauth settings: only the admin account sets them, a token may read those of its solution', async () => {
+  const bearer = await bearerWith(['solutions:crm:write'])
+  expect(codeOf(await send('PUT', '/solutions/crm/oauth', {}, bearer))).toEqual([403, 'ERR_FORBIDDEN'])
+  expect(codeOf(await send('DELETE', '/solutions/crm/oauth', undefined, bearer))).toEqual([403, 'ERR_FORBIDDEN'])
+  expect((await send('GET', '/solutions/crm/oauth', undefined, bearer)).status).toBe(200)
+  expect(codeOf(await send('GET', '/solutions/bare/oauth', undefined, bearer))).toEqual([403, 'ERR_FORBIDDEN'])
+})
+
+test('oauth settings: an unknown solution is 404, another method 405', async () => {
+  for (const method of ['GET', 'PUT', 'DELETE']) {
+    const body = method === 'PUT' ? {} : undefined
+    expect(codeOf(await send(method, '/solutions/nobody/oauth', body))).toEqual([404, 'ERR_SOLUTION_NOT_FOUND'])
+  }
+  expect((await send('POST', '/solutions/crm/oauth', {})).status).toBe(405)
+})
+
+test('oauth settings: changes and refusals are audited, without the settings', async () => {
+  await send('PUT', '/solutions/crm/oauth', { clientId: 'seen-nowhere' })
+  await send('PUT', '/solutions/crm/oauth', { apiSecret: 'seen-nowhere' })
+  const audit = await send('GET', '/audit?solution=crm&action=solution-oauth&limit=2')
+  expect((audit.json() as { items: unknown[] }).items).toMatchObject([
+    { actor: 'admin', outcome: 'ERR_REQUEST_INVALID' },
+    { actor: 'admin', outcome: 'ok' },
+  ])
+  expect(audit.text).not.toContain('seen-nowhere')
+  expect(host.logged()).not.toContain('seen-nowhere')
+})
+
+test('oauth settings: OpenAPI names them', async () => {
+  const { paths, components } = (await send('GET', '/openapi.json')).json() as {
+    paths: Record<string, object>
+    components: { schemas: Record<string, { properties: object }> }
+  }
+  expect(Object.keys(paths['/admin/api/solutions/{name}/oauth'] ?? {})).toEqual(['parameters', 'get', 'put', 'delete'])
+  expect(Object.keys(components.schemas.OAuthSettingsForm?.properties ?? {})).toContain('token_endpoint_auth_method')
+})
+
+// What an upload says of them
+
+test('upload: OAUTH without settings, and a secret in the manifest, are warned of', async () => {
+  const codes = async (name: string, manifest: object) =>
+    ((await upload(name, manifest)).body.warnings as { code: string; message: string }[]).map(({ code }) => code)
+  expect(await codes('none', { authenticator: 'OAUTH' })).toEqual(['oauth_missing'])
+  const oauth = { api: 'Google', clientId: 'x', apiSecret: 'hunter2' }
+  const written = await upload('written', { authenticator: 'OAUTH', oauth })
+  expect(written.body.warnings).toMatchObject([{ code: 'oauth_secret_written', file: 'solution.json' }])
+  expect(JSON.stringify(written.body)).not.toContain('hunter2')
+  expect(await codes('fine', { authenticator: 'OAUTH', oauth: { ...oauth, apiSecret: '%%IDP%%' } })).toEqual([])
+})
+
+test.each([
+  [{ clientId: '%%IDP%%' }],
+  [{ apiSecret: 'a%%IDP%%' }],
+  [{ hint: '%%IDP%%' }],
+  [{ state: 'x' }],
+  [{ hint: 'a\r\nb' }],
+])('upload: the manifest’s oauth with %j is refused', async (change) => {
+  const oauth = { api: 'Google', clientId: 'x', ...change }
+  const { status, body } = await upload('refused', { authenticator: 'OAUTH', oauth })
+  expect(status).toBe(422)
+  expect(body.faults).toMatchObject([
+    { code: 'manifest_invalid', message: expect.stringContaining(`"oauth.${Object.keys(change)[0]}" must`) },
+  ])
+})
+
+test('upload: getOAuthConfig may be in the authenticator or in main’s own scripts, not in another module', async () => {
+  const manifest = { authenticator: 'OAUTH_AUTHENTICATOR', modules: ['auth', 'base'] }
+  const base = moduleFile('base')
+  const configure = 'function getOAuthConfig() { return null }'
+  const statusWith = async (files: Files) => (await upload('chosen', manifest, { ...base, ...files })).status
+  expect(await statusWith({ 'modules/auth/scopes/own.js': configure })).toBe(201)
+  expect(await statusWith({ 'globals.js': configure })).toBe(201)
+  expect(await statusWith({ 'modules/base/globals.js': configure })).toBe(422)
+  // Main runs alone only where it is asked.
+  const needsBase = { 'modules/base/globals.js': 'var shared = 1', 'globals.js': 'shared++' }
+  expect(await statusWith({ ...needsBase, 'modules/auth/scopes/own.js': configure })).toBe(201)
+  expect(await statusWith({ ...needsBase, 'scopes/own.js': configure })).toBe(422)
+})

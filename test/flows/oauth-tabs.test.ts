@@ -1,0 +1,224 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TestHost } from '../support/host.ts'
+import { addSolutionOfProvider, comeTo, logOf, startOAuthHost, textOf } from '../support/oauth.ts'
+import { CLIENT_SECRET, type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
+import { createPerson, deliver, signInAtProvider } from '../support/person.ts'
+import { askAdmin } from '../support/users.ts'
+
+let provider: OidcProvider
+let other: OidcProvider
+let host: TestHost
+const home = mkdtempSync(join(tmpdir(), 'solhost-tabs-'))
+
+beforeAll(async () => {
+  provider = await startOidcProvider()
+  other = await startOidcProvider()
+  host = await startOAuthHost([provider, other], {}, { home })
+  await addSolutionOfProvider(host, provider, { name: 'crm' })
+  await addSolutionOfProvider(host, other, { name: 'elsewhere' })
+  await addSolutionOfProvider(host, provider, {
+    name: 'choice',
+    script: `function getOAuthConfig(q) {
+      const issuers = { one: '${provider.issuer}', two: '${other.issuer}' }
+      return issuers[q.at] ? { api: 'Custom', issuer: issuers[q.at], clientId: 'choice', apiSecret: '%%CLIENT%%' } : null
+    }
+    function onSolutionOpen(arg, q) { security.login(q.last_login.email, q.last_login.iss, ['Users']) }`,
+    manifest: { authenticator: 'OAUTH_AUTHENTICATOR', oauth: undefined },
+  })
+  const hosts = [provider.hostPort, other.hostPort]
+  await askAdmin(host, 'PUT', 'solutions/choice/secrets/CLIENT', { value: CLIENT_SECRET, hosts }, 204)
+}, 60_000)
+afterAll(async () => {
+  await host.stop()
+  await provider.stop()
+  await other.stop()
+  rmSync(home, { recursive: true, force: true })
+})
+
+function tokenRequests(at = provider): number {
+  return at.requests.filter(({ path }) => path.endsWith('/token')).length
+}
+
+test('ten tabs that were opened at once all end in a sign-in, in any order', async () => {
+  const anna = comeTo(host, 'crm')
+  const starts = await Promise.all(Array.from({ length: 10 }, (_, tab) => anna.start(`?tab=${tab}`)))
+  for (const tab of [7, 0, 9, 3, 1, 2, 4, 5, 6, 8]) {
+    const back = await signInAtProvider(anna.person, starts[tab]?.location ?? '', { account: 'anna', from: anna.base })
+    const answer = await deliver(anna.person, back)
+    expect([answer.status, answer.headers.location]).toEqual([303, `/solution/crm/index.html?tab=${tab}`])
+  }
+  expect((await anna.session()).status).toBe(200)
+})
+
+test('thirty tabs do not add up to more cookies than a request may have; the last ones work', async () => {
+  const anna = comeTo(host, 'crm')
+  let last = ''
+  for (let tab = 0; tab < 30; tab++) last = (await anna.start()).location
+  expect(anna.cookieNames().filter((name) => name.startsWith('oauth-')).length).toBeLessThanOrEqual(20)
+  const answer = await deliver(anna.person, await signInAtProvider(anna.person, last, { account: 'anna' }))
+  expect(answer.status).toBe(303)
+})
+
+test('the same return again goes on to the page where the user is signed in, and asks the provider nothing', async () => {
+  const anna = comeTo(host, 'crm')
+  const { location } = await anna.start('?page=2')
+  const back = await signInAtProvider(anna.person, location, { account: 'anna' })
+  await deliver(anna.person, back)
+  const asked = tokenRequests()
+  const again = await deliver(anna.person, back)
+  expect([again.status, again.headers.location]).toEqual([303, '/solution/crm/index.html?page=2'])
+  expect(tokenRequests()).toBe(asked)
+})
+
+test('a return that is used again by one who is signed out gets a page that begins anew', async () => {
+  const anna = comeTo(host, 'crm')
+  const { location } = await anna.start()
+  const back = await signInAtProvider(anna.person, location, { account: 'anna' })
+  await deliver(anna.person, back)
+  await anna.logOut()
+  const again = await deliver(anna.person, back)
+  expect(again.status).toBe(400)
+  expect(again.text).toContain('href="/solution/crm/index.html"')
+  expect((await anna.session()).status).toBe(401)
+})
+
+test('login CSRF: a return in a browser that did not begin it signs nobody in and uses nothing up', async () => {
+  const attacker = comeTo(host, 'crm')
+  const { location } = await attacker.start()
+  const back = await signInAtProvider(attacker.person, location, { account: 'bram' })
+  const asked = tokenRequests()
+  const anna = comeTo(host, 'crm')
+  const fooled = await deliver(anna.person, back)
+  expect(fooled.status).toBe(400)
+  expect(fooled.text).toContain('href="/solution/crm/index.html"')
+  // With a sign-in of her own open as well.
+  await anna.start()
+  expect((await deliver(anna.person, back)).status).toBe(400)
+  // With a cookie of the right name and another value.
+  const name = attacker.cookieNames().find((cookie) => cookie.startsWith('oauth-')) ?? ''
+  anna.person.plant(host.url, name, 'x'.repeat(43), '/solution/crm/')
+  expect((await deliver(anna.person, back)).status).toBe(400)
+  expect(tokenRequests()).toBe(asked)
+  expect((await anna.session()).status).toBe(401)
+  // Whose it is still can.
+  expect((await deliver(attacker.person, back)).status).toBe(303)
+})
+
+test('a return without state, with two, or with one that nobody began, asks the provider nothing', async () => {
+  const anna = comeTo(host, 'crm')
+  await anna.start()
+  const asked = tokenRequests()
+  const path = `${anna.base}/app_oauth/index.html`
+  for (const query of [
+    '?code=abc',
+    '?code=abc&state=',
+    '?code=abc&state=a&state=b',
+    '?code=abc&state=zzz',
+    '?x=1',
+    '?',
+  ]) {
+    const answer = await anna.person.open(`${path}${query}`)
+    expect([query, answer.status < 500]).toEqual([query, true])
+    expect(answer.text).toContain('index.html"')
+  }
+  expect(tokenRequests()).toBe(asked)
+})
+
+test('crossed tabs: the code of one sign-in with the state of another is refused', async () => {
+  const anna = comeTo(host, 'crm')
+  const [one, two] = [await anna.start('?tab=1'), await anna.start('?tab=2')]
+  const backs = []
+  for (const { location } of [one, two]) {
+    backs.push(new URL((await signInAtProvider(anna.person, location, { account: 'anna' })).url))
+  }
+  const crossed = new URL(backs[0] as URL)
+  crossed.searchParams.set('code', backs[1]?.searchParams.get('code') ?? '')
+  const answer = await anna.person.open(crossed.href)
+  expect(answer.status).toBe(403)
+  expect((await anna.session()).status).toBe(401)
+})
+
+test('the return of one solution signs in to no other', async () => {
+  const person = createPerson()
+  const [crm, elsewhere] = [comeTo(host, 'crm', person), comeTo(host, 'elsewhere', person)]
+  const { location } = await crm.start()
+  const back = await signInAtProvider(person, location, { account: 'anna' })
+  const answer = await person.open(back.url.replace('/solution/crm/', '/solution/elsewhere/'))
+  expect(answer.status).toBe(400)
+  expect((await elsewhere.session()).status).toBe(401)
+})
+
+test('mix-up: the answer of one provider to a sign-in at another is refused, and the code goes nowhere', async () => {
+  const anna = comeTo(host, 'choice')
+  await other.setClient({ client_id: 'choice', redirect_uris: [`${anna.base}/app_oauth/index.html`] })
+  const [one, two] = [await anna.start('?at=one'), await anna.start('?at=two')]
+  const stateOfTwo = new URL(two.location).searchParams.get('state') ?? ''
+  const back = new URL((await signInAtProvider(anna.person, one.location, { account: 'anna' })).url)
+  back.searchParams.set('state', stateOfTwo)
+  const [asked, askedOther] = [tokenRequests(), tokenRequests(other)]
+  const answer = await anna.person.open(back.href)
+  expect(answer.status).toBe(403)
+  expect([tokenRequests(), tokenRequests(other)]).toEqual([asked, askedOther])
+  const lines = await logOf(host, 'choice')
+  expect(lines.at(-1)).toMatchObject({ code: 'oauth_token', message: expect.stringContaining(other.issuer) })
+})
+
+test('OAUTH_AUTHENTICATOR: each address leads to its provider; without a match a page says so', async () => {
+  const anna = comeTo(host, 'choice')
+  expect((await anna.signIn({}, '?at=one')).status).toBe(303)
+  expect((await anna.session()).json()).toMatchObject({ uid: provider.issuer })
+  const nobody = comeTo(host, 'choice')
+  const page = await nobody.open('?at=three')
+  expect(page.status).toBe(503)
+  expect(textOf(page.text)).toContain('Reference:')
+})
+
+test('a sign-in that was begun before the host was restarted ends well', async () => {
+  const anna = comeTo(host, 'crm')
+  const { location } = await anna.start()
+  const back = await signInAtProvider(anna.person, location, { account: 'anna' })
+  const { port } = new URL(host.url)
+  await host.stop()
+  host = await startOAuthHost([provider, other], { PORT: port }, { home })
+  expect((await deliver(anna.person, back)).status).toBe(303)
+  expect((await anna.session()).status).toBe(200)
+})
+
+test('a sign-in that takes too long begins anew', async () => {
+  const slowHome = mkdtempSync(join(tmpdir(), 'solhost-slow-'))
+  const slow = await startOAuthHost([provider], { OAUTH_TRANSACTION: '1ms' }, { home: slowHome })
+  try {
+    await addSolutionOfProvider(slow, provider, { name: 'crm2' })
+    const anna = comeTo(slow, 'crm2')
+    const { location } = await anna.start()
+    const answer = await deliver(anna.person, await signInAtProvider(anna.person, location, { account: 'anna' }))
+    expect(answer.status).toBe(400)
+    expect(answer.text).toContain('href="/solution/crm2/index.html"')
+  } finally {
+    await slow.stop()
+    rmSync(slowHome, { recursive: true, force: true })
+  }
+})
+
+test('one network has only so many sign-ins open: the oldest ends', async () => {
+  const fewHome = mkdtempSync(join(tmpdir(), 'solhost-few-'))
+  const few = await startOAuthHost([provider], { OAUTH_OPEN_NETWORK: '2' }, { home: fewHome })
+  try {
+    await addSolutionOfProvider(few, provider, { name: 'crm3' })
+    const people = [comeTo(few, 'crm3'), comeTo(few, 'crm3'), comeTo(few, 'crm3')]
+    const locations: string[] = []
+    for (const person of people) locations.push((await person.start()).location)
+    const ends = []
+    for (const [index, { person }] of people.entries()) {
+      const back = await signInAtProvider(person, locations[index] ?? '', { account: 'anna' })
+      ends.push((await deliver(person, back)).status)
+    }
+    expect(ends).toEqual([400, 303, 303])
+  } finally {
+    await few.stop()
+    rmSync(fewHome, { recursive: true, force: true })
+  }
+})

@@ -1,0 +1,64 @@
+import {
+  constants,
+  createHash,
+  createHmac,
+  generateKeyPairSync,
+  type KeyObject,
+  randomUUID,
+  sign as signBytes,
+} from 'node:crypto'
+import type { JWK } from 'jose'
+
+export type Json = Record<string, unknown>
+
+/** A key pair that a provider signs with, and what its key set says of it. */
+export type SigningKey = {
+  readonly alg: string
+  readonly kid: string
+  readonly privateKey: KeyObject
+  readonly jwk: JWK
+}
+
+/** jose makes and signs with sound keys only; what a provider may do wrong takes `node:crypto`. */
+export function makeSigningKey(alg: 'RS256' | 'ES256', { bits = 2048 } = {}): SigningKey {
+  const { privateKey, publicKey } =
+    alg === 'RS256'
+      ? generateKeyPairSync('rsa', { modulusLength: bits })
+      : generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const kid = `${alg}-${randomUUID()}`
+  return { alg, kid, privateKey, jwk: { ...(publicKey.export({ format: 'jwk' }) as JWK), kid, alg, use: 'sig' } }
+}
+
+/** header.payload.signature, as the header says or not. */
+export function signToken(header: unknown, claims: unknown, key: SigningKey): string {
+  const input = `${encode(header)}.${encode(claims)}`
+  return `${input}.${signatureOf(input, key)}`
+}
+
+export function signWithSecret(header: unknown, claims: unknown, secret: string): string {
+  const input = `${encode(header)}.${encode(claims)}`
+  return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`
+}
+
+export function signatureOf(input: string, { alg, privateKey }: SigningKey): string {
+  const data = Buffer.from(input)
+  const made =
+    alg === 'ES256'
+      ? signBytes('sha256', data, { key: privateKey, dsaEncoding: 'ieee-p1363' })
+      : signBytes('sha256', data, { key: privateKey, padding: constants.RSA_PKCS1_PADDING })
+  return made.toString('base64url')
+}
+
+export function encode(part: unknown): string {
+  return Buffer.from(typeof part === 'string' ? part : JSON.stringify(part)).toString('base64url')
+}
+
+export function partsOf(token: string): [header: string, payload: string, signature: string] {
+  const [header = '', payload = '', signature = ''] = token.split('.')
+  return [header, payload, signature]
+}
+
+/** `at_hash` and `c_hash` of tokens signed with a SHA-256 algorithm (OIDC Core 3.1.3.6). */
+export function halfHash(value: string): string {
+  return createHash('sha256').update(value).digest().subarray(0, 16).toString('base64url')
+}

@@ -1,0 +1,482 @@
+import { createHash, createPublicKey, randomBytes, randomUUID } from 'node:crypto'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { JWK } from 'jose'
+import { halfHash, type Json, makeSigningKey, type SigningKey, signToken } from './forged-tokens.ts'
+import { CLIENT_SECRET } from './oidc-provider.ts'
+
+/**
+ * A provider that does what a play says: sound where the play is silent. Each play has an issuer of its own below the
+ * same address, so that nothing which a client keeps of one play counts in another.
+ */
+export type MisbehavingProvider = {
+  readonly base: string
+  /** `127.0.0.1:PORT`, as `OAUTH_ALLOWED_HOSTS` names it. */
+  readonly hostPort: string
+  readonly play: (play?: Play) => Stage
+  readonly stop: () => Promise<void>
+}
+
+export type Stage = {
+  /** The last part of the issuer's path, such as `p7`. */
+  readonly name: string
+  readonly issuer: string
+  readonly clientId: string
+  /** Every request below the issuer, oldest first. */
+  readonly requests: StageRequest[]
+  /** Requests that no sound client makes: another path than an endpoint's, another method, a used code, a wrong secret. */
+  readonly strays: () => string[]
+  /** From now on it plays this instead. */
+  readonly change: (play: Play) => void
+  /** Signs with another key from now on; the key set holds that one, and the former if it stays. */
+  readonly rotate: (options?: { readonly keepsOld?: boolean }) => void
+  /** Added to its clock, in ms. */
+  readonly clock: { offset: number }
+  /** A logout token; sound but for the changes. */
+  readonly logoutToken: (changes?: TokenPlay) => string
+}
+
+export type StageRequest = {
+  readonly method: string
+  /** Below the issuer, such as `/token`. */
+  readonly path: string
+  readonly query: URLSearchParams
+  readonly headers: IncomingHttpHeaders
+  readonly fields: URLSearchParams
+  status?: number
+}
+
+/** How a signed token is made. */
+export type TokenPlay = {
+  readonly header?: (header: Json, scene: Scene) => Json
+  readonly claims?: (claims: Json, scene: Scene) => Json
+  /** Makes the whole of it from header and claims. */
+  readonly sign?: (header: Json, claims: Json, scene: Scene) => string
+  /** Changes it when it is signed. */
+  readonly token?: (token: string, scene: Scene) => string
+}
+
+export type Pairs = readonly (readonly [name: string, value: string])[]
+
+export type Play = TokenPlay & {
+  readonly discovery?: (document: Json, scene: Scene) => Reply
+  readonly keySet?: (keys: readonly JWK[], scene: Scene) => Reply
+  readonly authorization?: (parameters: Pairs, scene: Scene) => Pairs
+  readonly tokenEndpoint?: (answer: Json, scene: Scene) => Reply
+  readonly userInfo?: (claims: Json, scene: Scene) => Reply
+  /** Instead of the same for the code, when a refresh token is used. */
+  readonly refresh?: TokenPlay & { readonly tokenEndpoint?: (answer: Json, scene: Scene) => Reply }
+}
+
+/** What a play may look at. */
+export type Scene = {
+  readonly issuer: string
+  readonly clientId: string
+  readonly account: string
+  readonly keys: Keys
+  /** In seconds, by the provider's clock. */
+  readonly now: number
+  readonly nonce: string | null
+  /** Of the login before at the same stage. */
+  readonly earlierNonce: string | null
+  /** The authorization code that the ID token goes with. */
+  readonly code: string | null
+  /** An address of this provider that only an unsound client asks. */
+  readonly trap: (name: string) => string
+}
+
+export type Keys = {
+  /** The one that signs. */
+  readonly current: SigningKey
+  /** In no key set. */
+  readonly foreign: SigningKey
+  readonly elliptic: SigningKey
+  readonly weak: SigningKey
+  readonly publicPem: string
+}
+
+export type Reply = {
+  readonly status: number
+  readonly type: string
+  readonly body: string
+  readonly headers?: Record<string, string>
+  /** Its body goes on with a space now and then, for ever. */
+  readonly isEndless?: boolean
+}
+
+export const json = (value: unknown, status = 200): Reply => ({
+  status,
+  type: 'application/json',
+  body: JSON.stringify(value),
+})
+export const html = (): Reply => ({ status: 200, type: 'text/html', body: '<!doctype html><p>Hello</p>' })
+export const failure = (): Reply => ({ status: 500, type: 'application/json', body: '{"error":"server_error"}' })
+/** What would be fine, but never ends. */
+export const slow = (value: unknown): Reply => ({ ...json(value), isEndless: true })
+/** What would be fine, but for 2 MB of spaces in it. */
+export const huge = (value: unknown): Reply => {
+  const { body, ...rest } = json(value)
+  return { ...rest, body: `${' '.repeat(2_000_000)}${body}` }
+}
+export const redirectTo = (address: string): Reply => ({
+  status: 307,
+  type: 'text/plain',
+  body: '',
+  headers: { location: address },
+})
+
+const ENDPOINTS: Readonly<Record<string, readonly string[]>> = {
+  '/.well-known/openid-configuration': ['GET'],
+  '/authorize': ['GET'],
+  '/jwks': ['GET'],
+  '/token': ['POST'],
+  '/userinfo': ['GET', 'POST'],
+  '/revoke': ['POST'],
+  '/logout': ['GET'],
+}
+
+/** Time between two bytes of an endless answer, in ms. */
+const DRIP = 20
+
+/** Made once for all providers of a test file: an RSA key takes its time. */
+let pool: { readonly signing: readonly SigningKey[]; readonly others: Omit<Keys, 'current' | 'publicPem'> } | undefined
+
+/** The caller stops it. */
+export async function startMisbehavingProvider({ clientId = 'one' } = {}): Promise<MisbehavingProvider> {
+  pool ??= {
+    signing: [makeSigningKey('RS256'), makeSigningKey('RS256')],
+    others: {
+      foreign: makeSigningKey('RS256'),
+      elliptic: makeSigningKey('ES256'),
+      weak: makeSigningKey('RS256', { bits: 1024 }),
+    },
+  }
+  const { signing, others } = pool
+  const stages = new Map<string, (request: StageRequest, response: ServerResponse) => void>()
+
+  const server = createServer(async (request, response) => {
+    const url = new URL(request.url ?? '/', 'http://provider')
+    const [, name = '', rest = ''] = /^\/(p\d+)(\/.*)?$/.exec(url.pathname) ?? []
+    const stage = stages.get(name)
+    const { method = '', headers } = request
+    const fields = new URLSearchParams(await readAll(request))
+    if (stage === undefined) response.writeHead(404).end()
+    else stage({ method, path: rest, query: url.searchParams, headers, fields }, response)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const hostPort = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  const base = `http://${hostPort}`
+
+  return {
+    base,
+    hostPort,
+    play(first = {}) {
+      const name = `p${stages.size + 1}`
+      const issuer = `${base}/${name}`
+      const { stage, answer } = createStage({ name, issuer, clientId, signing, others, first })
+      stages.set(name, answer)
+      return stage
+    },
+    async stop() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+type Login = {
+  readonly account: string
+  readonly nonce: string | null
+  readonly earlierNonce: string | null
+  readonly challenge: string | null
+  readonly redirectUri: string
+  readonly scope: string
+}
+
+type StageMaking = {
+  readonly name: string
+  readonly issuer: string
+  readonly clientId: string
+  readonly signing: readonly SigningKey[]
+  readonly others: Omit<Keys, 'current' | 'publicPem'>
+  readonly first: Play
+}
+
+function createStage({ name, issuer, clientId, signing, others, first }: StageMaking) {
+  const requests: StageRequest[] = []
+  const faults: string[] = []
+  const codes = new Map<string, Login>()
+  const refreshTokens = new Map<string, Login>()
+  const accessTokens = new Map<string, Login>()
+  const clock = { offset: 0 }
+  let play = first
+  let lastNonce: string | null = null
+  let round = 0
+  let published = [signingKey()]
+
+  /** Another key, with an id of its own, each time. */
+  function signingKey(): SigningKey {
+    const key = signing[round % signing.length]
+    if (key === undefined) throw new TypeError('there are no keys')
+    const kid = `${key.kid}-${name}-${round}`
+    return { ...key, kid, jwk: { ...key.jwk, kid } }
+  }
+
+  function sceneOf(login: Login | null, code: string | null = null): Scene {
+    const current = signingKey()
+    const spki = createPublicKey(current.privateKey).export({ format: 'pem', type: 'spki' })
+    return {
+      issuer,
+      clientId,
+      account: login?.account ?? 'anna',
+      keys: { ...others, current, publicPem: String(spki) },
+      now: Math.floor((Date.now() + clock.offset) / 1000),
+      nonce: login?.nonce ?? null,
+      earlierNonce: login?.earlierNonce ?? null,
+      code,
+      trap: (trapName) => `${issuer}/trap/${trapName}`,
+    }
+  }
+
+  function tokenOf(kind: { typ: string; claims: Json }, changes: TokenPlay, scene: Scene): string {
+    const { current } = scene.keys
+    const plain = { alg: current.alg, kid: current.kid, typ: kind.typ }
+    const header = changes.header?.(plain, scene) ?? plain
+    const claims = changes.claims?.(kind.claims, scene) ?? kind.claims
+    const token = changes.sign?.(header, claims, scene) ?? signToken(header, claims, current)
+    return changes.token?.(token, scene) ?? token
+  }
+
+  function idToken(changes: TokenPlay, login: Login, code: string | null, accessToken: string | null): string {
+    const scene = sceneOf(login, code)
+    const { now } = scene
+    const claims: Json = {
+      iss: issuer,
+      aud: clientId,
+      ...userOf(login.account),
+      iat: now,
+      exp: now + 300,
+      ...(login.nonce === null ? {} : { nonce: login.nonce }),
+      ...(accessToken === null ? {} : { at_hash: halfHash(accessToken) }),
+    }
+    return tokenOf({ typ: 'JWT', claims }, changes, scene)
+  }
+
+  function tokensOf(login: Login, changes: TokenPlay, code: string | null): Json {
+    const accessToken = randomBytes(24).toString('base64url')
+    const refreshToken = randomBytes(24).toString('base64url')
+    accessTokens.set(accessToken, login)
+    refreshTokens.set(refreshToken, login)
+    return {
+      access_token: accessToken,
+      token_type: 'Bearer',
+      expires_in: 300,
+      refresh_token: refreshToken,
+      id_token: idToken(changes, login, code, accessToken),
+      scope: login.scope,
+    }
+  }
+
+  function discovery(): Reply {
+    const document = {
+      issuer,
+      authorization_endpoint: `${issuer}/authorize`,
+      token_endpoint: `${issuer}/token`,
+      jwks_uri: `${issuer}/jwks`,
+      userinfo_endpoint: `${issuer}/userinfo`,
+      revocation_endpoint: `${issuer}/revoke`,
+      end_session_endpoint: `${issuer}/logout`,
+      response_types_supported: ['code', 'id_token'],
+      response_modes_supported: ['query', 'fragment', 'form_post'],
+      subject_types_supported: ['public'],
+      id_token_signing_alg_values_supported: ['RS256'],
+      token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+      code_challenge_methods_supported: ['S256'],
+      authorization_response_iss_parameter_supported: true,
+      backchannel_logout_supported: true,
+    }
+    return play.discovery?.(document, sceneOf(null)) ?? json(document)
+  }
+
+  function keySet(): Reply {
+    const keys = published.map(({ jwk }) => jwk)
+    return play.keySet?.(keys, sceneOf(null)) ?? json({ keys })
+  }
+
+  /** Answers at once: nobody is asked to sign in or to consent. */
+  function authorize({ query }: StageRequest): Reply {
+    const redirectUri = query.get('redirect_uri')
+    const type = query.get('response_type')
+    if (redirectUri === null || query.get('client_id') !== clientId || (type !== 'code' && type !== 'id_token')) {
+      return refuse('an authorization request without redirect_uri, client or known response_type')
+    }
+    const isCode = type === 'code'
+    const challenge = query.get('code_challenge')
+    if (isCode && (challenge === null || query.get('code_challenge_method') !== 'S256')) {
+      return refuse('a code flow without PKCE S256')
+    }
+    const nonce = query.get('nonce')
+    if (!isCode && nonce === null) return refuse('an id_token flow without nonce')
+    const account = query.get('login_hint') ?? 'anna'
+    const scope = query.get('scope') ?? ''
+    const login = { account, nonce, earlierNonce: lastNonce, challenge, redirectUri, scope }
+    lastNonce = nonce
+    const code = randomBytes(16).toString('base64url')
+    if (isCode) codes.set(code, login)
+    const parameters: Pairs = [
+      isCode ? ['code', code] : ['id_token', idToken(play, login, null, null)],
+      ...(query.has('state') ? [['state', query.get('state') ?? ''] as const] : []),
+      ['iss', issuer],
+    ]
+    const altered = play.authorization?.(parameters, sceneOf(login, isCode ? code : null)) ?? parameters
+    return goBack(redirectUri, query.get('response_mode') ?? (isCode ? 'query' : 'fragment'), altered)
+  }
+
+  function token({ headers, fields }: StageRequest): Reply {
+    if (!hasSecret(headers, fields, clientId)) return refuse('a token request with a wrong secret', 401)
+    if (fields.get('grant_type') === 'refresh_token') {
+      const given = fields.get('refresh_token') ?? ''
+      const login = refreshTokens.get(given)
+      if (login === undefined) return json({ error: 'invalid_grant' }, 400)
+      refreshTokens.delete(given)
+      const changes = play.refresh ?? play
+      // OIDC Core 12.2: the nonce may be left out.
+      const answer = tokensOf({ ...login, nonce: null }, changes, null)
+      return changes.tokenEndpoint?.(answer, sceneOf(login)) ?? json(answer)
+    }
+    const code = fields.get('code') ?? ''
+    const login = codes.get(code)
+    codes.delete(code)
+    const digest = createHash('sha256').update(fields.get('code_verifier') ?? '')
+    if (login === undefined) return refuse('a code that is unknown or was used')
+    if (login.challenge !== digest.digest('base64url')) return refuse('a wrong code_verifier')
+    if (login.redirectUri !== fields.get('redirect_uri')) return refuse('another redirect_uri')
+    const answer = tokensOf(login, play, code)
+    return play.tokenEndpoint?.(answer, sceneOf(login, code)) ?? json(answer)
+  }
+
+  function userInfo({ headers }: StageRequest): Reply {
+    const login = accessTokens.get(/^Bearer (.+)$/i.exec(headers.authorization ?? '')?.[1] ?? '')
+    if (login === undefined) return refuse('user info without a valid access token', 401)
+    const claims = userOf(login.account)
+    return play.userInfo?.(claims, sceneOf(login)) ?? json(claims)
+  }
+
+  function refuse(fault: string, status = 400): Reply {
+    faults.push(fault)
+    return json({ error: 'invalid_request', error_description: fault }, status)
+  }
+
+  function answerTo(request: StageRequest): Reply {
+    if (!(ENDPOINTS[request.path] ?? []).includes(request.method)) return json({}, 404)
+    if (request.path === '/authorize') return authorize(request)
+    if (request.path === '/token') return token(request)
+    if (request.path === '/userinfo') return userInfo(request)
+    if (request.path === '/jwks') return keySet()
+    if (request.path === '/revoke') return json({})
+    if (request.path === '/logout') return signOut(request)
+    return discovery()
+  }
+
+  function answer(request: StageRequest, response: ServerResponse): void {
+    requests.push(request)
+    const reply = answerTo(request)
+    request.status = reply.status
+    send(response, reply)
+  }
+
+  const stage: Stage = {
+    name,
+    issuer,
+    clientId,
+    requests,
+    clock,
+    strays: () => [
+      ...requests
+        .filter(({ method, path }) => !(ENDPOINTS[path] ?? []).includes(method))
+        .map(({ method, path }) => `${method} ${path}`),
+      ...faults,
+    ],
+    change(next) {
+      play = next
+    },
+    rotate({ keepsOld = false } = {}) {
+      round++
+      published = [signingKey(), ...(keepsOld ? published : [])]
+    },
+    logoutToken(changes = {}) {
+      const scene = sceneOf(null)
+      const { now } = scene
+      const claims: Json = {
+        iss: issuer,
+        aud: clientId,
+        iat: now,
+        exp: now + 120,
+        jti: randomUUID(),
+        sub: userOf(scene.account).sub,
+        events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
+      }
+      return tokenOf({ typ: 'logout+jwt', claims }, changes, scene)
+    },
+  }
+  return { stage, answer }
+}
+
+/** What it knows of an account, by its name. */
+export function userOf(account: string): Json {
+  return { sub: `sub-of-${account}`, email: `${account}@example.org`, email_verified: true, name: `Name of ${account}` }
+}
+
+function goBack(redirectUri: string, mode: string, parameters: Pairs): Reply {
+  const encoded = parameters.map((pair) => new URLSearchParams([[...pair]]).toString()).join('&')
+  if (mode !== 'form_post') {
+    const mark = mode === 'fragment' ? '#' : redirectUri.includes('?') ? '&' : '?'
+    return { ...redirectTo(`${redirectUri}${mark}${encoded}`), status: 303 }
+  }
+  const inputs = parameters.map(
+    ([field, value]) => `<input type="hidden" name="${attribute(field)}" value="${attribute(value)}">`,
+  )
+  const form = `<form method="post" action="${attribute(redirectUri)}">${inputs.join('')}</form>`
+  return {
+    status: 200,
+    type: 'text/html; charset=utf-8',
+    body: `<!doctype html><title>One moment</title>${form}<script>document.forms[0].submit()</script>`,
+  }
+}
+
+function signOut({ query }: StageRequest): Reply {
+  const target = query.get('post_logout_redirect_uri')
+  if (target === null) return { ...html(), body: '<p>Signed out</p>' }
+  const url = new URL(target)
+  if (query.has('state')) url.searchParams.set('state', query.get('state') ?? '')
+  return { ...redirectTo(url.href), status: 303 }
+}
+
+function send(response: ServerResponse, { status, type, body, headers, isEndless = false }: Reply): void {
+  response.writeHead(status, { 'content-type': type, ...headers })
+  if (!isEndless) {
+    response.end(body)
+    return
+  }
+  response.write(body)
+  const drip = setInterval(() => response.write(' '), DRIP)
+  response.once('close', () => clearInterval(drip))
+}
+
+function hasSecret(headers: IncomingHttpHeaders, fields: URLSearchParams, clientId: string): boolean {
+  const basic = /^Basic (.+)$/i.exec(headers.authorization ?? '')?.[1]
+  if (basic === undefined) return fields.get('client_id') === clientId && fields.get('client_secret') === CLIENT_SECRET
+  const [id, secret] = Buffer.from(basic, 'base64').toString().split(':').map(decodeURIComponent)
+  return id === clientId && secret === CLIENT_SECRET
+}
+
+function attribute(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+}
+
+async function readAll(request: IncomingMessage): Promise<string> {
+  let text = ''
+  for await (const chunk of request) text += String(chunk)
+  return text
+}

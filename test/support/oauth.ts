@@ -1,0 +1,125 @@
+import type { Host } from '../../host/main.ts'
+import { startTestHost, type TestHost } from './host.ts'
+import { CLIENT_SECRET, type OidcProvider } from './oidc-provider.ts'
+import { createPerson, deliver, type Page, type Person, type SignInAnswers, signInAtProvider } from './person.ts'
+import { askAdmin } from './users.ts'
+import { bundleOf, moduleFile } from './zip.ts'
+
+/** Logs in whoever has a verified e-mail at example.org, by it; shows what it was given by `/session`. */
+export const BY_EMAIL = `function onSolutionOpen(arg, q) {
+  const login = q.last_login
+  application.output('asked ' + JSON.stringify({ arg, q }))
+  if (!login.email_verified || !login.email.endsWith('@example.org')) return null
+  if (q.tenant) security.setTenantValue([q.tenant, -1])
+  security.login(login.email, login.iss + '#' + login.sub, login.email.startsWith('anna') ? ['Users', 'Admins'] : ['Users'])
+}`
+
+/** The part of a host that sign-ins need. */
+export type OAuthHost = Pick<TestHost, 'url' | 'admin' | 'upload'>
+
+/** A host that may ask the provider, and keeps the client's secret for its solutions. */
+export async function startOAuthHost(
+  providers: readonly Pick<OidcProvider, 'hostPort'>[],
+  properties: Record<string, string> = {},
+  options: { readonly home?: string } = {},
+): Promise<TestHost> {
+  const hosts = providers.map(({ hostPort }) => hostPort).join(',')
+  return startTestHost({ OAUTH_ALLOWED_HOSTS: hosts, ...properties }, options)
+}
+
+export type OAuthSolution = {
+  readonly name: string
+  readonly oauth: Record<string, unknown>
+  readonly script?: string
+  readonly manifest?: Record<string, unknown>
+  readonly files?: Record<string, string>
+}
+
+/** Uploads a solution whose users sign in at a provider, and sets its secret `CLIENT`. */
+export async function addOAuthSolution(
+  host: OAuthHost,
+  { name, oauth, script = BY_EMAIL, manifest = {}, files = {} }: OAuthSolution,
+): Promise<void> {
+  const written = { name, authenticator: 'OAUTH', modules: ['auth'], oauth, ...manifest }
+  const bundle = await bundleOf(written, {
+    ...moduleFile('auth', { type: 'authenticator' }),
+    'modules/auth/globals.js': script,
+    ...files,
+  })
+  const answer = await host.upload(name, bundle)
+  if (answer.status !== 201) throw new Error(await answer.text())
+}
+
+/** Registers the solution as a client of the provider, and uploads it. */
+export async function addSolutionOfProvider(
+  host: OAuthHost,
+  provider: OidcProvider,
+  solution: Omit<OAuthSolution, 'oauth'> & { readonly oauth?: Record<string, unknown> },
+): Promise<void> {
+  const { name } = solution
+  const base = `${host.url}/solution/${name}`
+  await provider.setClient({
+    client_id: name,
+    redirect_uris: [`${base}/app_oauth/index.html`],
+    post_logout_redirect_uris: [`${base}/index.html?signed-out`],
+    backchannel_logout_uri: `${base}/backchannel-logout`,
+  })
+  const oauth = { api: 'Custom', issuer: provider.issuer, clientId: name, apiSecret: '%%CLIENT%%', ...solution.oauth }
+  await addOAuthSolution(host, { ...solution, oauth })
+  await askAdmin(
+    host,
+    'PUT',
+    `solutions/${name}/secrets/CLIENT`,
+    { value: CLIENT_SECRET, hosts: [provider.hostPort] },
+    204,
+  )
+}
+
+/** A person's browser at one solution whose users sign in at a provider. */
+export function comeTo(host: Pick<Host, 'url'>, solution: string, person: Person = createPerson()) {
+  const base = `${host.url}/solution/${solution}`
+  const page = `${base}/index.html`
+
+  /** Opens the page; the provider's address when it leads there. */
+  async function start(query = ''): Promise<{ answer: Page; location: string }> {
+    const answer = await person.open(`${page}${query}`)
+    return { answer, location: answer.headers.location ?? '' }
+  }
+
+  return {
+    person,
+    base,
+    start,
+    /** From the page to the provider and back: the answer to the return. */
+    async signIn(answers: Partial<SignInAnswers> = {}, query = ''): Promise<Page> {
+      const { answer, location } = await start(query)
+      if (answer.status !== 302) throw new Error(`the page answered ${answer.status}: ${textOf(answer.text)}`)
+      return deliver(person, await signInAtProvider(person, location, { account: 'anna', from: page, ...answers }))
+    },
+    open: (query = '') => person.open(`${page}${query}`),
+    session: () => person.open(`${base}/session`),
+    logOut: () => person.open(`${base}/logout`, { method: 'POST', from: page }),
+    /** Cookies of the solution by kind, such as `session`. */
+    cookie: (kind: string) => person.cookies(host.url).get(`${kind}-${solution}`),
+    cookieNames: () => [...person.cookies(host.url).keys()],
+  }
+}
+
+export type Visitor = ReturnType<typeof comeTo>
+
+/** The text of a page, for messages and for what people read. */
+export function textOf(html: string): string {
+  return html
+    .replace(/<(style|script|template)\b.*?<\/\1>/gs, '')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ')
+    .trim()
+}
+
+/** Lines of a solution's log, oldest first. */
+export async function logOf(host: Pick<TestHost, 'url' | 'admin'>, solution: string) {
+  const { items } = (await askAdmin(host, 'GET', `solutions/${solution}/log?limit=200`)) as {
+    items: { level: string; message: string; code?: string; correlationId?: string }[]
+  }
+  return items
+}

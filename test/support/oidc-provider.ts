@@ -1,0 +1,413 @@
+import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { exportJWK, generateKeyPair, type JWK } from 'jose'
+import type { Context, Next } from 'koa'
+import type { Interaction, Provider as ProviderType } from 'oidc-provider'
+import { ask } from './http.ts'
+import { consentPage, loginPage, messagePage, type ProviderFrame, signOutPage } from './provider-pages.ts'
+import { createProviderStore } from './provider-store.ts'
+
+const { Provider } = await importProvider()
+
+export type ProviderAccount = {
+  readonly name: string
+  readonly password: string
+  /** `sub`, the name unless given. */
+  readonly sub?: string
+  /** What scopes `email` and `profile` give: `email`, `email_verified`, `name`, `locale`, … */
+  readonly claims?: Readonly<Record<string, unknown>>
+}
+
+/** A client's metadata by the names of OpenID Connect Registration; what is left out is as in `CLIENT`. */
+export type ProviderClient = Readonly<Record<string, unknown>> & {
+  readonly client_id: string
+  readonly redirect_uris: readonly string[]
+  readonly post_logout_redirect_uris?: readonly string[]
+  readonly backchannel_logout_uri?: string
+}
+
+export type OidcProviderOptions = {
+  readonly clients?: readonly ProviderClient[]
+  readonly accounts?: readonly ProviderAccount[]
+  /** 0, the default: any free one. */
+  readonly port?: number
+  readonly title?: string
+  /** Colour of its pages, as CSS has it. */
+  readonly accent?: string
+  /** Whether the login page lists accounts and passwords. */
+  readonly showsAccounts?: boolean
+  /**
+   * Where e-mail and profile stand in the code flow: in the ID token as most providers do, or, as the specification has
+   * it, at the user info endpoint only.
+   */
+  readonly claimsIn?: 'id_token' | 'userinfo'
+  /** `offline_access`: a refresh token only for that scope with `prompt=consent` (OIDC Core section 11). */
+  readonly refreshTokens?: 'offline_access' | 'always'
+}
+
+export type ProviderRequest = {
+  readonly method: string
+  readonly path: string
+  readonly query: Readonly<Record<string, string>>
+  readonly headers: IncomingHttpHeaders
+  /** The form's fields, where the provider read a form. */
+  body?: Readonly<Record<string, unknown>>
+  /** Of the answer; absent until it is made. */
+  status?: number
+}
+
+export type OidcProvider = {
+  readonly issuer: string
+  /** `127.0.0.1:PORT`, as `OAUTH_ALLOWED_HOSTS` names it. */
+  readonly hostPort: string
+  /** Every request that it got, oldest first. */
+  readonly requests: ProviderRequest[]
+  /** Back-channel logouts that it made. */
+  readonly backchannel: { readonly clientId: string; readonly sub: string; readonly fault: string | null }[]
+  /** May be changed at any time. */
+  readonly accounts: ProviderAccount[]
+  /** Adds a client, or changes it: a host's port is known only when it runs. @throws when its metadata are wrong */
+  readonly setClient: (client: ProviderClient) => Promise<void>
+  /**
+   * Signs with a new key from now on.
+   * @param keepsOld whether the key set still holds the earlier keys
+   * @returns the new key's id
+   */
+  readonly rotate: (options?: { readonly keepsOld?: boolean }) => Promise<string>
+  /** Takes no connections, as a provider that is away, until `up`. */
+  readonly down: () => Promise<void>
+  readonly up: () => Promise<void>
+  /**
+   * Signs the account out at the provider in all its browsers, by the provider's own pages, which makes it send the
+   * logout tokens.
+   * @returns how many of its sessions ended
+   */
+  readonly sessionsEnd: (sub: string) => Promise<number>
+  readonly stop: () => Promise<void>
+}
+
+/** ASCII only, as the provider wants it. */
+export const CLIENT_SECRET = 'secret-of-a-test-client-that-is-long-enough'
+
+const CLIENT = {
+  client_secret: CLIENT_SECRET,
+  response_types: ['code', 'id_token'],
+  grant_types: ['authorization_code', 'refresh_token', 'implicit'],
+  backchannel_logout_session_required: true,
+}
+
+export const ACCOUNTS: readonly ProviderAccount[] = [
+  {
+    name: 'anna',
+    password: 'anna-tries-oidc',
+    sub: 'sub-of-anna',
+    claims: { email: 'anna@example.org', email_verified: true, name: 'Anna Ek', locale: 'en-GB' },
+  },
+  {
+    name: 'bram',
+    password: 'bram-tries-oidc',
+    sub: 'sub-of-bram',
+    claims: { email: 'bram@example.org', email_verified: true, name: 'Bram van Dijk', locale: 'nl-BE' },
+  },
+  {
+    name: 'carl',
+    password: 'carl-tries-oidc',
+    sub: 'sub-of-carl',
+    claims: { email: 'anna@example.org', email_verified: false, name: 'Carl, whose e-mail is not verified' },
+  },
+]
+
+/** Its back-channel requests are `oidc-provider`'s own but for where they may go: loopback, `*.localhost` too. */
+const BACKCHANNEL_TIME = 2500
+
+/** npm `oidc-provider`, an independent and certified provider, on loopback. The caller stops it. */
+export async function startOidcProvider(options: OidcProviderOptions = {}): Promise<OidcProvider> {
+  const { claimsIn = 'id_token', refreshTokens = 'offline_access', showsAccounts = false } = options
+  const frame: ProviderFrame = { title: options.title ?? 'Test provider', accent: options.accent ?? '#2b5fb8' }
+  const accounts = [...(options.accounts ?? ACCOUNTS)]
+  const store = createProviderStore()
+  const requests: ProviderRequest[] = []
+  const backchannel: OidcProvider['backchannel'] = []
+  let keys = [await makeKey('RS256'), await makeKey('ES256')]
+  let current: ProviderType
+  let listener: ReturnType<ProviderType['callback']>
+
+  const server = createServer((request, response) => listener(request, response))
+  await listen(options.port ?? 0)
+  const { port } = server.address() as AddressInfo
+  const issuer = `http://127.0.0.1:${port}`
+  await make()
+  for (const client of options.clients ?? []) await setClient(client)
+
+  function listen(on: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(on, '127.0.0.1', () => {
+        server.off('error', reject)
+        resolve()
+      })
+    })
+  }
+
+  function close(): Promise<void> {
+    if (!server.listening) return Promise.resolve()
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+    server.closeAllConnections()
+    return closed
+  }
+
+  /** Its keys are fixed when it is made, so new keys mean a new one over the same store. */
+  async function make(): Promise<void> {
+    current = new Provider(issuer, {
+      ...FIXED,
+      adapter: store.adapter,
+      jwks: { keys },
+      conformIdTokenClaims: claimsIn === 'userinfo',
+      issueRefreshToken: (_context: unknown, client: Grants, code: { scopes: Set<string> }) =>
+        client.grantTypeAllowed('refresh_token') && (refreshTokens === 'always' || code.scopes.has('offline_access')),
+      findAccount: (_context: unknown, sub: string) => {
+        const account = accounts.find((one) => subOf(one) === sub)
+        return account && { accountId: sub, claims: async () => ({ sub, ...account.claims }) }
+      },
+      features: {
+        ...FEATURES,
+        rpInitiatedLogout: {
+          enabled: true,
+          logoutSource: (context: Context, form: string) => show(context, signOutPage(frame, form)),
+          postLogoutSuccessSource: (context: Context) =>
+            show(context, messagePage(frame, 'Signed out', `You are signed out at ${frame.title}.`)),
+        },
+      },
+      renderError: (context: Context, out: { error: string; error_description?: string }) =>
+        show(context, messagePage(frame, 'That did not work', `${out.error}: ${out.error_description ?? ''}`)),
+    })
+    allowHttp(current)
+    current.on('backchannel.success', (_context: never, client: Named, sub: string) => {
+      backchannel.push({ clientId: client.clientId, sub, fault: null })
+    })
+    current.on('backchannel.error', (_context: never, error: Error, client: Named, sub: string) => {
+      backchannel.push({ clientId: client.clientId, sub, fault: error.message })
+    })
+    current.use(record)
+    current.use(interact)
+    listener = current.callback()
+  }
+
+  async function setClient(client: ProviderClient): Promise<void> {
+    store.put('Client', client.client_id, { ...CLIENT, ...client })
+    await current.Client.find(client.client_id)
+  }
+
+  async function record(context: Context & { oidc?: { body?: Record<string, unknown> } }, next: Next): Promise<void> {
+    const { method, path, query, req } = context
+    const request: ProviderRequest = {
+      method,
+      path,
+      query: { ...query } as Record<string, string>,
+      headers: req.headers,
+    }
+    requests.push(request)
+    try {
+      await next()
+    } finally {
+      if (context.oidc?.body !== undefined) request.body = { ...context.oidc.body }
+      request.status = context.res.headersSent ? context.res.statusCode : context.status
+    }
+  }
+
+  async function interact(context: Context, next: Next): Promise<void> {
+    if (!context.path.startsWith('/interaction/')) return next()
+    let interaction: Interaction
+    try {
+      interaction = await current.interactionDetails(context.req, context.res)
+    } catch {
+      context.status = 400
+      return show(context, messagePage(frame, 'That did not work', 'This sign-in is over. Please start again.'))
+    }
+    if (context.method !== 'POST') return askPerson(context, interaction, false)
+    const fields = await readForm(context.req)
+    const answer = fields.get('answer')
+    if (answer === 'cancel' || answer === 'deny') {
+      return finish(context, { error: 'access_denied', error_description: `The user chose to ${answer}` })
+    }
+    if (interaction.prompt.name === 'consent') return finish(context, await consented(interaction))
+    const account = accounts.find(({ name }) => name === fields.get('account'))
+    if (account === undefined || account.password !== fields.get('password'))
+      return askPerson(context, interaction, true)
+    return finish(context, { login: { accountId: subOf(account) } })
+  }
+
+  async function askPerson(
+    context: Context,
+    { prompt, params, session }: Interaction,
+    isRefused: boolean,
+  ): Promise<void> {
+    const clientId = String(params.client_id)
+    const client = (await current.Client.find(clientId))?.clientName ?? clientId
+    const action = context.path
+    if (prompt.name === 'consent') {
+      const account = accounts.find((one) => subOf(one) === session?.accountId)?.name ?? ''
+      const scopes = prompt.details.missingOIDCScope ?? String(params.scope).split(' ')
+      return show(context, consentPage(frame, { action, client, account, scopes }))
+    }
+    const hints = showsAccounts ? accounts.map(({ name, password }) => [name, password] as const) : []
+    const account = typeof params.login_hint === 'string' ? params.login_hint : ''
+    return show(context, loginPage(frame, { action, client, account, isRefused, hints }))
+  }
+
+  async function consented({ grantId, session, params, prompt }: Interaction): Promise<Record<string, unknown>> {
+    const of = { accountId: session?.accountId ?? '', clientId: String(params.client_id) }
+    const grant = (grantId && (await current.Grant.find(grantId))) || new current.Grant(of)
+    grant.addOIDCScope((prompt.details.missingOIDCScope ?? []).join(' '))
+    grant.addOIDCClaims(prompt.details.missingOIDCClaims ?? [])
+    return { consent: { grantId: await grant.save() } }
+  }
+
+  async function finish(context: Context, result: Record<string, unknown>): Promise<void> {
+    context.respond = false
+    await current.interactionFinished(context.req, context.res, result, {
+      mergeWithLastSubmission: !('error' in result),
+    })
+  }
+
+  return {
+    issuer,
+    hostPort: `127.0.0.1:${port}`,
+    requests,
+    backchannel,
+    accounts,
+    setClient,
+    async rotate({ keepsOld = true } = {}) {
+      const key = await makeKey('RS256')
+      keys = [key, ...(keepsOld ? keys : [])]
+      await make()
+      return String(key.kid)
+    },
+    down: close,
+    up: () => listen(port),
+    async sessionsEnd(sub) {
+      // The cookie of a session is its id in the store.
+      const ids = [...store.all('Session')].filter(([, { accountId }]) => accountId === sub).map(([id]) => id)
+      for (const id of ids) await signOut(issuer, `_session=${id}`)
+      return ids.length
+    },
+    stop: close,
+  }
+}
+
+/** It warns of every Node.js that is not a long-term version yet; the one that comes with the packages is ours to choose. */
+async function importProvider() {
+  const { warn } = console
+  console.warn = () => {}
+  try {
+    return await import('oidc-provider')
+  } finally {
+    console.warn = warn
+  }
+}
+
+type Grants = { grantTypeAllowed(type: string): boolean }
+type Named = { readonly clientId: string }
+
+/** Given in full, so that the provider prints no hints about its defaults. */
+const FIXED = {
+  claims: {
+    openid: ['sub'],
+    email: ['email', 'email_verified'],
+    profile: ['name', 'given_name', 'family_name', 'preferred_username', 'locale', 'picture'],
+  },
+  scopes: ['openid', 'offline_access'],
+  responseTypes: ['code', 'id_token'],
+  pkce: { required: () => true },
+  rotateRefreshToken: true,
+  clientBasedCORS: () => false,
+  interactions: { url: (_context: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
+  ttl: {
+    AccessToken: 3600,
+    AuthorizationCode: 60,
+    Grant: 86_400,
+    IdToken: 3600,
+    Interaction: 3600,
+    RefreshToken: 86_400,
+    Session: 86_400,
+  },
+  fetch: fetchLoopback,
+}
+
+const FEATURES = {
+  devInteractions: { enabled: false },
+  dPoP: { enabled: false },
+  pushedAuthorizationRequests: { enabled: false },
+  resourceIndicators: { enabled: false },
+  introspection: { enabled: false },
+  revocation: {
+    enabled: true,
+    allowedPolicy: (_context: unknown, client: Named, token: Named) => client.clientId === token.clientId,
+  },
+  backchannelLogout: { enabled: true },
+}
+
+/** Its own rule that implicit clients are https would keep the fragment from a host on loopback. */
+function allowHttp(provider: ProviderType): void {
+  const rules = provider.Client.Schema.prototype
+  const { invalidate } = rules
+  rules.invalidate = function (message, code) {
+    if (code !== 'implicit-force-https' && code !== 'implicit-forbid-localhost') invalidate.call(this, message, code)
+  }
+}
+
+/** @throws for anything but loopback: a test's provider asks nobody else */
+async function fetchLoopback(
+  address: string,
+  { method, headers, body }: { method: string; headers: Headers; body: URLSearchParams },
+): Promise<Response> {
+  const url = new URL(address)
+  const { host } = url
+  if (url.hostname !== '127.0.0.1' && !/^(?:.+\.)?localhost$/.test(url.hostname))
+    throw new TypeError(`not asked: ${host}`)
+  url.hostname = '127.0.0.1'
+  const sent = ask(url.href, { method, headers: { ...Object.fromEntries(headers), host }, body: body.toString() })
+  const late = new Promise<never>((_, reject) => {
+    setTimeout(() => reject(new Error(`${host} did not answer in time`)), BACKCHANNEL_TIME).unref()
+  })
+  const { status, text } = await Promise.race([sent, late])
+  return new Response(status === 204 ? null : text, { status })
+}
+
+async function signOut(issuer: string, cookie: string): Promise<void> {
+  const { text } = await ask(`${issuer}/session/end`, { headers: { cookie } })
+  const xsrf = /name="xsrf" value="([^"]+)"/.exec(text)?.[1] ?? ''
+  const headers = { cookie, 'content-type': 'application/x-www-form-urlencoded' }
+  const body = new URLSearchParams({ xsrf, logout: 'yes' }).toString()
+  const { status } = await ask(`${issuer}/session/end/confirm`, { method: 'POST', headers, body })
+  if (status !== 303) throw new Error(`signing out at the provider answered ${status}`)
+}
+
+async function makeKey(alg: string): Promise<JWK> {
+  const { privateKey } = await generateKeyPair(alg, { extractable: true })
+  const kid = `${alg}-${crypto.randomUUID()}`
+  return { ...(await exportJWK(privateKey)), alg, use: 'sig', kid }
+}
+
+function show(context: Context, html: string): void {
+  context.type = 'html'
+  context.set('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
+  context.set('cache-control', 'no-store')
+  context.body = html
+}
+
+/** Characters of a form that the provider's pages take. */
+const FORM_SIZE = 10_000
+
+async function readForm(request: IncomingMessage): Promise<URLSearchParams> {
+  let text = ''
+  for await (const chunk of request) {
+    text += String(chunk)
+    if (text.length > FORM_SIZE) throw new Error('the form is too large')
+  }
+  return new URLSearchParams(text)
+}
+
+function subOf({ name, sub }: ProviderAccount): string {
+  return sub ?? name
+}
