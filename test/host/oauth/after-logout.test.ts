@@ -1,0 +1,54 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openPlatformKey, type PlatformKey } from '../../../host/config/platform-key.ts'
+import { readSettings } from '../../../host/config/settings.ts'
+import { openDatabase } from '../../../host/database/open.ts'
+import { createAfterLogoutState } from '../../../host/oauth/after-logout.ts'
+
+const home = mkdtempSync(join(tmpdir(), 'solhost-after-'))
+let key: PlatformKey
+beforeAll(async () => {
+  const db = await openDatabase(readSettings({ PLATFORM_HOME: home }))
+  key = await openPlatformKey(db, home, '')
+  await db.destroy()
+})
+afterAll(() => rmSync(home, { recursive: true, force: true }))
+
+const TARGET = { target: 'https://example.org/bye?a=b', provider: null }
+
+test('after logout: what was written for a solution is read for it, for an hour', () => {
+  let time = 1_700_000_000_000
+  const states = createAfterLogoutState(key, () => time)
+  const state = states.write('crm', TARGET)
+  time += 3_599_999
+  expect(states.read('crm', state)).toEqual(TARGET)
+  expect(states.read('hrm', state)).toBeNull()
+  time += 1
+  expect(states.read('crm', state)).toBeNull()
+})
+
+test('after logout: what this platform did not sign leads nowhere', () => {
+  const states = createAfterLogoutState(key)
+  const [text = '', signature = ''] = states.write('crm', TARGET).split('.')
+  const other = Buffer.from(JSON.stringify({ ...TARGET, target: 'https://evil.example', expiresAt: 9e15 }))
+  const made = [
+    `${other.toString('base64url')}.${signature}`,
+    `${text}.${signature.slice(1)}`,
+    `${text}.`,
+    text,
+    '',
+    '.',
+    `${text}.${signature}.${signature}`,
+    `${'a'.repeat(5000)}.${signature}`,
+    `${text}.${key.sign('form-token', `crm ${text}`)}`,
+  ]
+  expect(made.map((state) => states.read('crm', state))).toEqual(made.map(() => null))
+})
+
+test('after logout: the longest address that showURL takes comes back', () => {
+  const states = createAfterLogoutState(key)
+  const target = `https://example.org/${'a'.repeat(2048 - 20)}`
+  expect(states.read('crm', states.write('crm', { target, provider: null }))).toEqual({ target, provider: null })
+})

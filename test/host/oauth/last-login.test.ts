@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import { lastLoginOf, shownUser } from '../../../host/oauth/last-login.ts'
+import type { Claims } from '../../../host/oauth/provider.ts'
+
+const CLAIMS: Claims = { iss: 'https://id.example', sub: 'a-1', email: 'anna@example.org', roles: ['x'] }
+
+test('last_login: the claims, and when the user signed in', () => {
+  expect(lastLoginOf(CLAIMS, 1000, null)).toEqual({ ...CLAIMS, last_login: 1000, claims: CLAIMS })
+})
+
+test('last_login: a provider cannot say uid, permissions, user name or time in the platform’s place', () => {
+  const claims = { ...CLAIMS, uid: 'admin', permissions: ['Administrators'], username: 'admin', last_login: 9e15 }
+  expect(lastLoginOf(claims, 1000, null)).toEqual({ ...CLAIMS, last_login: 1000, claims })
+  const earlier = { uid: 'u-7', username: 'anna', permissions: ['Users'] }
+  expect(lastLoginOf(claims, 1000, earlier)).toEqual({ ...CLAIMS, ...earlier, last_login: 1000, claims })
+})
+
+test('last_login: a user is shown by e-mail, else login name, else name, else sub', () => {
+  expect(shownUser(CLAIMS)).toBe('anna@example.org')
+  expect(shownUser({ ...CLAIMS, email: 7, preferred_username: 'anna' })).toBe('anna')
+  expect(shownUser({ iss: 'i', sub: 'a-1', name: 'Anna' })).toBe('Anna')
+  expect(shownUser({ iss: 'i', sub: 'a-1', name: '' })).toBe('a-1')
+})
