@@ -63,6 +63,7 @@ const noRequest = () => Promise.reject(new TypeError('the bench asks no provider
 const passwords = await createPasswords()
 const users = createUsers(db, passwords, limits, { endAccess: nobody, eraseFromAudit: nobody })
 const runEntry = plainRunner(readFileSync(new URL('login-hook.js', import.meta.url), 'utf8'))
+const maintenance = createMaintenance(db)
 const askAuthenticator = createAuthenticatorQuestion(runEntry)
 const secrets = createSecrets(db, key)
 const sessions = createSessions(db, limits)
@@ -84,6 +85,7 @@ const oauth = createOAuth({
   formTokens,
   solutionLog,
   audit,
+  maintenance,
 })
 const parts: HostParts = {
   settings,
@@ -98,7 +100,7 @@ const parts: HostParts = {
   oauthSettings: oauth.settings,
   providerRequests: oauth.requests,
   loginTokens: createLoginTokens(db, key, limits),
-  maintenance: createMaintenance(db),
+  maintenance,
   platformDatabase: { server: settings.database.kind, database: settings.database.name },
   catalog,
   store,

@@ -151,6 +151,7 @@ export async function startHost({ settings, log, version, terminal }: HostOption
   const sites = createSites(settings, () => port)
   const formTokens = createFormTokens(key)
   const secrets = createSecrets(db, key)
+  const maintenance = createMaintenance(db)
   const askAuthenticator = createAuthenticatorQuestion(runEntry)
   const oauth = createOAuth({
     db,
@@ -168,6 +169,7 @@ export async function startHost({ settings, log, version, terminal }: HostOption
     formTokens,
     solutionLog,
     audit,
+    maintenance,
   })
   started.defer(() => oauth.providerLogout.settled())
   const parts: HostParts = {
@@ -183,7 +185,7 @@ export async function startHost({ settings, log, version, terminal }: HostOption
     oauthSettings: oauth.settings,
     providerRequests: oauth.requests,
     loginTokens,
-    maintenance: createMaintenance(db),
+    maintenance,
     platformDatabase,
     catalog,
     store,

@@ -6,6 +6,7 @@ import type { Database } from '../database/open.ts'
 import type { Sites } from '../http/sites.ts'
 import type { AuthenticatorQuestion } from '../login/ask-authenticator.ts'
 import type { FormTokens } from '../login/form-token.ts'
+import type { Maintenance } from '../maintenance/maintenance.ts'
 import type { Outbound } from '../outbound/outbound.ts'
 import type { Secrets } from '../secrets/secrets.ts'
 import type { Remembered } from '../sessions/remembered.ts'
@@ -46,6 +47,7 @@ export type OAuthNeeds = {
   readonly formTokens: FormTokens
   readonly solutionLog: SolutionLog
   readonly audit: Audit
+  readonly maintenance: Maintenance
 }
 
 export type OAuth = ReturnType<typeof createOAuth>

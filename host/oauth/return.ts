@@ -32,8 +32,8 @@ export type ReturnParts = SessionParts &
     readonly now?: () => number
   }
 
-/** What the provider vouched for. */
-type SignedIn = VerifiedClaims & { readonly tokens: Tokens | null }
+/** What the provider vouched for, and what it gave to come back to it with. */
+type SignedIn = VerifiedClaims & Pick<Tokens, 'idToken' | 'refreshToken'>
 
 /** The browser comes back from the provider (guide 4): from the transaction to a session, or a page that says why not. */
 export async function returnFromProvider(
@@ -79,22 +79,26 @@ async function verify(
 ): Promise<SignedIn> {
   const { configuration, provider, nonce, redirectUri, verifier } = content
   if (response.code === null) {
-    const registration = { provider, configuration, secret: null }
-    return { ...(await claims.ofIdToken(solution, registration, response.idToken, { nonce, startedAt })), tokens: null }
+    const { idToken } = response
+    const verified = await claims.ofIdToken(solution, { provider, configuration, secret: null }, idToken, {
+      nonce,
+      startedAt,
+    })
+    return { ...verified, idToken, refreshToken: null }
   }
   const { code } = response
   if (provider.tokenEndpoint === null) throw new TypeError('a code was asked for without a token endpoint')
   const secret = await clientSecrets.secretFor(solution, configuration, provider.tokenEndpoint)
   const registration = { provider, configuration, secret }
   const tokens = await tokenRequests.exchangeCode(registration, { code, redirectUri, verifier })
-  return { ...(await claims.ofTokens(solution, registration, tokens, { nonce, startedAt, code })), tokens }
+  return { ...(await claims.ofTokens(solution, registration, tokens, { nonce, startedAt, code })), ...tokens }
 }
 
 /** Asks the authenticator and signs in whom it accepted. */
 async function letIn(
   arrival: Arrival,
   { content, returnTo }: Transaction,
-  { claims, issuedAt, tokens }: SignedIn,
+  { claims, issuedAt, idToken, refreshToken }: SignedIn,
   parts: ReturnParts,
 ): Promise<void> {
   const { solution, url, ctx, serverUrl, locale } = arrival
@@ -109,9 +113,7 @@ async function letIn(
     if (answer.effects.showUrl !== null) return sendToAddress(ctx, answer.effects.showUrl, serverUrl, locale)
     throw new OAuthProblem('oauth_unknown_user', 'the authenticator did not log the user in')
   }
-  const refreshToken = tokens?.refreshToken ?? null
   const { configuration, provider, nonce } = content
-  const idToken = tokens?.idToken ?? null
   const login = { configuration, provider, nonce, claims, idToken, refreshToken }
   const providerLogin = await logins.start(solution.name, login, issuedAt)
   if (providerLogin === null) throw expired('the provider has signed the user out meanwhile')

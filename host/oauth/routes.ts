@@ -12,6 +12,7 @@ import { pageAskedFor } from '../login/page-asked-for.ts'
 import { isProviderMode, signInModeOf } from '../login/sign-in-mode.ts'
 import { signInRemembered } from '../login/sign-in-remembered.ts'
 import type { FoundSession } from '../login/start-session.ts'
+import type { Maintenance } from '../maintenance/maintenance.ts'
 import type { ActiveSolution } from '../solutions/catalog.ts'
 import { fragmentPage, repostPage } from '../web/pages.ts'
 import { type AuthorizeParts, authorize } from './authorize.ts'
@@ -22,7 +23,11 @@ import { showProblem } from './show-problem.ts'
 
 export type OAuthParts = AuthorizeParts &
   ReturnParts &
-  BackchannelLogoutParts & { readonly sites: Sites; readonly providerSource: AccountSource }
+  BackchannelLogoutParts & {
+    readonly sites: Sites
+    readonly maintenance: Maintenance
+    readonly providerSource: AccountSource
+  }
 
 /** Finds the solution that a request names; its host name was checked. */
 export type NeedSolution = (ctx: Context) => Promise<ActiveSolution>
@@ -68,6 +73,12 @@ export function addOAuthRoutes(
     requireNavigation(ctx)
     const arrival = await needProviderMode(ctx)
     if (ctx.querystring !== '') {
+      // Nothing is used up by one that wants no answer.
+      if (ctx.method === 'HEAD') {
+        ctx.status = 200
+        return
+      }
+      await parts.maintenance.refuseNewWork()
       return returnFromProvider(arrival, new URLSearchParams(ctx.querystring), 'query', parts)
     }
     const nonce = createNonce()
@@ -96,6 +107,7 @@ export function addOAuthRoutes(
         repostPage({ locale: arrival.locale, nonce }, { action: ctx.path, fields: [...parameters] }),
       )
     }
+    await parts.maintenance.refuseNewWork()
     parameters.delete('from')
     // Another one beside ours came from outside, and was posted once more by us.
     const mode = marks.length === 1 && marks[0] === 'fragment' ? 'fragment' : 'form_post'

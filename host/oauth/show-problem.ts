@@ -49,9 +49,11 @@ export async function showProblem(
   const actor = `user:${claims === null ? '' : shownUser(claims)}`
   audit.noteOnce({ actor, action: 'sign-in', outcome: problem.code, solution: solution.name, address, correlationId })
   const failedUrl = content?.configuration.loginFailedUrl ?? (await chooser.fallbackOf(solution))
-  // What was not begun by this browser is none of the provider's: nobody is led away by a link that somebody sent.
-  if (failedUrl !== null && problem.code !== 'oauth_expired') {
-    const target = new URL(failedUrl, serverUrl)
+  const target = failedUrl === null ? null : new URL(failedUrl, serverUrl)
+  // What was not begun by this browser is none of the provider's: nobody is led away by a link that somebody sent. And the
+  // page that signs in would only begin again, for ever.
+  const isLoop = target?.href.startsWith(`${serverUrl}/solution/${solution.name}/index.html`)
+  if (target !== null && !isLoop && problem.code !== 'oauth_expired') {
     target.searchParams.set('error', problem.code)
     target.searchParams.set('correlation_id', correlationId)
     return sendToAddress(ctx, target.href, serverUrl, locale)

@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TestHost } from '../support/host.ts'
+import { addSolutionOfProvider, comeTo, startOAuthHost, textOf } from '../support/oauth.ts'
+import { type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
+import { deliver, signInAtProvider } from '../support/person.ts'
+import { addDefaultSolution, askAdmin } from '../support/users.ts'
+
+let provider: OidcProvider
+let host: TestHost
+
+beforeAll(async () => {
+  provider = await startOidcProvider()
+  host = await startOAuthHost([provider])
+  await addSolutionOfProvider(host, provider, { name: 'crm' })
+  await addSolutionOfProvider(host, provider, { name: 'direct', oauth: { response_type: 'id_token' } })
+  await addSolutionOfProvider(host, provider, {
+    name: 'sorry',
+    oauth: { login_failed_url: '/solution/sorry/media/sorry.html?a=b' },
+  })
+  await addSolutionOfProvider(host, provider, {
+    name: 'circle',
+    oauth: { login_failed_url: '/solution/circle/index.html?x' },
+  })
+  await addDefaultSolution(host, 'plain')
+}, 60_000)
+afterAll(async () => {
+  await host.stop()
+  await provider.stop()
+})
+
+test('a HEAD of the return uses nothing up', async () => {
+  const anna = comeTo(host, 'crm')
+  const { location } = await anna.start()
+  const back = await signInAtProvider(anna.person, location, { account: 'anna' })
+  const response = await fetch(back.url, { method: 'HEAD', redirect: 'manual' })
+  expect(response.status).toBe(200)
+  expect((await deliver(anna.person, back)).status).toBe(303)
+})
+
+test('in maintenance a return waits: after it the same address signs in', async () => {
+  const anna = comeTo(host, 'crm')
+  const { location } = await anna.start()
+  const back = await signInAtProvider(anna.person, location, { account: 'anna' })
+  await askAdmin(host, 'PUT', 'maintenance', { on: true })
+  try {
+    expect((await deliver(anna.person, back)).status).toBe(503)
+  } finally {
+    await askAdmin(host, 'PUT', 'maintenance', { on: false })
+  }
+  expect((await deliver(anna.person, back)).status).toBe(303)
+})
+
+test('who declined comes to the page of login_failed_url, with what it was and the reference', async () => {
+  const back = await comeTo(host, 'sorry').signIn({ cancel: true })
+  expect(back.status).toBe(303)
+  const target = new URL(back.headers.location ?? '', host.url)
+  expect(target.pathname).toBe('/solution/sorry/media/sorry.html')
+  expect(Object.fromEntries(target.searchParams)).toEqual({
+    a: 'b',
+    error: 'oauth_denied',
+    correlation_id: expect.stringMatching(/^[0-9A-Z]{5}-[0-9A-Z]{5}$/),
+  })
+})
+
+test('a login_failed_url that would only sign in again is not followed', async () => {
+  const back = await comeTo(host, 'circle').signIn({ cancel: true })
+  expect(back.status).toBe(403)
+  expect(textOf(back.text)).toContain('Try again')
+})
+
+test('a return that nobody began does not lead to login_failed_url', async () => {
+  const anna = comeTo(host, 'sorry')
+  const answer = await anna.person.open(`${anna.base}/app_oauth/index.html?state=x&error=access_denied`)
+  expect([answer.status, answer.headers.location]).toEqual([400, undefined])
+})
+
+test('signing out after an ID token in the fragment names it to the provider', async () => {
+  const anna = comeTo(host, 'direct')
+  await anna.signIn()
+  expect((await anna.logOut()).text).toContain('id_token_hint=')
+})
+
+test('a solution whose users sign in by the login page has no return', async () => {
+  const visitor = comeTo(host, 'plain')
+  for (const path of ['app_oauth/index.html', 'app_oauth/index.html?state=x&code=y']) {
+    expect((await visitor.person.open(`${visitor.base}/${path}`)).status).toBe(404)
+  }
+  const logout = { method: 'POST', fields: [['logout_token', 'x']] } as const
+  expect((await visitor.person.open(`${visitor.base}/backchannel-logout`, logout)).status).toBe(404)
+})
+
+test('a solution whose users sign in at a provider has no login form', async () => {
+  const visitor = comeTo(host, 'crm')
+  const answer = await visitor.person.open(`${visitor.base}/index.html`, {
+    method: 'POST',
+    fields: [['username', 'anna']],
+    from: visitor.base,
+  })
+  expect([answer.status, answer.headers.allow]).toEqual([405, 'HEAD, GET'])
+})
