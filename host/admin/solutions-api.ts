@@ -5,6 +5,7 @@ import type { Limits } from '../../runtime/limits.ts'
 import type { Supervisor } from '../../runtime/supervisor.ts'
 import type { Audit } from '../audit/audit.ts'
 import { readBytes, readJson } from '../http/read-body.ts'
+import type { Remembered } from '../sessions/remembered.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { versionKey } from '../solutions/catalog.ts'
 import type { LogLine, SolutionLog } from '../solutions/solution-log.ts'
@@ -20,6 +21,7 @@ export type SolutionApiParts = {
   readonly store: SolutionStore
   readonly uploads: Uploads
   readonly sessions: Sessions
+  readonly remembered: Remembered
   readonly log: SolutionLog
   readonly audit: Audit
   readonly supervisor: Supervisor
@@ -33,7 +35,7 @@ const KEEP_ALIVE = 15_000
 
 /** Solutions, their versions and logs. */
 export function addSolutionRoutes(router: Router, parts: SolutionApiParts): void {
-  const { store, uploads, sessions, log, audit, supervisor, limits } = parts
+  const { store, uploads, sessions, remembered, log, audit, supervisor, limits } = parts
   function nameFor(ctx: Context, kind: 'read' | 'write'): string {
     const { name } = ctx.params as { name: string }
     needScope(ctx, `solutions:${name}`, kind)
@@ -70,7 +72,7 @@ export function addSolutionRoutes(router: Router, parts: SolutionApiParts): void
   router.delete('/solutions/:name', async (ctx) => {
     const name = nameFor(ctx, 'write')
     await audited(ctx, audit, 'solution-delete', name, () => uploads.remove(name))
-    await sessions.endAll(name)
+    await Promise.all([sessions.endAll(name), remembered.endAll(name)])
     ctx.status = 204
   })
 

@@ -2,8 +2,8 @@ import type { Json } from '../../runtime/plugin.ts'
 
 /** In a URL these would land in histories and logs; a script gets them from the form alone. */
 const NEVER_FROM_URL = new Set(['username', 'password'])
-/** The host's own fields. */
-const NEVER_FOR_SCRIPTS = new Set(['csrf_token', 'id_token', 'remember'])
+/** The host's own fields, and what it alone says: an authenticator lets in without a password by `last_login`. */
+const NEVER_FOR_SCRIPTS = new Set(['csrf_token', 'id_token', 'remember', 'last_login'])
 
 /**
  * `queryParams` of an entry function: the URL's parameters, then the form's fields, fields winning; only texts, in

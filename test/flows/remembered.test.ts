@@ -159,3 +159,24 @@ test('a new sign-in without the checkbox forgets what was remembered before', as
   browser.cookies.set('remember-crm', { value: before, path: '/solution/crm/' })
   expect((await browser.open()).text).toContain('name="password"')
 })
+
+test('last_login is the platform’s word: a form or an address that names it signs nobody in', async () => {
+  const script = `function onSolutionOpen(arg, q) {
+    if (q.last_login || q.password === 'right') security.login(q.username, q.username, ['Users'])
+  }`
+  await addAuthenticatorSolution(host, 'spoof', script)
+  const browser = await visit(host, 'spoof')
+  expect((await browser.signIn('admin', 'wrong', { last_login: '1' })).status).toBe(401)
+  const fields = { username: 'admin', password: 'wrong' }
+  expect((await browser.post('/solution/spoof/index.html?last_login=1', fields)).status).toBe(401)
+})
+
+test('a solution that is deleted remembers nobody, also when it is uploaded again', async () => {
+  await addDefaultSolution(host, 'again')
+  const browser = await visit(host, 'again')
+  await browser.signIn('anna', undefined, { remember: 'on' })
+  await askAdmin(host, 'DELETE', 'solutions/again', undefined, 204)
+  await addDefaultSolution(host, 'again', { version: '2.0.0' })
+  browser.close()
+  expect((await browser.open()).text).toContain('name="password"')
+})
