@@ -60,11 +60,19 @@ const TENANTS: readonly Tenant[] = [
   },
 ]
 
+/** Of accounts that are there to be refused. */
+const REMARKS: Readonly<Record<string, string>> = {
+  nils: 'the solution does not know this one',
+  eve: 'has the e-mail of anna in north, and is not let in',
+}
+
 export type OAuthExample = {
   readonly tenants: readonly { readonly name: string; readonly address: string; readonly provider: OidcProvider }[]
   /** `Authorization` of the admin account. */
   readonly admin: string
   readonly adminUrl: string
+  /** Shows the solution's log; a password that was set is not in it. */
+  readonly logCommand: string
   readonly stop: () => Promise<void>
 }
 
@@ -78,7 +86,7 @@ export async function startOAuthExample(environment: Record<string, string | und
   const providers = new Map<Tenant, OidcProvider>()
   for (const tenant of TENANTS) {
     const { title, accent, accounts, portName } = tenant
-    const port = Number(environment[portName] ?? tenant.port)
+    const port = readPort(environment, portName, tenant.port)
     const provider = await startOidcProvider({ title, accent, accounts, port, showsAccounts: true })
     started.defer(() => provider.stop())
     providers.set(tenant, provider)
@@ -116,8 +124,17 @@ export async function startOAuthExample(environment: Record<string, string | und
     })),
     admin,
     adminUrl: host.adminUrl,
+    logCommand: `curl -u ${settings.adminName}:${environment.SERVLET_PASSWORD === undefined ? password : 'PASSWORD'} ${host.url}/admin/api/solutions/${SOLUTION}/log`,
     stop: () => everything.disposeAsync(),
   }
+}
+
+function readPort(environment: Record<string, string | undefined>, name: string, otherwise: number): number {
+  const port = environment[name] ?? String(otherwise)
+  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {
+    throw new Error(`${name} must be a port from 0 to 65535 (0: any free one), but is "${port}".`)
+  }
+  return Number(port)
 }
 
 function account(name: string, tenant: string, claims: Record<string, unknown>): ProviderAccount {
@@ -167,13 +184,17 @@ async function putAt(url: string, admin: string, path: string, type: string, bod
   if (!answer.ok) throw new Error(`PUT ${SOLUTION}${path} answered ${answer.status}: ${await answer.text()}`)
 }
 
-function messageOf({ tenants }: OAuthExample): string {
+function messageOf({ tenants, logCommand }: OAuthExample): string {
   const lines = tenants.flatMap(({ address, provider }) => [
     `  ${address}`,
-    ...provider.accounts.map(({ name, password }) => `      account ${name}, password ${password}`),
+    ...provider.accounts.map(({ name, password }) => {
+      const remark = REMARKS[name]
+      return `      account ${name}, password ${password}${remark === undefined ? '' : ` (${remark})`}`
+    }),
     '',
   ])
-  return ['The example "many-providers" runs. Open:', '', ...lines, 'Ctrl+C stops it.', ''].join('\n')
+  const why = ['Why a sign-in was refused is in the log of the solution:', '', `  ${logCommand}`, '']
+  return ['The example "many-providers" runs. Open:', '', ...lines, ...why, 'Ctrl+C stops it.', ''].join('\n')
 }
 
 if (import.meta.main) {

@@ -35,8 +35,9 @@ export interface Audit {
   /**
    * The same for what is refused to one who may go on trying: what is alike but for the actor, who can write any name, is
    * kept once a minute.
+   * @returns whether it was kept
    */
-  noteOnce(entry: AuditEntry): void
+  noteOnce(entry: AuditEntry): boolean
   /** Resolves when the entry is in the database: for what an operator does. */
   record(entry: AuditEntry): Promise<void>
   /** The newest entries, newest first; `next` is the id to ask for older ones with. */
@@ -123,7 +124,9 @@ export function createAudit(db: Database, limits: Limits, now: () => number = Da
   return {
     note,
     noteOnce(entry) {
-      if (isNews(entry)) note(entry)
+      const isKept = isNews(entry)
+      if (isKept) note(entry)
+      return isKept
     },
     async record(entry) {
       await insert([rowOf(entry, now())])

@@ -41,7 +41,7 @@ export async function signOut(
   if (rememberCookie !== undefined) {
     // The session may be over while its remembered login is not.
     const use = providerLogin === null ? await remembered.use(solution, rememberCookie) : null
-    if (use !== null && use.kind !== 'unknown') providerLogin = use.series.providerLogin
+    if (use?.kind === 'current' || use?.kind === 'previous') providerLogin = use.series.providerLogin
     await remembered.end(solution, rememberCookie)
     setCookie(ctx, 'remember', scope, null)
   }

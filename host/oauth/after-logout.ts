@@ -7,11 +7,13 @@ export type AfterLogout = {
   readonly target: string | null
   /** A provider at which the user is still signed in, for that page. */
   readonly provider: string | null
+  /** Path and query of the solution's page that the user had signed in for, to sign in again; null: the start page. */
+  readonly page: string | null
 }
 
 /**
- * Carries it in the parameter `state` of the signed-out page: signed, so that nobody makes an address of ours that leads
- * elsewhere, and good for an hour.
+ * Carries it in the parameter `state` of the signed-out page, good for an hour: encrypted, so that nobody makes an address of
+ * ours that leads elsewhere, and the provider that sends it back reads nothing of it.
  */
 export interface AfterLogoutState {
   write(solution: string, after: AfterLogout): string
@@ -19,7 +21,6 @@ export interface AfterLogoutState {
   read(solution: string, state: string): AfterLogout | null
 }
 
-const PURPOSE = 'after-logout'
 const LIFETIME = 3_600_000
 /** Characters: `showURL` takes addresses of 2,048. */
 const LONGEST = 4096
@@ -27,25 +28,25 @@ const LONGEST = 4096
 const Content = z.strictObject({
   target: z.string().nullable(),
   provider: z.string().nullable(),
+  page: z.string().nullable(),
   expiresAt: z.int(),
 })
 
 /** @param now the clock, in epoch milliseconds */
 export function createAfterLogoutState(key: PlatformKey, now: () => number = Date.now): AfterLogoutState {
-  const signed = (solution: string, text: string) => `${solution} ${text}`
+  const purposeOf = (solution: string) => `after-logout ${solution}`
   return {
     write(solution, after) {
       const content: z.infer<typeof Content> = { ...after, expiresAt: now() + LIFETIME }
-      const text = Buffer.from(JSON.stringify(content)).toString('base64url')
-      return `${text}.${key.sign(PURPOSE, signed(solution, text))}`
+      return key.encrypt(purposeOf(solution), JSON.stringify(content))
     },
     read(solution, state) {
-      const [, text = '', signature = ''] = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/.exec(state) ?? []
-      if (state.length > LONGEST || !key.verify(PURPOSE, signed(solution, text), signature)) return null
-      const content = Content.safeParse(JSON.parse(Buffer.from(text, 'base64url').toString('utf8')))
+      const text = state.length > LONGEST ? null : key.decrypt(purposeOf(solution), state)
+      if (text === null) return null
+      const content = Content.safeParse(JSON.parse(text))
       if (!content.success || content.data.expiresAt <= now()) return null
-      const { target, provider } = content.data
-      return { target, provider }
+      const { target, provider, page } = content.data
+      return { target, provider, page }
     },
   }
 }

@@ -12,20 +12,17 @@ export type AuthorizationResponse =
   | { readonly code: null; readonly idToken: string }
 
 /** Parameters that decide something: of none of them may there be two (RFC 6749 section 3.1). */
-const ONCE = ['state', 'code', 'id_token', 'access_token', 'iss', 'error', 'error_description', 'error_uri', 'response']
+const ONCE = ['code', 'id_token', 'access_token', 'iss', 'error', 'error_description', 'error_uri', 'response']
 /** Characters of a code; providers use up to about 2,000. */
 const LONGEST_CODE = 8192
 
 /**
  * The transaction that an answer names.
- * @returns null when it names none: then nothing of it can be used
- * @throws OAuthProblem `oauth_token` when a parameter comes twice
+ * @returns null when it names none, or two: then nothing of it can be used
  */
 export function stateOfResponse(parameters: URLSearchParams): string | null {
-  const twice = ONCE.find((name) => parameters.getAll(name).length > 1)
-  if (twice !== undefined)
-    throw new OAuthProblem('oauth_token', `the provider's answer has the parameter "${twice}" twice`)
-  return parameters.get('state')
+  const [state = null, ...others] = parameters.getAll('state')
+  return others.length === 0 ? state : null
 }
 
 /**
@@ -37,6 +34,8 @@ export function checkAuthorizationResponse(
   mode: ReturnMode,
   { content: { configuration, provider } }: Transaction,
 ): AuthorizationResponse {
+  const twice = ONCE.find((name) => parameters.getAll(name).length > 1)
+  if (twice !== undefined) throw new OAuthProblem('oauth_token', `the answer has the parameter "${twice}" twice`)
   checkIssuer(parameters, provider)
   const error = parameters.get('error')
   if (error !== null) throw problemOfError(error, parameters.get('error_description'), provider)
@@ -98,7 +97,8 @@ const DENIED = [
   'user_cancelled_login',
   'user_cancelled_authorize',
 ]
-const PROVIDER_DOWN = ['temporarily_unavailable', 'server_error']
+/** Errors that are the provider's own, wherever it answers with them (RFC 6749 section 4.1.2.1). */
+export const PROVIDER_DOWN = ['temporarily_unavailable', 'server_error']
 
 function problemOfError(error: string, description: string | null, { title }: Provider): OAuthProblem {
   const said = `${title} answered with the error ${quote(error)}${description === null ? '' : `: ${quote(description)}`}`

@@ -3,7 +3,6 @@ import type { Limits } from '../../runtime/limits.ts'
 import { networkOf } from '../http/network.ts'
 import type { Arrival } from '../login/arrival.ts'
 import { pageAskedFor } from '../login/page-asked-for.ts'
-import type { ConfigurationChooser } from './chosen-configuration.ts'
 import type { ClientSecrets } from './client-secret.ts'
 import type { OAuthConfiguration } from './configuration.ts'
 import type { Provider } from './provider.ts'
@@ -13,7 +12,6 @@ import { setTransactionCookie } from './transaction-cookies.ts'
 import type { TransactionContent, Transactions } from './transactions.ts'
 
 export type AuthorizeParts = {
-  readonly chooser: ConfigurationChooser
   readonly finder: ProviderFinder
   readonly clientSecrets: ClientSecrets
   readonly transactions: Transactions
@@ -27,10 +25,13 @@ const OTHER_ACCOUNT = 'other-account'
  * Sends the browser to the provider, with a transaction that waits for its return.
  * @throws OAuthProblem
  */
-export async function authorize(arrival: Arrival, parts: AuthorizeParts): Promise<void> {
+export async function authorize(
+  arrival: Arrival,
+  configuration: OAuthConfiguration,
+  parts: AuthorizeParts,
+): Promise<void> {
   const { ctx, solution, scope, address, url } = arrival
-  const { chooser, finder, clientSecrets, transactions, limits } = parts
-  const configuration = await chooser.choose(arrival)
+  const { finder, clientSecrets, transactions, limits } = parts
   const provider = await finder.find(solution.name, configuration)
   // A secret that is missing is told before the user has signed in there, not after.
   if (provider.tokenEndpoint !== null && configuration.responseType === 'code') {

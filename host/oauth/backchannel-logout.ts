@@ -6,7 +6,7 @@ import { storedHash } from '../database/stored-hash.ts'
 import type { Asking } from '../login/arrival.ts'
 import type { Remembered } from '../sessions/remembered.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-import type { SolutionLog } from '../solutions/solution-log.ts'
+import type { AnonymousLines } from './anonymous-lines.ts'
 import type { ConfigurationChooser } from './chosen-configuration.ts'
 import type { OAuthConfiguration } from './configuration.ts'
 import { checkLogoutToken, LOGOUT_TOKEN_AGE, readUnchecked } from './logout-token.ts'
@@ -24,7 +24,7 @@ export type BackchannelLogoutParts = {
   readonly logins: ProviderLogins
   readonly sessions: Sessions
   readonly remembered: Remembered
-  readonly solutionLog: Pick<SolutionLog, 'write'>
+  readonly writeLine: AnonymousLines
   readonly audit: Audit
   readonly limits: Limits
   /** The clock, in epoch milliseconds. */
@@ -44,7 +44,7 @@ export async function backchannelLogout(
   parts: BackchannelLogoutParts,
 ): Promise<string | null> {
   const { solution, correlationId, address } = asking
-  const { audit, solutionLog } = parts
+  const { audit, writeLine } = parts
   try {
     const ended = await follow(asking, token, parts)
     const facts = { solution: solution.name, address, correlationId }
@@ -52,7 +52,7 @@ export async function backchannelLogout(
     return null
   } catch (error) {
     if (!(error instanceof OAuthProblem)) throw error
-    solutionLog.write(solution.name, {
+    writeLine(solution.name, address, {
       level: 'warn',
       code: error.code,
       message: `a logout token was refused: ${error.message}`,

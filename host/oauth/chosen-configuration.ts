@@ -74,9 +74,21 @@ export function createConfigurationChooser({
   }
 }
 
+/** Where a provider is: these belong together. */
+const PLACES = [
+  'issuer',
+  'tenant',
+  'domain',
+  'authorizationBaseUrl',
+  'accessTokenEndpoint',
+  'jwks_uri',
+  'userInfoEndpoint',
+] as const satisfies readonly (keyof WrittenOAuthSettings)[]
+
 /**
  * The manifest's settings with the operator's over them, key by key. Where the operator chose another provider, what the
- * author wrote for his does not count, but for the page after a failed login.
+ * author wrote for his does not count, but for the page after a failed login. Where the operator says where the provider is,
+ * no address of the author counts: users, codes and tokens go to the operator's alone.
  * @returns null where neither has any
  */
 export function mergeSettings(
@@ -87,7 +99,9 @@ export function mergeSettings(
   const isOther = ofOperator.api !== undefined && ofOperator.api !== ofManifest.api
   const { login_failed_url } = ofManifest
   const kept = isOther ? (login_failed_url === undefined ? {} : { login_failed_url }) : ofManifest
-  return Object.assign(Object.create(null), kept, ofOperator)
+  const merged: WrittenOAuthSettings = Object.assign(Object.create(null), kept)
+  if (PLACES.some((name) => ofOperator[name] !== undefined)) for (const name of PLACES) delete merged[name]
+  return Object.assign(merged, ofOperator)
 }
 
 /** Whose settings are at fault, as far as that can be told of a whole. */

@@ -1,3 +1,4 @@
+import { parseStrictJson } from '../../runtime/bundle/strict-json.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { isNonceExpected } from './authorize.ts'
 import { checkIdToken } from './id-token.ts'
@@ -151,7 +152,7 @@ const VERIFIED = [
 
 /** @param isNewer whether the claims are those of an earlier ID token: else what is signed wins */
 function withUserInfo(claims: Claims, info: Readonly<Record<string, unknown>>, isNewer: boolean): Claims {
-  const ofUser = Object.fromEntries(Object.entries(info).filter(([name]) => !OF_TOKEN.includes(name)))
+  const ofUser = Object.fromEntries(Object.entries(strictly(info)).filter(([name]) => !OF_TOKEN.includes(name)))
   const [weaker, stronger] = isNewer ? [claims, ofUser] : [ofUser, claims]
   const merged = Object.assign(Object.create(null) as Record<string, unknown>, weaker)
   for (const [address, verified] of VERIFIED) if (address in stronger) delete merged[verified]
@@ -160,4 +161,20 @@ function withUserInfo(claims: Claims, info: Readonly<Record<string, unknown>>, i
     throw new OAuthProblem('oauth_provider', `user info has more than ${LONGEST_CLAIMS} characters`)
   }
   return merged as Claims
+}
+
+/** As strict as with tokens: no key that reaches a prototype when a script copies it carelessly, and no endless depth. */
+function strictly(info: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const read = parseStrictJson(textOf(info))
+  if ('value' in read) return read.value as Readonly<Record<string, unknown>>
+  throw new OAuthProblem('oauth_provider', `user info is not strict JSON: ${read.error.message}`)
+}
+
+function textOf(info: Readonly<Record<string, unknown>>): string {
+  try {
+    return JSON.stringify(info)
+  } catch {
+    // The parser takes any depth, this does not.
+    throw new OAuthProblem('oauth_provider', 'user info is nested too deep')
+  }
 }

@@ -1,4 +1,5 @@
 import { importPKCS8, SignJWT } from 'jose'
+import { hostPortOf } from '../../runtime/host-port.ts'
 import type { Secrets } from '../secrets/secrets.ts'
 import { type OAuthConfiguration, secretNameOf } from './configuration.ts'
 import { OAuthProblem } from './problems.ts'
@@ -12,7 +13,7 @@ export interface ClientSecrets {
    */
   secretFor(
     solution: string,
-    configuration: Pick<OAuthConfiguration, 'apiSecret' | 'signedSecret' | 'clientId'>,
+    configuration: Pick<OAuthConfiguration, 'apiSecret' | 'signedSecret' | 'clientId' | 'userInfoEndpoint'>,
     tokenEndpoint: string,
   ): Promise<string | null>
 }
@@ -27,19 +28,39 @@ export function createClientSecrets(secrets: Pick<Secrets, 'forHost'>, now: () =
   async function resolve(solution: string, apiSecret: string, tokenEndpoint: string): Promise<string> {
     const name = secretNameOf(apiSecret)
     if (name === null) return apiSecret
-    const { host } = new URL(tokenEndpoint)
+    const host = placeOf(tokenEndpoint)
     const value = await secrets.forHost(solution, name, host)
     if (value !== null) return value
     throw new OAuthProblem('oauth_configuration', `the operator has set no secret ${name} for the host ${host}`)
   }
 
+  /**
+   * With the operator's secret come users' access tokens, which scripts never see: they go no farther than the secret, or to
+   * `api.` of the same host (GitHub).
+   */
+  async function checkUserInfo(solution: string, apiSecret: string, userInfo: string, tokenEndpoint: string) {
+    const name = secretNameOf(apiSecret)
+    const [place, own] = [placeOf(userInfo), placeOf(tokenEndpoint)]
+    if (name === null || place === own || place === `api.${own}`) return
+    if ((await secrets.forHost(solution, name, place)) !== null) return
+    const message = `the operator has set no secret ${name} for the host ${place}, which "userInfoEndpoint" names`
+    throw new OAuthProblem('oauth_configuration', message)
+  }
+
   return {
-    async secretFor(solution, { apiSecret, signedSecret, clientId }, tokenEndpoint) {
+    async secretFor(solution, { apiSecret, signedSecret, clientId, userInfoEndpoint }, tokenEndpoint) {
       if (apiSecret === null) return null
+      if (userInfoEndpoint !== null) await checkUserInfo(solution, apiSecret, userInfoEndpoint, tokenEndpoint)
       const secret = await resolve(solution, apiSecret, tokenEndpoint)
       return signedSecret === null ? secret : sign(secret, signedSecret, clientId, Math.floor(now() / 1000))
     },
   }
+}
+
+/** `host`, or `host:port` where the port is not 443: an http address never passes for the https one. */
+function placeOf(address: string): string {
+  const { host, port } = hostPortOf(new URL(address))
+  return port === 443 ? host : `${host}:${port}`
 }
 
 /**

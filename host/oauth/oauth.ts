@@ -14,6 +14,7 @@ import type { Sessions } from '../sessions/sessions.ts'
 import type { EntryRunner } from '../solutions/run-entry.ts'
 import type { SolutionLog } from '../solutions/solution-log.ts'
 import { createAfterLogoutState } from './after-logout.ts'
+import { createAnonymousLines } from './anonymous-lines.ts'
 import { createConfigurationChooser } from './chosen-configuration.ts'
 import { createClaimsReader } from './claims.ts'
 import { createClientSecrets } from './client-secret.ts'
@@ -67,7 +68,7 @@ export function createOAuth(needs: OAuthNeeds) {
   const logins = createProviderLogins(db, key, limits)
   const afterLogout = createAfterLogoutState(key)
   const refresh = createRefresh({ logins, clientSecrets, tokenRequests, claims, limits })
-  const providerSource = createProviderSource(refresh, logins, askAuthenticator)
+  const providerSource = createProviderSource(refresh, logins, askAuthenticator, needs.solutionLog, chooser)
   const providerLogout = createProviderLogout({
     logins,
     sessions,
@@ -88,6 +89,7 @@ export function createOAuth(needs: OAuthNeeds) {
     transactions,
     logins,
     providerSource,
+    writeLine: createAnonymousLines(needs.solutionLog),
   }
   return {
     parts,

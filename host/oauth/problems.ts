@@ -37,9 +37,16 @@ export class OAuthProblem extends Error {
 /** Characters of a provider's text that a log line quotes. */
 const QUOTED = 120
 
+/** JSON leaves these as they are; in a terminal they move the cursor, end the line or turn it around. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+
 /** What came from outside, as a log line may show it. */
 export function quote(value: unknown): string {
   if (typeof value !== 'string') return value === null ? 'null' : Array.isArray(value) ? 'a list' : typeof value
-  const text = JSON.stringify(value.toWellFormed().slice(0, QUOTED))
+  const text = JSON.stringify(value.slice(0, QUOTED).toWellFormed()).replace(UNSEEN, escaped)
   return value.length > QUOTED ? `${text} (of ${value.length} characters)` : text
+}
+
+function escaped(character: string): string {
+  return `\\u{${character.codePointAt(0)?.toString(16)}}`
 }

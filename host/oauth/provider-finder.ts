@@ -154,7 +154,7 @@ function issuerFor(configuration: OAuthConfiguration, document: DiscoveryDocumen
 
 function titleOf({ api, issuer }: OAuthConfiguration, authorizationEndpoint: string): string {
   const named = URL.parse(issuer ?? authorizationEndpoint) ?? new URL(authorizationEndpoint)
-  return api === 'Custom' ? named.hostname : api
+  return api === 'Custom' ? named.host : api
 }
 
 function algorithmsOf({ hasIdToken }: OAuthConfiguration, document: DiscoveryDocument | null): readonly string[] {

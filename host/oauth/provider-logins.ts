@@ -19,6 +19,8 @@ export type ProviderLogin = {
 export type ProviderLoginContent = {
   readonly configuration: OAuthConfiguration
   readonly provider: Provider
+  /** Path and query of the page that was asked for. */
+  readonly page: string
   readonly claims: Claims
   /** Of the first ID token; later ones may repeat it and nothing else. */
   readonly nonce: string
@@ -63,8 +65,8 @@ export interface ProviderLogins {
   sweep(): Promise<void>
 }
 
-/** A refresh that was cut off holds others up for so long, in ms. */
-const LONGEST_REFRESH = 15_000
+/** Requests of one refresh: tokens, keys (twice where one is unknown), user info. One more for what the host itself needs. */
+const REFRESH_REQUESTS = 5
 /** A provider's logout is remembered for sign-ins that are on their way, in ms. */
 const SIGNED_OUT_KEPT = 3_600_000
 
@@ -76,6 +78,8 @@ export function createProviderLogins(
   now: () => number = Date.now,
 ): ProviderLogins {
   const purposeOf = (solution: string, id: string) => `provider-login ${solution} ${id}`
+  /** A refresh that was cut off holds others up for so long, in ms. */
+  const longestRefresh = REFRESH_REQUESTS * limits.OAUTH_TIME
 
   function read(row: { id: string; solution: string; content: string; refreshed_at: number }): ProviderLogin | null {
     const content = key.decrypt(purposeOf(row.solution, row.id), row.content)
@@ -147,7 +151,7 @@ export function createProviderLogins(
         .where('id', '=', id)
         .where('ended_at', 'is', null)
         .where((row) =>
-          row.or([row('refreshing_since', 'is', null), row('refreshing_since', '<', now() - LONGEST_REFRESH)]),
+          row.or([row('refreshing_since', 'is', null), row('refreshing_since', '<', now() - longestRefresh)]),
         )
         .executeTakeFirst()
       return numUpdatedRows > 0n
@@ -197,6 +201,17 @@ export function createProviderLogins(
             row('created_at', '<', before - limits.REMEMBER_LIFETIME - limits.SESSION_LIFETIME),
           ]),
         )
+        .execute()
+      // What is older than a session can be is needed only where a remembered login rests on it.
+      const remembered = db
+        .selectFrom('remembered')
+        .select('provider_login')
+        .where('provider_login', 'is not', null)
+        .where('ended_at', 'is', null)
+      await db
+        .deleteFrom('provider_logins')
+        .where('created_at', '<', before - limits.SESSION_LIFETIME)
+        .where('id', 'not in', remembered)
         .execute()
     },
   }

@@ -3,7 +3,7 @@ import type { Remembered } from '../sessions/remembered.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { AfterLogoutState } from './after-logout.ts'
 import type { ClientSecrets } from './client-secret.ts'
-import type { ProviderLogin, ProviderLogins } from './provider-logins.ts'
+import type { ProviderLogin, ProviderLoginContent, ProviderLogins } from './provider-logins.ts'
 import type { TokenRequests } from './token-requests.ts'
 
 export type ProviderLogoutParts = {
@@ -15,6 +15,11 @@ export type ProviderLogoutParts = {
   readonly afterLogout: AfterLogoutState
   readonly log: Pick<Logger, 'warn'>
 }
+
+/** Characters: servers and proxies take addresses of 8 KiB. Without the hint `client_id` says who asks, and the provider asks whom. */
+const LONGEST_HINT = 5 * 1024
+/** Characters of a page that the way by the provider keeps. */
+const LONGEST_PAGE = 1024
 
 /** Ends what a sign-in by a provider left, here and there. */
 export interface ProviderLogout {
@@ -60,19 +65,28 @@ export function createProviderLogout(parts: ProviderLogoutParts): ProviderLogout
       revokeLater(login)
       const { solution, content } = login
       const { endSessionEndpoint, title } = content.provider
+      const page = target === null ? pageToSignInAgain(content) : null
       if (endSessionEndpoint === null) {
         if (target !== null) return target
-        return `${signedOutPage}&state=${afterLogout.write(solution, { target: null, provider: title })}`
+        return `${signedOutPage}&state=${afterLogout.write(solution, { target: null, provider: title, page })}`
       }
       const url = new URL(endSessionEndpoint)
-      if (content.idToken !== null) url.searchParams.set('id_token_hint', content.idToken)
+      const { idToken } = content
+      if (idToken !== null && idToken.length <= LONGEST_HINT) url.searchParams.set('id_token_hint', idToken)
       url.searchParams.set('client_id', content.configuration.clientId)
       url.searchParams.set('post_logout_redirect_uri', signedOutPage)
-      if (target !== null) url.searchParams.set('state', afterLogout.write(solution, { target, provider: null }))
+      if (target !== null || page !== null) {
+        url.searchParams.set('state', afterLogout.write(solution, { target, provider: null, page }))
+      }
       return url.href
     },
     async settled() {
       await Promise.all(begun)
     },
   }
+}
+
+/** Its query may be what says at which provider one signs in (`getOAuthConfig`); without one it is the start page. */
+function pageToSignInAgain({ page }: ProviderLoginContent): string | null {
+  return page.includes('?') && page.length <= LONGEST_PAGE ? page : null
 }

@@ -65,7 +65,7 @@ export function createRefresh(parts: RefreshParts, now: () => number = Date.now)
     }
   }
 
-  return async (id) => {
+  async function refresh(id: string): Promise<Claims | null> {
     const login = await claim(id)
     if (login === null || isFresh(login)) return login?.content.claims ?? null
     let content: ProviderLogin['content'] | null = null
@@ -76,5 +76,15 @@ export function createRefresh(parts: RefreshParts, now: () => number = Date.now)
     }
     if (content === null) await logins.end(id)
     return content?.claims ?? null
+  }
+
+  /** Tabs that come at once share the answer, also that there is none: else they would wait for it one after the other. */
+  const underWay = new Map<string, Promise<Claims | null>>()
+  return (id) => {
+    const known = underWay.get(id)
+    if (known !== undefined) return known
+    const asked = refresh(id).finally(() => underWay.delete(id))
+    underWay.set(id, asked)
+    return asked
   }
 }

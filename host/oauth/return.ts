@@ -43,16 +43,19 @@ export async function returnFromProvider(
   parts: ReturnParts,
 ): Promise<void> {
   const { ctx, solution, scope } = arrival
-  let context: ProblemContext = { content: null, claims: null, returnTo: startPageOf(arrival) }
+  const nothingKnown = { configuration: null, provider: null, claims: null, returnTo: startPageOf(arrival) }
+  let context: ProblemContext = nothingKnown
   try {
     const state = stateOfResponse(parameters)
     const cookie = state === null ? undefined : readTransactionCookie(ctx, scope, state)
     const taken = state === null ? null : await parts.transactions.take(solution.name, state, cookie)
     if (taken?.kind === 'used') return await repeat(arrival, taken.returnTo, parts)
-    if (state === null || taken === null || taken.kind === 'unknown') throw expired()
+    if (state === null) throw expired('the answer must have one "state"')
+    if (taken === null || taken.kind === 'unknown') throw expired()
     clearTransactionCookie(ctx, scope, state)
     const { transaction } = taken
-    context = { content: transaction.content, claims: null, returnTo: transaction.returnTo }
+    const { configuration, provider } = transaction.content
+    context = { configuration, provider, claims: null, returnTo: transaction.returnTo }
     const response = checkAuthorizationResponse(parameters, mode, transaction)
     const signedIn = await verify(transaction, response, parts)
     context = { ...context, claims: signedIn.claims }
@@ -114,7 +117,7 @@ async function letIn(
     throw new OAuthProblem('oauth_unknown_user', 'the authenticator did not log the user in')
   }
   const { configuration, provider, nonce } = content
-  const login = { configuration, provider, nonce, claims, idToken, refreshToken }
+  const login = { configuration, provider, page: returnTo, nonce, claims, idToken, refreshToken }
   const providerLogin = await logins.start(solution.name, login, issuedAt)
   if (providerLogin === null) throw expired('the provider has signed the user out meanwhile')
   const basis = { source: 'provider' as const, providerLogin, stillHolds: () => logins.isAlive(providerLogin) }
@@ -136,7 +139,7 @@ function withPageOf(arrival: Arrival, { returnTo }: Transaction): Arrival {
   return { ...arrival, url }
 }
 
-function startPageOf({ solution }: Arrival): string {
+export function startPageOf({ solution }: Arrival): string {
   return `/solution/${solution.name}/index.html`
 }
 

@@ -17,8 +17,9 @@ import type { ActiveSolution } from '../solutions/catalog.ts'
 import { fragmentPage, repostPage } from '../web/pages.ts'
 import { type AuthorizeParts, authorize } from './authorize.ts'
 import { type BackchannelLogoutParts, backchannelLogout } from './backchannel-logout.ts'
+import type { OAuthConfiguration } from './configuration.ts'
 import { OAuthProblem } from './problems.ts'
-import { type ReturnParts, returnFromProvider } from './return.ts'
+import { type ReturnParts, returnFromProvider, startPageOf } from './return.ts'
 import { showProblem } from './show-problem.ts'
 
 export type OAuthParts = AuthorizeParts &
@@ -37,6 +38,7 @@ export type NeedSolution = (ctx: Context) => Promise<ActiveSolution>
  * @returns the session of a remembered user; null when the answer is sent
  */
 export async function signInAtProvider(arrival: Arrival, parts: OAuthParts): Promise<FoundSession | null> {
+  let configuration: OAuthConfiguration | null = null
   try {
     const remembered = await signInRemembered(arrival, parts.providerSource, parts)
     if (remembered !== null && 'found' in remembered) return remembered.found
@@ -44,12 +46,26 @@ export async function signInAtProvider(arrival: Arrival, parts: OAuthParts): Pro
       const isBusy = remembered.failure.code === 'sandbox_busy'
       throw new OAuthProblem(isBusy ? 'oauth_busy' : 'oauth_script', 'a remembered user could not be asked about')
     }
-    await authorize(arrival, parts)
+    configuration = await parts.chooser.choose(arrival)
+    await authorize(arrival, configuration, parts)
   } catch (error) {
     if (!(error instanceof OAuthProblem)) throw error
-    await showProblem(arrival, error, { content: null, claims: null, returnTo: pageAskedFor(arrival.ctx) }, parts)
+    const context = { configuration, provider: null, claims: null, returnTo: pageAskedFor(arrival.ctx) }
+    await showProblem(arrival, error, context, parts)
   }
   return null
+}
+
+/** @returns null for more than is read: whose answer it is nobody knows then, and the person has to begin anew */
+async function readAnswer(ctx: Context, { limits }: OAuthParts): Promise<[name: string, value: string][] | null> {
+  try {
+    return await readFormPairs(ctx, limits)
+  } catch (error) {
+    const isTooMuch =
+      error instanceof PlatformError && (error.code === 'ERR_BODY_TOO_LARGE' || error.code === 'ERR_TOO_MANY_FIELDS')
+    if (isTooMuch) return null
+    throw error
+  }
 }
 
 /** Where providers send browsers back to, and where they say themselves that somebody signed out (design section 7). */
@@ -91,7 +107,13 @@ export function addOAuthRoutes(
   router.post(path, async (ctx) => {
     requireNavigation(ctx)
     const arrival = await needProviderMode(ctx)
-    const parameters = new URLSearchParams(await readFormPairs(ctx, parts.limits))
+    const pairs = await readAnswer(ctx, parts)
+    if (pairs === null) {
+      const problem = new OAuthProblem('oauth_expired', 'the answer is larger than a form may be, and was not read')
+      const context = { configuration: null, provider: null, claims: null, returnTo: startPageOf(arrival) }
+      return showProblem(arrival, problem, context, parts)
+    }
+    const parameters = new URLSearchParams(pairs)
     const marks = parameters.getAll('from')
     const source = sourceOfPost(ctx, arrival.serverUrl)
     // Only what one of our own pages posts is used: the browser sends its cookies with it. A browser that does not say where a

@@ -3,24 +3,25 @@ import { allowPage } from '../http/content-security.ts'
 import { createNonce, sendHtml } from '../http/request.ts'
 import { sendToAddress } from '../http/send-to-address.ts'
 import type { Arrival } from '../login/arrival.ts'
-import type { SolutionLog } from '../solutions/solution-log.ts'
 import { oauthProblemPage } from '../web/pages.ts'
+import type { AnonymousLines } from './anonymous-lines.ts'
 import { otherAccountPage } from './authorize.ts'
 import type { ConfigurationChooser } from './chosen-configuration.ts'
+import type { OAuthConfiguration } from './configuration.ts'
 import { shownUser } from './last-login.ts'
 import { OAUTH_PROBLEMS, type OAuthProblem } from './problems.ts'
-import type { Claims } from './provider.ts'
-import type { TransactionContent } from './transactions.ts'
+import type { Claims, Provider } from './provider.ts'
 
 export type ShowProblemParts = {
   readonly chooser: Pick<ConfigurationChooser, 'fallbackOf'>
-  readonly solutionLog: Pick<SolutionLog, 'write'>
+  readonly writeLine: AnonymousLines
   readonly audit: Audit
 }
 
 /** What was known when it came to nothing. */
 export type ProblemContext = {
-  readonly content: TransactionContent | null
+  readonly configuration: OAuthConfiguration | null
+  readonly provider: Provider | null
   readonly claims: Claims | null
   /** Path and query of the page that was asked for. */
   readonly returnTo: string
@@ -36,19 +37,19 @@ const RETRY_AFTER = 5
 export async function showProblem(
   arrival: Arrival,
   problem: OAuthProblem,
-  { content, claims, returnTo }: ProblemContext,
-  { chooser, solutionLog, audit }: ShowProblemParts,
+  { configuration, provider, claims, returnTo }: ProblemContext,
+  { chooser, writeLine, audit }: ShowProblemParts,
 ): Promise<void> {
   const { ctx, solution, locale, correlationId, address, serverUrl } = arrival
   const { status, page } = OAUTH_PROBLEMS[problem.code]
   // A script's failure is in the log already, with its place.
   if (problem.code !== 'oauth_script') {
     const level = problem.code === 'oauth_expired' || problem.code === 'oauth_denied' ? 'info' : 'error'
-    solutionLog.write(solution.name, { level, code: problem.code, message: problem.message, correlationId })
+    writeLine(solution.name, address, { level, code: problem.code, message: problem.message, correlationId })
   }
   const actor = `user:${claims === null ? '' : shownUser(claims)}`
   audit.noteOnce({ actor, action: 'sign-in', outcome: problem.code, solution: solution.name, address, correlationId })
-  const failedUrl = content?.configuration.loginFailedUrl ?? (await chooser.fallbackOf(solution))
+  const failedUrl = configuration === null ? await chooser.fallbackOf(solution) : configuration.loginFailedUrl
   const target = failedUrl === null ? null : new URL(failedUrl, serverUrl)
   // What was not begun by this browser is none of the provider's: nobody is led away by a link that somebody sent. And the
   // page that signs in would only begin again, for ever.
@@ -67,7 +68,7 @@ export async function showProblem(
     {
       page,
       solution: { title: solution.title },
-      provider: content?.provider.title ?? null,
+      provider: provider?.title ?? null,
       reference: correlationId,
       user: claims === null ? null : shownUser(claims),
       tryAgainHref: returnTo,

@@ -1,4 +1,5 @@
 import * as client from 'openid-client'
+import { PROVIDER_DOWN } from './authorization-response.ts'
 import type { OAuthConfiguration } from './configuration.ts'
 import { OAuthProblem, quote } from './problems.ts'
 import type { Provider } from './provider.ts'
@@ -36,6 +37,9 @@ export interface TokenRequests {
   readProfile(registration: Registration, accessToken: string, address: string): Promise<unknown>
 }
 
+/** Characters; it is kept for each sign-in. Providers use up to about 2,000. */
+const LONGEST_REFRESH_TOKEN = 16 * 1024
+
 export function createTokenRequests(requests: ProviderRequests): TokenRequests {
   /**
    * ID tokens are taken out of the token endpoint's answers before openid-client reads them: `checkIdToken` makes every check
@@ -70,6 +74,9 @@ export function createTokenRequests(requests: ProviderRequests): TokenRequests {
   ): Promise<Tokens> {
     const { made, idTokenOf } = clientFor(registration)
     const { access_token: accessToken, refresh_token: refreshToken = null } = await ask(made)
+    if (refreshToken !== null && refreshToken.length > LONGEST_REFRESH_TOKEN) {
+      throw new OAuthProblem('oauth_provider', `the refresh token has ${refreshToken.length} characters`)
+    }
     return { accessToken, refreshToken, idToken: idTokenOf() }
   }
 
@@ -109,9 +116,19 @@ export function createTokenRequests(requests: ProviderRequests): TokenRequests {
 
 function authentication({ clientAuthentication }: Provider, secret: string | null): client.ClientAuth {
   if (secret === null || clientAuthentication === 'none') return client.None()
-  return clientAuthentication === 'client_secret_post'
-    ? client.ClientSecretPost(secret)
-    : client.ClientSecretBasic(secret)
+  return clientAuthentication === 'client_secret_post' ? client.ClientSecretPost(secret) : basic(secret)
+}
+
+/**
+ * RFC 6749 section 2.3.1, with the form encoding as browsers and URLSearchParams write it: openid-client's own escapes "-", "_"
+ * and "." as well, which providers that do not decode take for another secret (Glewlwyd).
+ */
+function basic(secret: string): client.ClientAuth {
+  const encoded = (text: string) => new URLSearchParams({ '': text }).toString().slice(1)
+  return (_server, { client_id }, _body, headers) => {
+    const pair = Buffer.from(`${encoded(client_id)}:${encoded(secret)}`).toString('base64')
+    headers.set('authorization', `Basic ${pair}`)
+  }
 }
 
 /** An answer that is no JSON object goes on as it is: openid-client says what is wrong with it. */
@@ -168,8 +185,8 @@ function problemOf({ provider: { title } }: Registration, error: unknown): OAuth
   if (own !== null) return own
   if (error instanceof client.ResponseBodyError) {
     const { status, error: code, error_description: text } = error
-    const said = `${title} answered ${status} with the error ${quote(code)}${text === undefined ? '' : `: ${quote(text)}`}`
-    if (status >= 500) return new OAuthProblem('oauth_provider', said)
+    const said = `${title} answered with the error ${quote(code)}${text === undefined ? '' : `: ${quote(text)}`}`
+    if (status >= 500 || PROVIDER_DOWN.includes(code)) return new OAuthProblem('oauth_provider', said)
     return new OAuthProblem(REGISTRATION_ERRORS.includes(code) ? 'oauth_configuration' : 'oauth_token', said)
   }
   if (error instanceof client.WWWAuthenticateChallengeError) {
@@ -195,12 +212,13 @@ function ownProblem(error: unknown): OAuthProblem | null {
   return null
 }
 
+const THEIR_ERRORS = ['OperationProcessingError', 'UnsupportedOperationError']
+
 /** Texts of openid-client and oauth4webapi say what was wrong; those of a parser would quote what came. */
 function reasonOf(error: Error): string {
   const { cause } = error
   const status = cause instanceof Response ? ` (status ${cause.status})` : ''
-  const isTheirs =
-    cause instanceof Error && cause.name === 'OperationProcessingError' && cause.message !== error.message
+  const isTheirs = cause instanceof Error && THEIR_ERRORS.includes(cause.name) && cause.message !== error.message
   const inner = isTheirs ? `: ${cause.message.slice(0, 200)}` : ''
   return `${error.message.slice(0, 200)}${status}${inner}`
 }

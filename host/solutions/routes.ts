@@ -151,7 +151,7 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
     }
     const nonce = createNonce()
     allowPage(ctx, nonce)
-    const signInHref = `/solution/${solution.name}/index.html`
+    const signInHref = after?.page ?? `/solution/${solution.name}/index.html`
     const model = { solution: { title: solution.title }, signInHref, provider: after?.provider ?? null }
     sendHtml(ctx, 200, signedOutPage({ locale, nonce }, model))
   }

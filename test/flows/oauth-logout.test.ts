@@ -50,6 +50,19 @@ test('signing out leads to the provider, which ends its session, and from there 
   expect((await anna.signIn()).status).toBe(303)
 })
 
+test('whoever signed in for a page with a query signs in again for that page, of which the provider learns nothing', async () => {
+  const anna = comeTo(host, 'crm')
+  await anna.signIn({}, '?tenant=north')
+  const page = await anna.logOut()
+  const location = leadsTo(page.text)
+  const state = new URL(location).searchParams.get('state') ?? ''
+  expect(Buffer.from(state, 'base64url').toString('latin1')).not.toContain('north')
+  const back = await signOutAtProvider(anna.person, location, { from: page.url })
+  if (!('method' in back)) throw new Error('the provider kept the browser')
+  const signedOut = await anna.person.open(back.url, { from: back.from })
+  expect(signedOut.text).toContain('href="/solution/crm/index.html?tenant=north"')
+})
+
 test('signing out revokes the refresh token and forgets the remembered login', async () => {
   const anna = comeTo(host, 'crm')
   await anna.signIn()

@@ -75,13 +75,13 @@ const SIGNED: readonly { readonly name: string; readonly play: Play }[] = [
   { name: 'signature of another key', play: { sign: signedByForeign } },
   { name: 'signature empty', play: { token: (token) => token.replace(/[^.]*$/, '') } },
   { name: 'signature part missing', play: { token: (token) => token.replace(/\.[^.]*$/, '') } },
-  ...['none', 'None', 'NONE', 'nOnE'].map((alg) => ({ name: `algorithm ${alg}`, play: { sign: unsigned(alg) } })),
-  {
-    name: 'algorithm none with the signature of the key',
-    play: {
-      sign: (head: Json, body: Json, { keys }: Scene) => signToken({ ...head, alg: 'none' }, body, keys.current),
+  ...['none', 'None', 'NONE', 'nOnE'].flatMap((alg) => [
+    { name: `algorithm ${alg}`, play: { sign: unsigned(alg) } },
+    {
+      name: `algorithm ${alg} with the signature of the key`,
+      play: { sign: (head: Json, body: Json, { keys }: Scene) => signToken({ ...head, alg }, body, keys.current) },
     },
-  },
+  ]),
   { name: 'HMAC with the public key as PEM', play: { sign: withSecret(({ keys }) => keys.publicPem) } },
   {
     name: 'HMAC with the public key as JWK',
@@ -261,7 +261,8 @@ const added =
   (...pairs: Pairs) =>
   (parameters: Pairs) => [...parameters, ...pairs]
 
-const RESPONSES: readonly HostileCase[] = (
+/** What comes back with the browser: refused before the provider is asked for anything, but for a code that looks sound. */
+export const HOSTILE_RESPONSES: readonly HostileCase[] = (
   [
     ['state wrong', ALL, replaced('state', () => 'a-state-that-nobody-sent'), 'oauth_expired'],
     ['state missing', ALL, without('state'), 'oauth_expired'],
@@ -269,7 +270,7 @@ const RESPONSES: readonly HostileCase[] = (
     ['state twice', ALL, twice('state'), 'oauth_expired'],
     ['response iss wrong', ALL, replaced('iss', () => 'https://provider.example'), 'oauth_token'],
     ['response iss with a slash', ALL, replaced('iss', ({ issuer }) => `${issuer}/`), 'oauth_token'],
-    ['response iss dropped', ALL, without('iss'), 'oauth_token'],
+    ['response iss dropped', CODE, without('iss'), 'oauth_token'],
     ['response iss twice', ALL, twice('iss'), 'oauth_token'],
     ['code twice', CODE, twice('code'), 'oauth_token'],
     ['code two of them', CODE, added(['code', 'another-code']), 'oauth_token'],
@@ -296,21 +297,25 @@ const RESPONSES: readonly HostileCase[] = (
   ])[]
 ).map(([name, flows, authorization, problem]) => ({ name, flows, play: { authorization }, problem }))
 
-const TOKEN_ENDPOINTS = [
+const TOKEN_ENDPOINTS: readonly (readonly [
+  name: string,
+  tokenEndpoint: NonNullable<Play['tokenEndpoint']>,
+  problem?: OAuthProblemCode,
+])[] = [
   ['token endpoint 500', failure],
   ['token endpoint HTML', html],
   ['token endpoint slow', (answer) => slow(answer)],
   ['token endpoint huge', (answer) => huge(answer)],
   ['token endpoint redirecting', (_answer, { trap }) => redirectTo(trap('token'))],
   ['token endpoint redirecting by GET', (_answer, { trap }) => ({ ...redirectTo(trap('token')), status: 303 })],
-  ['token endpoint 200 with an error', () => json({ error: 'invalid_grant' })],
+  ['token endpoint 200 with an error', () => json({ error: 'invalid_grant' }), 'oauth_token'],
   ['token endpoint 200 with an error and tokens', (answer) => json({ ...answer, error: 'server_error' })],
   ['token endpoint with a list', (answer) => json([answer])],
-  ['token endpoint without ID token', ({ id_token: _, ...answer }) => json(answer)],
+  ['token endpoint without ID token', ({ id_token: _, ...answer }) => json(answer), 'oauth_token'],
   ['token endpoint with an ID token that is no text', (answer) => json({ ...answer, id_token: 7 })],
   ['token endpoint without access token', ({ access_token: _, ...answer }) => json(answer)],
   ['token endpoint with a token type of another kind', (answer) => json({ ...answer, token_type: 'mac' })],
-] as const satisfies readonly (readonly [string, NonNullable<Play['tokenEndpoint']>])[]
+]
 
 const DISCOVERY: readonly HostileCase[] = (
   [
@@ -342,7 +347,7 @@ const withoutEmail = claims(() => ({ email: undefined, email_verified: undefined
 export const HOSTILE_USER_INFO: readonly HostileCase[] = (
   [
     ['user info of another sub', (user) => json({ ...user, sub: 'sub-of-bram' }), 'oauth_token'],
-    ['user info without sub', ({ sub: _, ...user }) => json(user), 'oauth_token'],
+    ['user info without sub', ({ sub: _, ...user }) => json(user), 'oauth_provider'],
     ['user info 500', failure, 'oauth_provider'],
     ['user info HTML', html, 'oauth_provider'],
     ['user info slow', (user) => slow(user), 'oauth_provider'],
@@ -369,12 +374,12 @@ export const HOSTILE: readonly HostileCase[] = [
     problem: 'oauth_token',
   },
   ...CODE_CLAIMS,
-  ...RESPONSES,
-  ...TOKEN_ENDPOINTS.map(([name, tokenEndpoint]) => ({
+  ...HOSTILE_RESPONSES,
+  ...TOKEN_ENDPOINTS.map(([name, tokenEndpoint, problem = 'oauth_provider']) => ({
     name,
     flows: CODE,
     play: { tokenEndpoint },
-    problem: 'oauth_provider' as const,
+    problem,
   })),
   ...KEY_SETS,
   ...WEAK_KEYS,
@@ -421,6 +426,12 @@ export const ACCEPTED: readonly AcceptedCase[] = [
   { name: 'no refresh token', flows: CODE, play: { tokenEndpoint: ({ refresh_token: _, ...answer }) => json(answer) } },
   { name: 'no at_hash', flows: CODE, play: { claims: claims(() => ({ at_hash: undefined })) } },
   { name: 'c_hash right', flows: CODE, play: { claims: claims(({ code }) => ({ c_hash: halfHash(code ?? '') })) } },
+  {
+    // An ID token says itself whose it is: RFC 9207 section 2.4 has no other parameter then, as oidc-provider does it.
+    name: 'response iss dropped beside an ID token',
+    flows: ['id_token'],
+    play: { authorization: without('iss') },
+  },
   { name: 'clock half a minute ahead', flows: ALL, play: { claims: claims(({ now }) => ({ iat: now + 30 })) } },
   { name: 'sub of 255 characters', flows: ALL, play: { claims: claims(() => ({ sub: 's'.repeat(255) })) } },
 ]
@@ -428,6 +439,7 @@ export const ACCEPTED: readonly AcceptedCase[] = [
 export type RefreshCase = {
   readonly name: string
   readonly play: NonNullable<Play['refresh']>
+  readonly userInfo?: Play['userInfo']
   /** `refused`: the remembered login ends; `away`: the provider could not be asked, and the login stays as it was. */
   readonly effect: 'refused' | 'away'
 }
@@ -443,6 +455,13 @@ export const HOSTILE_REFRESH: readonly RefreshCase[] = [
       ['refresh with an ID token long past', ({ now }) => ({ exp: now - 30 * DAY })],
     ] as const satisfies readonly (readonly [string, (scene: Scene) => Json])[]
   ).map(([name, changes]) => ({ name, play: { claims: claims(changes) }, effect: 'refused' as const })),
+  {
+    // Without a new ID token it is user info that says who it is.
+    name: 'refresh without ID token, and user info of another sub',
+    play: { tokenEndpoint: ({ id_token: _, ...answer }) => json(answer) },
+    userInfo: (user) => json({ ...user, sub: 'sub-of-bram' }),
+    effect: 'refused',
+  },
   { name: 'refresh signed by another key', play: { sign: signedByForeign }, effect: 'refused' },
   { name: 'refresh with algorithm none', play: { sign: unsigned('none') }, effect: 'refused' },
   {

@@ -105,7 +105,6 @@ const PASSES_OPENID_CLIENT: Readonly<Record<string, readonly Flow[]>> = {
   'id_token twice': ['id_token'],
   'key set huge': FLOWS,
   'payload with a claim twice': FLOWS,
-  'response iss dropped': ['id_token'],
   'sub empty': FLOWS,
   'sub of 10,000 characters': FLOWS,
   'token endpoint 200 with an error and tokens': CODE,

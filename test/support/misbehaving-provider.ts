@@ -14,6 +14,8 @@ export type MisbehavingProvider = {
   /** `127.0.0.1:PORT`, as `OAUTH_ALLOWED_HOSTS` names it. */
   readonly hostPort: string
   readonly play: (play?: Play) => Stage
+  /** Requests that belong to no play, such as `GET /p1x/jwks`. */
+  readonly lost: readonly string[]
   readonly stop: () => Promise<void>
 }
 
@@ -24,6 +26,8 @@ export type Stage = {
   readonly clientId: string
   /** Every request below the issuer, oldest first. */
   readonly requests: StageRequest[]
+  /** Every code and token that it gave, whole, oldest first. */
+  readonly given: readonly string[]
   /** Requests that no sound client makes: another path than an endpoint's, another method, a used code, a wrong secret. */
   readonly strays: () => string[]
   /** From now on it plays this instead. */
@@ -152,6 +156,7 @@ export async function startMisbehavingProvider({ clientId = 'one' } = {}): Promi
     },
   }
   const { signing, others } = pool
+  const lost: string[] = []
   const stages = new Map<string, (request: StageRequest, response: ServerResponse) => void>()
 
   const server = createServer(async (request, response) => {
@@ -160,8 +165,10 @@ export async function startMisbehavingProvider({ clientId = 'one' } = {}): Promi
     const stage = stages.get(name)
     const { method = '', headers } = request
     const fields = new URLSearchParams(await readAll(request))
-    if (stage === undefined) response.writeHead(404).end()
-    else stage({ method, path: rest, query: url.searchParams, headers, fields }, response)
+    if (stage === undefined) {
+      lost.push(`${method} ${url.pathname}`)
+      response.writeHead(404).end()
+    } else stage({ method, path: rest, query: url.searchParams, headers, fields }, response)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const hostPort = `127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -170,6 +177,7 @@ export async function startMisbehavingProvider({ clientId = 'one' } = {}): Promi
   return {
     base,
     hostPort,
+    lost,
     play(first = {}) {
       const name = `p${stages.size + 1}`
       const issuer = `${base}/${name}`
@@ -206,6 +214,7 @@ type StageMaking = {
 function createStage({ name, issuer, clientId, signing, others, first }: StageMaking) {
   const requests: StageRequest[] = []
   const faults: string[] = []
+  const given: string[] = []
   const codes = new Map<string, Login>()
   const refreshTokens = new Map<string, Login>()
   const accessTokens = new Map<string, Login>()
@@ -244,8 +253,10 @@ function createStage({ name, issuer, clientId, signing, others, first }: StageMa
     const plain = { alg: current.alg, kid: current.kid, typ: kind.typ }
     const header = changes.header?.(plain, scene) ?? plain
     const claims = changes.claims?.(kind.claims, scene) ?? kind.claims
-    const token = changes.sign?.(header, claims, scene) ?? signToken(header, claims, current)
-    return changes.token?.(token, scene) ?? token
+    const signed = changes.sign?.(header, claims, scene) ?? signToken(header, claims, current)
+    const token = changes.token?.(signed, scene) ?? signed
+    given.push(token)
+    return token
   }
 
   function idToken(changes: TokenPlay, login: Login, code: string | null, accessToken: string | null): string {
@@ -268,6 +279,7 @@ function createStage({ name, issuer, clientId, signing, others, first }: StageMa
     const refreshToken = randomBytes(24).toString('base64url')
     accessTokens.set(accessToken, login)
     refreshTokens.set(refreshToken, login)
+    given.push(accessToken, refreshToken)
     return {
       access_token: accessToken,
       token_type: 'Bearer',
@@ -323,7 +335,10 @@ function createStage({ name, issuer, clientId, signing, others, first }: StageMa
     const login = { account, nonce, earlierNonce: lastNonce, challenge, redirectUri, scope }
     lastNonce = nonce
     const code = randomBytes(16).toString('base64url')
-    if (isCode) codes.set(code, login)
+    if (isCode) {
+      codes.set(code, login)
+      given.push(code)
+    }
     const parameters: Pairs = [
       isCode ? ['code', code] : ['id_token', idToken(play, login, null, null)],
       ...(query.has('state') ? [['state', query.get('state') ?? ''] as const] : []),
@@ -339,11 +354,13 @@ function createStage({ name, issuer, clientId, signing, others, first }: StageMa
       const given = fields.get('refresh_token') ?? ''
       const login = refreshTokens.get(given)
       if (login === undefined) return json({ error: 'invalid_grant' }, 400)
-      refreshTokens.delete(given)
       const changes = play.refresh ?? play
       // OIDC Core 12.2: the nonce may be left out.
       const answer = tokensOf({ ...login, nonce: null }, changes, null)
-      return changes.tokenEndpoint?.(answer, sceneOf(login)) ?? json(answer)
+      const reply = changes.tokenEndpoint?.(answer, sceneOf(login)) ?? json(answer)
+      // It counts once where another one is given in its place.
+      if (reply.body.includes(String(answer.refresh_token))) refreshTokens.delete(given)
+      return reply
     }
     const code = fields.get('code') ?? ''
     const login = codes.get(code)
@@ -391,6 +408,7 @@ function createStage({ name, issuer, clientId, signing, others, first }: StageMa
     issuer,
     clientId,
     requests,
+    given,
     clock,
     strays: () => [
       ...requests

@@ -15,7 +15,7 @@ export const BY_EMAIL = `function onSolutionOpen(arg, q) {
 }`
 
 /** The part of a host that sign-ins need. */
-export type OAuthHost = Pick<TestHost, 'url' | 'admin' | 'upload'>
+export type OAuthHost = Pick<TestHost, 'url' | 'admin' | 'upload'> & Partial<Pick<TestHost, 'addressOf'>>
 
 /** A host that may ask the provider, and keeps the client's secret for its solutions. */
 export async function startOAuthHost(
@@ -57,12 +57,12 @@ export async function addSolutionOfProvider(
   solution: Omit<OAuthSolution, 'oauth'> & { readonly oauth?: Record<string, unknown> },
 ): Promise<void> {
   const { name } = solution
-  const base = `${host.url}/solution/${name}`
+  const place = host.addressOf?.(name) ?? `${host.url}/solution/${name}/`
   await provider.setClient({
     client_id: name,
-    redirect_uris: [`${base}/app_oauth/index.html`],
-    post_logout_redirect_uris: [`${base}/index.html?signed-out`],
-    backchannel_logout_uri: `${base}/backchannel-logout`,
+    redirect_uris: [`${place}app_oauth/index.html`],
+    post_logout_redirect_uris: [`${place}index.html?signed-out`],
+    backchannel_logout_uri: `${place}backchannel-logout`,
   })
   const oauth = { api: 'Custom', issuer: provider.issuer, clientId: name, apiSecret: '%%CLIENT%%', ...solution.oauth }
   await addOAuthSolution(host, { ...solution, oauth })

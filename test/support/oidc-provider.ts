@@ -222,9 +222,12 @@ export async function startOidcProvider(options: OidcProviderOptions = {}): Prom
       interaction = await current.interactionDetails(context.req, context.res)
     } catch {
       context.status = 400
-      return show(context, messagePage(frame, 'That did not work', 'This sign-in is over. Please start again.'))
+      return show(
+        context,
+        messagePage(frame, 'That did not work', 'This sign-in is over. Open the application again to start a new one.'),
+      )
     }
-    if (context.method !== 'POST') return askPerson(context, interaction, false)
+    if (context.method !== 'POST') return askPerson(context, interaction)
     const fields = await readForm(context.req)
     const answer = fields.get('answer')
     if (answer === 'cancel' || answer === 'deny') {
@@ -233,14 +236,15 @@ export async function startOidcProvider(options: OidcProviderOptions = {}): Prom
     if (interaction.prompt.name === 'consent') return finish(context, await consented(interaction))
     const account = accounts.find(({ name }) => name === fields.get('account'))
     if (account === undefined || account.password !== fields.get('password'))
-      return askPerson(context, interaction, true)
+      return askPerson(context, interaction, fields.get('account') ?? '')
     return finish(context, { login: { accountId: subOf(account) } })
   }
 
+  /** @param refused the account that was typed, where it did not fit the password */
   async function askPerson(
     context: Context,
     { prompt, params, session }: Interaction,
-    isRefused: boolean,
+    refused: string | null = null,
   ): Promise<void> {
     const clientId = String(params.client_id)
     const client = (await current.Client.find(clientId))?.clientName ?? clientId
@@ -251,8 +255,8 @@ export async function startOidcProvider(options: OidcProviderOptions = {}): Prom
       return show(context, consentPage(frame, { action, client, account, scopes }))
     }
     const hints = showsAccounts ? accounts.map(({ name, password }) => [name, password] as const) : []
-    const account = typeof params.login_hint === 'string' ? params.login_hint : ''
-    return show(context, loginPage(frame, { action, client, account, isRefused, hints }))
+    const account = refused ?? (typeof params.login_hint === 'string' ? params.login_hint : '')
+    return show(context, loginPage(frame, { action, client, account, isRefused: refused !== null, hints }))
   }
 
   async function consented({ grantId, session, params, prompt }: Interaction): Promise<Record<string, unknown>> {

@@ -6,8 +6,10 @@ export type Page = Answer & { readonly url: string }
 export type Fields = readonly (readonly [name: string, value: string])[]
 
 export type Opening = {
-  readonly method?: 'GET' | 'POST'
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly fields?: Fields
+  /** Sent as JSON, as a page's script does; instead of fields. */
+  readonly json?: unknown
   readonly headers?: Record<string, string>
   /** The page that sends the browser there; none: the address bar. */
   readonly from?: string
@@ -39,7 +41,10 @@ export function createPerson(defaults: Record<string, string> = {}) {
   }
 
   /** One request, without redirects. `*.localhost` is loopback, as browsers have it. */
-  async function open(address: string, { method = 'GET', fields, headers = {}, from }: Opening = {}): Promise<Page> {
+  async function open(
+    address: string,
+    { method = 'GET', fields, json, headers = {}, from }: Opening = {},
+  ): Promise<Page> {
     const url = new URL(address)
     const isCrossSite = from !== undefined && new URL(from).origin !== url.origin
     const cookie = cookiesFor(url, method, isCrossSite)
@@ -48,8 +53,9 @@ export function createPerson(defaults: Record<string, string> = {}) {
       'sec-fetch-site': from === undefined ? 'none' : isCrossSite ? 'cross-site' : 'same-origin',
       'sec-fetch-mode': 'navigate',
       'sec-fetch-dest': 'document',
-      ...(method === 'POST' ? { origin: from === undefined ? 'null' : new URL(from).origin } : {}),
+      ...(method !== 'GET' ? { origin: from === undefined ? 'null' : new URL(from).origin } : {}),
       ...(fields === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }),
+      ...(json === undefined ? {} : { 'content-type': 'application/json' }),
       ...(cookie === '' ? {} : { cookie }),
       ...defaults,
       ...headers,
@@ -57,7 +63,8 @@ export function createPerson(defaults: Record<string, string> = {}) {
     }
     const target = new URL(url)
     if (target.hostname.endsWith('.localhost')) target.hostname = '127.0.0.1'
-    const body = fields?.map((pair) => new URLSearchParams([[...pair]]).toString()).join('&')
+    const form = fields?.map((pair) => new URLSearchParams([[...pair]]).toString()).join('&')
+    const body = json === undefined ? form : JSON.stringify(json)
     const answer = await ask(target.href, { method, headers: sent, ...(body === undefined ? {} : { body }) })
     for (const line of answer.headers['set-cookie'] ?? []) keep(url, line)
     return { ...answer, url: url.href }

@@ -134,7 +134,7 @@ function styleOf(accent: string): string {
     .alert { padding: .6rem .75rem; border-radius: .5rem; border: 1px solid var(--alert); color: var(--alert) }
     .hints { margin-top: 1.5rem; padding-top: 1rem; border-top: 1px solid var(--line); font-size: .9rem }
     table { width: 100%; border-collapse: collapse }
-    th, td { padding: .15rem 0; text-align: left; vertical-align: top }
+    th, td { padding: .15rem .75rem .15rem 0; text-align: left; vertical-align: top }
     th { color: var(--soft); font-weight: 400 }
   `
 }

@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 
-const TARGET = { target: 'https://example.org/bye?a=b', provider: null }
+const TARGET = { target: 'https://example.org/bye?a=b', provider: null, page: '/solution/crm/index.html?a=b' }
 
 test('after logout: what was written for a solution is read for it, for an hour', () => {
   let time = 1_700_000_000_000
@@ -29,26 +29,33 @@ test('after logout: what was written for a solution is read for it, for an hour'
   expect(states.read('crm', state)).toBeNull()
 })
 
-test('after logout: what this platform did not sign leads nowhere', () => {
+test('after logout: what this platform did not make leads nowhere', () => {
   const states = createAfterLogoutState(key)
-  const [text = '', signature = ''] = states.write('crm', TARGET).split('.')
-  const other = Buffer.from(JSON.stringify({ ...TARGET, target: 'https://evil.example', expiresAt: 9e15 }))
+  const state = states.write('crm', TARGET)
+  const plain = JSON.stringify({ ...TARGET, target: 'https://evil.example', expiresAt: 9e15 })
   const made = [
-    `${other.toString('base64url')}.${signature}`,
-    `${text}.${signature.slice(1)}`,
-    `${text}.`,
-    text,
+    Buffer.from(plain).toString('base64url'),
+    `${state[0] === 'A' ? 'B' : 'A'}${state.slice(1)}`,
+    state.slice(0, -4),
+    `${state}AAAA`,
     '',
     '.',
-    `${text}.${signature}.${signature}`,
-    `${'a'.repeat(5000)}.${signature}`,
-    `${text}.${key.sign('form-token', `crm ${text}`)}`,
+    'x',
+    `${state}${'a'.repeat(5000)}`,
+    key.encrypt('after-logout hrm', plain),
+    key.encrypt('provider-login crm', plain),
   ]
-  expect(made.map((state) => states.read('crm', state))).toEqual(made.map(() => null))
+  expect(made.map((one) => states.read('crm', one))).toEqual(made.map(() => null))
+})
+
+test('after logout: the provider by which it goes reads nothing of it', () => {
+  const state = createAfterLogoutState(key).write('crm', TARGET)
+  expect(Buffer.from(state, 'base64url').toString('latin1')).not.toContain('example')
 })
 
 test('after logout: the longest address that showURL takes comes back', () => {
   const states = createAfterLogoutState(key)
   const target = `https://example.org/${'a'.repeat(2048 - 20)}`
-  expect(states.read('crm', states.write('crm', { target, provider: null }))).toEqual({ target, provider: null })
+  const after = { target, provider: null, page: null }
+  expect(states.read('crm', states.write('crm', after))).toEqual(after)
 })

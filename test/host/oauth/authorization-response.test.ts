@@ -31,16 +31,20 @@ test('authorization response: a code is found', () => {
   expect(check('code=abc&state=s')).toEqual({ code: 'abc', idToken: null })
 })
 
-test.each(['state', 'code', 'id_token', 'iss', 'error'])(
+test.each(['code', 'id_token', 'iss', 'error'])(
   'authorization response: the parameter %s twice is refused, also with the same value',
   (name) => {
     const parameters = new URLSearchParams(`state=s&code=c&${name}=x&${name}=x`)
-    expect(() => stateOfResponse(parameters)).toThrow(`the parameter "${name}" twice`)
+    expect(() => checkAuthorizationResponse(parameters, 'query', transaction())).toThrow(
+      `the parameter "${name}" twice`,
+    )
   },
 )
 
-test('authorization response: without a state it names no sign-in', () => {
+test('authorization response: without a state, or with two, it names no sign-in', () => {
   expect(stateOfResponse(new URLSearchParams('code=abc'))).toBeNull()
+  expect(stateOfResponse(new URLSearchParams('code=abc&state=s&state=s'))).toBeNull()
+  expect(stateOfResponse(new URLSearchParams('code=abc&state=s'))).toBe('s')
 })
 
 test.each([

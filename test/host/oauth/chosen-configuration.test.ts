@@ -102,6 +102,29 @@ test('OAUTH: another provider of the operator gets nothing of the manifest but t
   expect({ ...mergeSettings({ api: 'Custom', clientId: 'a' }, GOOGLE) }).toEqual(GOOGLE)
 })
 
+test('OAUTH: where the operator says where the provider is, no address of the manifest counts', () => {
+  const author = 'https://author.example/x'
+  const ofManifest: WrittenOAuthSettings = {
+    api: 'Custom',
+    clientId: 'a',
+    apiSecret: '%%S%%',
+    prompt: 'login',
+    issuer: author,
+    userInfoEndpoint: author,
+    authorizationBaseUrl: author,
+    accessTokenEndpoint: author,
+    jwks_uri: author,
+  }
+  const kept = { api: 'Custom', clientId: 'a', apiSecret: '%%S%%', prompt: 'login' }
+  for (const place of ['issuer', 'jwks_uri', 'userInfoEndpoint', 'authorizationBaseUrl'] as const) {
+    expect({ ...mergeSettings(ofManifest, { [place]: 'https://id.example.org' }) }).toEqual({
+      ...kept,
+      [place]: 'https://id.example.org',
+    })
+  }
+  expect({ ...mergeSettings(ofManifest, { clientId: 'b' }) }).toEqual({ ...ofManifest, clientId: 'b' })
+})
+
 test('OAUTH: no script is asked', async () => {
   const runEntry: EntryRunner = () => Promise.reject(new TypeError('a script was asked'))
   expect(await chooserWith(null, runEntry).choose(asking(oauthSolution(GOOGLE)))).toMatchObject({ api: 'Google' })

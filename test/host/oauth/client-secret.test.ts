@@ -16,11 +16,11 @@ function secretsWith(value: string) {
   return { asked, clientSecrets: createClientSecrets({ forHost }, () => NOW) }
 }
 
-const client = (apiSecret: string | null, signedSecret: { teamId: string; keyId: string } | null = null) => ({
-  clientId: 'org.example.web',
-  apiSecret,
-  signedSecret,
-})
+const client = (
+  apiSecret: string | null,
+  signedSecret: { teamId: string; keyId: string } | null = null,
+  userInfoEndpoint: string | null = null,
+) => ({ clientId: 'org.example.web', apiSecret, signedSecret, userInfoEndpoint })
 const TOKEN = 'https://id.example.org/token'
 
 test('client secret: none stays none, a written one is sent as it is, and no secret is asked for', async () => {
@@ -38,6 +38,25 @@ test('client secret: %%NAME%% is the operator’s secret for the token endpoint�
     ['crm', 'IDP', 'id.example.org'],
     ['crm', 'IDP', '127.0.0.1:9000'],
   ])
+})
+
+test('client secret: an http address never passes for the https one', async () => {
+  const { asked, clientSecrets } = secretsWith('of the operator')
+  const sent = clientSecrets.secretFor('crm', client('%%IDP%%'), 'http://id.example.org/token')
+  await expect(sent).rejects.toMatchObject({ code: 'oauth_configuration' })
+  expect(asked).toEqual([['crm', 'IDP', 'id.example.org:80']])
+})
+
+test('client secret: with the operator’s, user info is asked where the secret may go, and nowhere else', async () => {
+  const { clientSecrets } = secretsWith('of the operator')
+  const at = (address: string, secret = '%%IDP%%') =>
+    clientSecrets.secretFor('crm', client(secret, null, address), TOKEN)
+  const fine = ['https://id.example.org/me', 'https://api.id.example.org/me', 'http://127.0.0.1:9000/me']
+  for (const address of fine) expect(await at(address)).toBe('of the operator')
+  for (const address of ['https://evil.example/me', 'https://id.example.org:444/me', 'http://id.example.org/me']) {
+    await expect(at(address)).rejects.toMatchObject({ code: 'oauth_configuration' })
+    expect(await at(address, 'written')).toBe('written')
+  }
 })
 
 test('client secret: one that is not for the host is told by name and host', async () => {

@@ -6,6 +6,7 @@ import { createProviderLogins, type ProviderLoginContent } from '../../../host/o
 import { createRefresh } from '../../../host/oauth/refresh.ts'
 import type { TokenRequests } from '../../../host/oauth/token-requests.ts'
 import { createTransactions } from '../../../host/oauth/transactions.ts'
+import { createRemembered } from '../../../host/sessions/remembered.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 import { mariadbPath, startMariadb } from '../../support/mariadb-server.ts'
 import { postgresPath, startPostgres } from '../../support/postgres-server.ts'
@@ -19,7 +20,8 @@ function claimsOf(sub: string, sid?: string): Claims {
 }
 
 function contentOf(claims: Claims): ProviderLoginContent {
-  return { configuration, provider, claims, nonce: 'n', idToken: 'i'.repeat(20_000), refreshToken: 'first' }
+  const page = '/solution/crm/index.html?x=1'
+  return { configuration, provider, page, claims, nonce: 'n', idToken: 'i'.repeat(20_000), refreshToken: 'first' }
 }
 
 /** What sign-ins by a provider keep must be kept alike on every kind of database. */
@@ -112,6 +114,22 @@ function testOAuthStores(place: TestPlace): void {
     expect(await logins.start('erp', contentOf(claimsOf('anna')), at - 1000)).toBeNull()
     expect(await logins.start('erp', contentOf(claimsOf('anna')), at + 1000)).not.toBeNull()
     expect(await logins.start('erp', contentOf(claimsOf('bram')), at - 1000)).not.toBeNull()
+  })
+
+  test(`${place.kind}, provider logins: what nobody rests on is swept, what a remembered login rests on stays`, async () => {
+    let time = Date.now()
+    const remembered = createRemembered(place.db, limits, () => time)
+    const logins = createProviderLogins(place.db, await keyOf(), limits, () => time)
+    const start = async (sub: string) => (await logins.start('swept', contentOf(claimsOf(sub)), time)) ?? ''
+    const [alone, kept] = [await start('anna'), await start('bram')]
+    const user = { source: 'provider', uid: 'b', username: 'bram', permissions: [], providerLogin: kept } as const
+    await remembered.start('swept', user)
+    time += limits.SESSION_LIFETIME + limits.SESSION_ENDED_KEPT + 1
+    await logins.sweep()
+    expect([await logins.isAlive(alone), await logins.isAlive(kept)]).toEqual([false, true])
+    time += limits.REMEMBER_LIFETIME
+    await logins.sweep()
+    expect(await logins.isAlive(kept)).toBe(false)
   })
 
   test(`${place.kind}, refresh: ten tabs at once ask the provider once, and all learn the same`, async () => {

@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { BAD_LOGOUT_TOKENS } from '../support/hostile-plays.ts'
+import type { Stage, TokenPlay } from '../support/misbehaving-provider.ts'
+import { logOf } from '../support/oauth.ts'
+import { createPerson, type Fields } from '../support/person.ts'
+import { ALL_WAYS, type Played, type PlayedHost, startPlayedHost, type Way } from '../support/played-sign-ins.ts'
+
+let played: PlayedHost
+
+beforeAll(async () => {
+  played = await startPlayedHost({ OAUTH_TIME: '1s' })
+}, 60_000)
+afterAll(() => played.stop())
+
+/** The provider's server, without cookies and without what browsers say of themselves. */
+function tell(way: Way, ...tokens: readonly string[]) {
+  const fields: Fields = tokens.map((token) => ['logout_token', token] as const)
+  const headers = { accept: '*/*', 'sec-fetch-site': '', 'sec-fetch-mode': '', 'sec-fetch-dest': '', origin: '' }
+  const address = `${played.host.url}/solution/${way}/backchannel-logout`
+  return createPerson(headers).open(address, { method: 'POST', fields })
+}
+
+async function statusOf({ visitor }: Played): Promise<number> {
+  return (await visitor.session()).status
+}
+
+async function signedIn(way: Way, stage: Stage): Promise<Played> {
+  const one = await played.signIn(way, stage)
+  expect(await statusOf(one)).toBe(200)
+  return one
+}
+
+const without = (...names: readonly string[]): NonNullable<TokenPlay['claims']> => {
+  return (claims) => Object.fromEntries(Object.entries(claims).filter(([name]) => !names.includes(name)))
+}
+const named = (more: object) => ({ claims: (claims: object) => ({ ...claims, ...more }) })
+
+test('at least 19 kinds of bad logout tokens are played', () => {
+  expect(BAD_LOGOUT_TOKENS.length).toBeGreaterThanOrEqual(19)
+})
+
+describe.each(ALL_WAYS)('back-channel logout: %s', (way) => {
+  let stage: Stage
+  let anna: Played
+
+  beforeAll(async () => {
+    stage = played.provider.play()
+    anna = await signedIn(way, stage)
+  })
+
+  test.each(BAD_LOGOUT_TOKENS)(
+    'a token with the fault "$name" is refused, and the session lives',
+    async ({ changes }) => {
+      const token = stage.logoutToken(changes)
+      const answer = await tell(way, token)
+      expect([answer.status, answer.json()]).toEqual([
+        400,
+        { error: 'invalid_request', error_description: 'The logout token was refused.' },
+      ])
+      expect(answer.headers['cache-control']).toContain('no-store')
+      expect(await statusOf(anna)).toBe(200)
+      const reference = answer.headers['x-correlation-id']
+      const lines = (await logOf(played.host, way)).filter(({ correlationId }) => correlationId === reference)
+      expect(lines).toMatchObject([{ code: expect.stringMatching(/^oauth_(token|clock)$/) }])
+      expect(lines[0]?.message).toMatch(/^a logout token was refused: ./)
+      if (token !== '') expect(JSON.stringify(lines)).not.toContain(token)
+      expect(stage.strays()).toEqual([])
+    },
+  )
+
+  test('a sound one ends the sessions of all browsers within a second, and is taken once', async () => {
+    const phone = await signedIn(way, stage)
+    const token = stage.logoutToken()
+    const answer = await tell(way, token)
+    expect([answer.status, answer.text]).toEqual([200, ''])
+    await expect.poll(() => statusOf(anna), { timeout: 1000 }).toBe(401)
+    await expect.poll(() => statusOf(phone), { timeout: 1000 }).toBe(401)
+    // Times of tokens are whole seconds: what was issued within the same one may be of before.
+    let again = anna
+    const signInAgain = async () => {
+      again = await played.signIn(way, stage)
+      return again.answer.status
+    }
+    await expect.poll(signInAgain, { timeout: 10_000, interval: 200 }).toBe(303)
+    expect((await tell(way, token)).status).toBe(400)
+    expect(await statusOf(again)).toBe(200)
+    expect(stage.strays()).toEqual([])
+  })
+
+  test('the bad ones asked for keys three times at most', () => {
+    expect(stage.requests.filter(({ path }) => path === '/jwks').length).toBeLessThanOrEqual(3)
+  })
+})
+
+test('a logout token with a session of the provider ends that one alone', async () => {
+  const stage = played.provider.play(named({ sid: 'at-home' }))
+  const home = await signedIn('query', stage)
+  stage.change(named({ sid: 'at-work' }))
+  const work = await signedIn('query', stage)
+  const ofHome = stage.logoutToken({ claims: (claims, scene) => without('sub')({ ...claims, sid: 'at-home' }, scene) })
+  expect((await tell('query', ofHome)).status).toBe(200)
+  await expect.poll(() => statusOf(home), { timeout: 1000 }).toBe(401)
+  expect(await statusOf(work)).toBe(200)
+})
+
+test('a logout token of another user, solution or provider ends nobody else’s session', async () => {
+  const stage = played.provider.play()
+  const anna = await signedIn('query', stage)
+  expect((await tell('query', stage.logoutToken(named({ sub: 'sub-of-bram' })))).status).toBe(200)
+  expect(await statusOf(anna)).toBe(200)
+  // Nobody signed in there by this provider.
+  expect((await tell('fragment', stage.logoutToken())).status).toBe(400)
+  expect(await statusOf(anna)).toBe(200)
+  const other = played.provider.play()
+  await signedIn('query', other)
+  expect((await tell('query', other.logoutToken())).status).toBe(200)
+  expect(await statusOf(anna)).toBe(200)
+})
+
+test('no token, two of them, and one of 100 kB are refused', async () => {
+  const stage = played.provider.play()
+  const anna = await signedIn('query', stage)
+  const two = [stage.logoutToken(), stage.logoutToken()] as const
+  expect((await tell('query')).status).toBe(400)
+  expect((await tell('query', ...two)).status).toBe(400)
+  expect((await tell('query', stage.logoutToken(named({ padding: 'p'.repeat(40_000) })))).status).toBe(400)
+  expect((await tell('query', stage.logoutToken(named({ padding: 'p'.repeat(75_000) })))).status).toBe(413)
+  expect(await statusOf(anna)).toBe(200)
+  // Neither of the two was used up.
+  expect((await tell('query', two[1])).status).toBe(200)
+  await expect.poll(() => statusOf(anna), { timeout: 1000 }).toBe(401)
+})

@@ -1,0 +1,250 @@
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { OAUTH_PROBLEMS } from '../../host/oauth/problems.ts'
+import { PROVIDERS } from '../../host/oauth/providers.ts'
+import { OAUTH_SETTING_NAMES, OAuthForm } from '../../runtime/bundle/manifest-schema.ts'
+import { hasCommand } from '../support/commands.ts'
+import type { TestHost } from '../support/host.ts'
+import { BY_EMAIL, comeTo, logOf, startOAuthHost, textOf } from '../support/oauth.ts'
+import { ACCOUNTS, CLIENT_SECRET, type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
+import { askAdmin } from '../support/users.ts'
+import { bundleOf, type Files, moduleFile } from '../support/zip.ts'
+
+// The examples of docs/oauth.md run as they stand there, but for the names of host and provider.
+const GUIDE = readFileSync(fileURLToPath(new URL('../../docs/oauth.md', import.meta.url)), 'utf8')
+
+let provider: OidcProvider
+let host: TestHost
+
+beforeAll(async () => {
+  provider = await startOidcProvider()
+  // Without grace each use of a remembered login asks the provider.
+  host = await startOAuthHost([provider], { REMEMBER_GRACE: '1ms', OAUTH_TIME: '30s' })
+  const base = `${host.url}/solution/crm`
+  for (const client_id of ['crm', 'crm-of-this-server']) {
+    await provider.setClient({
+      client_id,
+      redirect_uris: [`${base}/app_oauth/index.html`],
+      post_logout_redirect_uris: [`${base}/index.html?signed-out`],
+      backchannel_logout_uri: `${base}/backchannel-logout`,
+    })
+  }
+}, 60_000)
+afterAll(async () => {
+  await host.stop()
+  await provider.stop()
+})
+
+/** The one code block of that language that holds the text. */
+function example(language: string, text: string): string {
+  const found = [...GUIDE.matchAll(/^```(\w+)\n(.*?)^```$/gms)]
+    .filter(([, of, code]) => of === language && code?.includes(text))
+    .map(([, , code]) => code ?? '')
+  if (found.length !== 1) throw new Error(`docs/oauth.md has ${found.length} blocks of ${language} with ${text}`)
+  return (found[0] ?? '')
+    .replaceAll('https://login.example.org', provider.issuer)
+    .replaceAll('login.example.org', provider.hostPort)
+    .replaceAll('http://127.0.0.1:8080', host.url)
+    .replaceAll('the secret that the provider gave', CLIENT_SECRET)
+}
+
+/** The texts of a table's first column, of the section that begins so. */
+function firstColumn(heading: string): string[] {
+  const section = GUIDE.slice(GUIDE.indexOf(`\n## ${heading}\n`)).split('\n## ')[1] ?? ''
+  return [...section.matchAll(/^\| (`[^|]+`) \|/gm)].flatMap(([, cell]) =>
+    [...(cell ?? '').matchAll(/`([^`]+)`/g)].map(([, name]) => name ?? ''),
+  )
+}
+
+const firstManifest = () => JSON.parse(example('json', '"authenticator": "OAUTH"')) as Record<string, unknown>
+
+async function upload(manifest: Record<string, unknown>, files: Files): Promise<void> {
+  const answer = await host.upload('crm', await bundleOf(manifest, files))
+  if (answer.status !== 201) throw new Error(await answer.text())
+  expect(await answer.json()).toMatchObject({ active: true, warnings: [] })
+}
+
+function setSecret(): Promise<unknown> {
+  const body = { value: CLIENT_SECRET, hosts: [provider.hostPort] }
+  return askAdmin(host, 'PUT', 'solutions/crm/secrets/CRM_SECRET', body, 204)
+}
+
+async function uploadFirst(): Promise<void> {
+  await upload(firstManifest(), {
+    'modules/crm-login/solution.json': example('json', '"type": "authenticator"'),
+    'modules/crm-login/globals.js': example('js', 'const PEOPLE'),
+  })
+  await setSecret()
+}
+
+test('docs, a first example: the account that it names signs in, another one does not', async () => {
+  await uploadFirst()
+  const anna = comeTo(host, 'crm')
+  expect((await anna.signIn()).status).toBe(303)
+  expect((await anna.session()).json()).toMatchObject({ username: 'anna', uid: 'u-1', permissions: ['Users'] })
+  const back = await comeTo(host, 'crm').signIn({ account: 'bram' })
+  expect([back.status, textOf(back.text).includes('This account has no access')]).toEqual([403, true])
+})
+
+test('docs, Custom: single addresses suffice, and the signed-out page says where one may still be signed in', async () => {
+  const { issuer, ...oauth } = firstManifest().oauth as Record<string, unknown>
+  const found = await fetch(`${provider.issuer}/.well-known/openid-configuration`)
+  const { authorization_endpoint, token_endpoint, jwks_uri } = (await found.json()) as Record<string, string>
+  const addresses = { authorizationBaseUrl: authorization_endpoint, accessTokenEndpoint: token_endpoint, jwks_uri }
+  await upload(
+    { ...firstManifest(), oauth: { ...oauth, ...addresses } },
+    { ...moduleFile('crm-login', { type: 'authenticator' }), 'modules/crm-login/globals.js': BY_EMAIL },
+  )
+  await setSecret()
+  const anna = comeTo(host, 'crm')
+  expect((await anna.signIn()).status).toBe(303)
+  const { location = '' } = (await anna.logOut()).headers
+  const page = textOf((await anna.person.open(location)).text)
+  expect(page).toContain(`You may still be signed in at ${new URL(String(issuer)).host}`)
+  expect((await anna.session()).status).toBe(401)
+})
+
+/** `queryParams` of the last two sign-ins, as the script wrote them into the log. */
+async function askedWith(): Promise<Record<string, Record<string, unknown>>[]> {
+  const lines = (await logOf(host, 'crm')).filter(({ message }) => message.startsWith('asked '))
+  return lines.slice(-2).map(({ message }) => JSON.parse(message.slice('asked '.length)).q)
+}
+
+test('docs, what the authenticator gets and stay signed in: at the first sign-in and at the next, and nothing that could sign in', async () => {
+  const { oauth, ...manifest } = firstManifest()
+  const settings = /^\| others with OpenID Connect \| `(.*)` \|$/m.exec(GUIDE)?.[1]
+  await upload(
+    { ...manifest, oauth: { ...(oauth as object), ...JSON.parse(`{${settings}}`) } },
+    { ...moduleFile('crm-login', { type: 'authenticator' }), 'modules/crm-login/globals.js': BY_EMAIL },
+  )
+  await setSecret()
+  const anna = comeTo(host, 'crm')
+  expect((await anna.signIn({}, '?branch=7')).status).toBe(303)
+  anna.person.close()
+  expect((await anna.open()).status).toBe(200)
+  const [first = {}, next = {}] = await askedWith()
+  const claims = first.last_login?.claims as object
+  expect(first).toEqual({ branch: '7', last_login: { ...claims, claims, last_login: expect.any(Number) } })
+  expect(claims).toMatchObject({ iss: provider.issuer, sub: 'sub-of-anna', email_verified: true })
+  const username = 'anna@example.org'
+  const earlier = { uid: `${provider.issuer}#sub-of-anna`, username, permissions: ['Users', 'Admins'] }
+  expect(next).toEqual({ username, last_login: { ...next.last_login, ...earlier } })
+
+  const tokens = provider.requests.flatMap(({ body = {} }) =>
+    [body.code, body.refresh_token, body.client_secret, body.code_verifier].filter((one) => typeof one === 'string'),
+  )
+  expect(tokens.length).toBeGreaterThan(3)
+  const given = JSON.stringify([first, next])
+  const kept = readdirSync(host.home, { withFileTypes: true }).filter((entry) => entry.isFile())
+  const files = kept.map(({ name }) => readFileSync(join(host.home, name), 'latin1'))
+  expect(files.some((text) => text.includes(username))).toBe(true)
+  expect(tokens.filter((token) => [given, ...files].some((text) => text.includes(token)))).toEqual([])
+})
+
+test('docs, getOAuthConfig: the tenant’s provider, none for an unknown one, an error without', async () => {
+  const { oauth: _, ...manifest } = firstManifest()
+  await upload(
+    { ...manifest, authenticator: 'OAUTH_AUTHENTICATOR' },
+    {
+      ...moduleFile('crm-login', { type: 'authenticator' }),
+      'modules/crm-login/globals.js': `${example('js', 'const TENANTS')}\n${example('js', 'const PEOPLE')}`,
+    },
+  )
+  await setSecret()
+  expect((await comeTo(host, 'crm').signIn({}, '?tenant=acme')).status).toBe(303)
+  const statuses = []
+  for (const query of ['?tenant=other', '?tenant=a.b', '', '?tenant=constructor']) {
+    statuses.push((await comeTo(host, 'crm').open(query)).status)
+  }
+  expect(statuses).toEqual([503, 503, 503, 503])
+  const log = (await logOf(host, 'crm')).map(({ code, message }) => `${code} ${message}`).join('\n')
+  expect(log).toContain('oauth_configuration getOAuthConfig returned null')
+  expect(log).toContain('the address needs a tenant: index.html?tenant=acme')
+  expect(log).toContain('the tenant may have letters, digits')
+})
+
+test('docs, why an e-mail alone is risky: who was invited is found by e-mail once, and by issuer and subject from then on', async () => {
+  const databases = { own: { server: 'embedded' } }
+  const rows = `INSERT INTO person VALUES ('u-1', 'anna', '["Users"]', 'anna@example.org', NULL, NULL)`
+  await upload(
+    { name: 'crm', authenticator: 'NONE', databases },
+    {
+      'globals.js': `async function onSolutionOpen() {
+        await plugins.database.query('own', ${JSON.stringify(example('sql', 'CREATE TABLE person'))}, [])
+        await plugins.database.query('own', ${JSON.stringify(rows)}, [])
+      }`,
+    },
+  )
+  expect((await comeTo(host, 'crm').open()).status).toBe(200)
+  await upload(
+    { ...firstManifest(), databases },
+    { ...moduleFile('crm-login', { type: 'authenticator' }), 'modules/crm-login/globals.js': example('js', 'BIND') },
+  )
+  await setSecret()
+
+  // Carl claims the address of anna, unverified; bram was not invited.
+  const refused = []
+  for (const account of ['carl', 'bram']) refused.push((await comeTo(host, 'crm').signIn({ account })).status)
+  expect(refused).toEqual([403, 403])
+  const anna = comeTo(host, 'crm')
+  expect((await anna.signIn()).status).toBe(303)
+  expect((await anna.session()).json()).toMatchObject({ uid: 'u-1' })
+  // The address is given to another account, and verified there; anna has a new one.
+  const change = (name: string, claims: object) =>
+    provider.accounts.splice(
+      provider.accounts.findIndex((one) => one.name === name),
+      1,
+      { ...(ACCOUNTS.find((one) => one.name === name) as (typeof ACCOUNTS)[number]), claims: { ...claims } },
+    )
+  change('carl', { email: 'anna@example.org', email_verified: true })
+  change('anna', { email: 'anna@elsewhere.example', email_verified: true })
+  expect((await comeTo(host, 'crm').signIn({ account: 'carl' })).status).toBe(403)
+  expect((await comeTo(host, 'crm').signIn()).status).toBe(303)
+})
+
+if (hasCommand('curl') && hasCommand('jq')) {
+  const run = promisify(execFile)
+  const shell = (script: string, cwd = host.home) => {
+    const password = Buffer.from(host.admin.replace('Basic ', ''), 'base64').toString().replace('admin:', '')
+    return run('sh', ['-c', script], { cwd, env: { PATH: process.env.PATH ?? '', PASSWORD: password } })
+  }
+
+  test('docs, curl: the secret, the operator’s settings and Apple’s key are set', async () => {
+    await uploadFirst()
+    await askAdmin(host, 'DELETE', 'solutions/crm/secrets/CRM_SECRET', undefined, 204)
+    expect((await comeTo(host, 'crm').open()).status).toBe(503)
+    await shell(example('sh', '/secrets/CRM_SECRET'))
+    const answered = JSON.parse((await shell(example('sh', '/oauth'))).stdout)
+    expect(answered).toMatchObject({ settings: { clientId: 'crm-of-this-server' }, warnings: [] })
+    const { location } = await comeTo(host, 'crm').start()
+    const asked = new URL(location).searchParams
+    expect([asked.get('client_id'), asked.get('login_hint')]).toEqual(['crm-of-this-server', 'anna@example.org'])
+    await askAdmin(host, 'DELETE', 'solutions/crm/oauth', undefined, 204)
+    await shell("printf 'BEGIN\\nEND\\n' > AuthKey.p8")
+    await shell(example('sh', 'AuthKey.p8'))
+    const { items } = await askAdmin(host, 'GET', 'solutions/crm/secrets')
+    expect(items).toContainEqual({ name: 'APPLE_KEY', hosts: ['appleid.apple.com'] })
+  })
+} else {
+  console.warn('docs/oauth.md: its curl lines were not tried, since curl or jq is missing')
+}
+
+test('docs: every provider, setting and problem is there, with its status, and no other', () => {
+  expect(firstColumn('Providers')).toEqual(Object.keys(PROVIDERS))
+  expect(firstColumn('Settings').sort()).toEqual([...OAUTH_SETTING_NAMES].sort())
+  expect(firstColumn('When it goes wrong')).toEqual(Object.keys(OAUTH_PROBLEMS))
+  const statuses = [...GUIDE.matchAll(/^\| `oauth_\w+` \| (\d+) \|/gm)].map(([, status]) => Number(status))
+  expect(statuses).toEqual(Object.values(OAUTH_PROBLEMS).map(({ status }) => status))
+})
+
+test('docs: the parameters that it calls refused are', () => {
+  const [, list = ''] = /^Refused, since.*?: (.*?)\.$/ms.exec(GUIDE) ?? []
+  const names = [...list.matchAll(/`(\w+)`/g)].map(([, name]) => name ?? '')
+  expect(names).toHaveLength(15)
+  const accepted = names.filter((name) => OAuthForm.safeParse({ api: 'Google', clientId: 'x', [name]: 'x' }).success)
+  expect(accepted).toEqual([])
+})

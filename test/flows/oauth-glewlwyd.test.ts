@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Glewlwyd, glewlwydPath, signInAtGlewlwyd, signOutAtGlewlwyd, startGlewlwyd } from '../support/glewlwyd.ts'
+import type { TestHost } from '../support/host.ts'
+import { addOAuthSolution, comeTo, startOAuthHost, textOf } from '../support/oauth.ts'
+import { CLIENT_SECRET } from '../support/oidc-provider.ts'
+import { deliver, type Page } from '../support/person.ts'
+import { askAdmin } from '../support/users.ts'
+
+const FLOWS = {
+  query: {},
+  'form-post': { response_mode: 'form_post' },
+  fragment: { response_mode: 'fragment' },
+  'id-token': { response_type: 'id_token' },
+  'id-token-post': { response_type: 'id_token', response_mode: 'form_post' },
+} as const
+
+if (glewlwydPath === undefined) {
+  console.info('Glewlwyd is not installed: the flows against it are left out')
+  test('Glewlwyd is not installed here', () => {
+    expect(glewlwydPath).toBe(undefined)
+  })
+} else describe('against Glewlwyd, a provider of another make', testFlows)
+
+function testFlows(): void {
+  let provider: Glewlwyd
+  let host: TestHost
+
+  beforeAll(async () => {
+    provider = await startGlewlwyd()
+    host = await startOAuthHost([provider], { REMEMBER_GRACE: '1ms' })
+    for (const [name, oauth] of Object.entries(FLOWS)) await addSolution(name, oauth)
+  }, 60_000)
+  afterAll(async () => {
+    await host?.stop()
+    await provider?.stop()
+  })
+
+  for (const name of Object.keys(FLOWS)) {
+    test(`the flow ${name} signs in, and the page that was asked for comes`, async () => {
+      const anna = comeTo(host, name)
+      const back = await signIn(anna, 'anna', '?tenant=north')
+      expect([back.status, back.headers.location]).toEqual([303, `/solution/${name}/index.html?tenant=north`])
+      expect((await anna.session()).json()).toMatchObject({
+        username: 'anna@example.org',
+        permissions: ['Users', 'Admins'],
+        tenant: ['north', -1],
+      })
+    })
+  }
+
+  test('an e-mail that is not verified there does not sign in', async () => {
+    const bram = comeTo(host, 'query')
+    expect((await signIn(bram, 'bram')).status).toBe(403)
+    expect((await bram.session()).status).toBe(401)
+  })
+
+  test('a remembered login is checked again with a refresh token, each time with the next one', async () => {
+    const anna = comeTo(host, 'query')
+    await signIn(anna, 'anna')
+    for (let time = 0; time < 2; time++) {
+      anna.person.close()
+      expect((await anna.session()).status).toBe(401)
+      expect(textOf((await anna.open()).text)).toContain('Signed in as anna@example.org')
+    }
+  })
+
+  test('signing out leads there, and back to the page that says so', async () => {
+    const anna = comeTo(host, 'query')
+    await signIn(anna, 'anna')
+    const page = await anna.logOut()
+    const location = endSessionIn(page)
+    expect(location).toContain(`${provider.issuer}/end_session`)
+    const end = await anna.person.open(await signOutAtGlewlwyd(anna.person, location))
+    expect(end.status).toBe(200)
+    expect(textOf(end.text)).toContain('You are signed out')
+  })
+
+  async function addSolution(name: string, oauth: Record<string, unknown>): Promise<void> {
+    const base = `${host.url}/solution/${name}`
+    await provider.addClient({
+      clientId: name,
+      redirectUris: [`${base}/app_oauth/index.html`],
+      postLogoutRedirectUris: [`${base}/index.html?signed-out`],
+      backchannelLogoutUri: `${base}/backchannel-logout`,
+    })
+    const settings = {
+      api: 'Custom',
+      issuer: provider.issuer,
+      clientId: name,
+      apiSecret: '%%CLIENT%%',
+      // Glewlwyd does not decode a secret in Basic (RFC 6749 section 2.3.1), and openid-client writes "-" as "%2D" there.
+      ...oauth,
+    }
+    await addOAuthSolution(host, { name, oauth: settings })
+    const secret = { value: CLIENT_SECRET, hosts: [provider.hostPort] }
+    await askAdmin(host, 'PUT', `solutions/${name}/secrets/CLIENT`, secret, 204)
+  }
+
+  async function signIn(visitor: ReturnType<typeof comeTo>, account: string, query = ''): Promise<Page> {
+    const { answer, location } = await visitor.start(query)
+    const callback = await signInAtGlewlwyd(visitor.person, location, { account, from: answer.url })
+    return deliver(visitor.person, callback)
+  }
+}
+
+/** The address that a page which goes on leads to. */
+function endSessionIn({ text }: Page): string {
+  return (/href="(http[^"]+)"/.exec(text)?.[1] ?? '').replaceAll('&amp;', '&')
+}
