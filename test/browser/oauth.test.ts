@@ -1,0 +1,377 @@
+import type { Browser, BrowserContextOptions, Page, Request } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
+import type { TestHost } from '../support/host.ts'
+import { addSolutionOfProvider, startOAuthHost } from '../support/oauth.ts'
+import { type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
+
+const FLOWS = {
+  query: {},
+  'form-post': { response_mode: 'form_post' },
+  fragment: { response_mode: 'fragment' },
+  'id-token': { response_type: 'id_token' },
+  'id-token-post': { response_type: 'id_token', response_mode: 'form_post' },
+} as const
+
+/** One for each way in which the answer comes. */
+const WAYS_BACK = ['query', 'form-post', 'fragment'] as const
+
+/** What a provider sends back, wherever it stands in an address. */
+const SENT_BACK = /[?&#](code|id_token|access_token|state|error)=/
+const PHONE = { viewport: { width: 320, height: 640 }, locale: 'de-DE' }
+const ANNA = 'Signed in as anna@example.org'
+
+if (browserPath === undefined) {
+  console.info('no Chromium here: signing in by a provider was not tried in a browser')
+  test('signing in by a provider needs Chromium to be tried', () => expect(browserPath).toBeUndefined())
+} else {
+  describe('signing in by a provider on another site', () => {
+    let provider: OidcProvider
+    let host: TestHost
+    let browser: Browser
+
+    beforeAll(async () => {
+      provider = await startOidcProvider()
+      // To a browser `crm.localhost` and `127.0.0.1` are two sites, as an application and its provider are in life.
+      host = await startOAuthHost([provider], { SOLUTION_ORIGIN: 'http://{name}.localhost' })
+      for (const [name, oauth] of Object.entries(FLOWS)) {
+        await addSolutionOfProvider(host, provider, { name, oauth, manifest: { title: 'Orders' } })
+      }
+      browser = await launchBrowser()
+    })
+    afterAll(async () => {
+      await browser?.close()
+      await host?.stop()
+      await provider?.stop()
+    })
+
+    const pageOf = (solution: string, query = '') => `${host.addressOf(solution)}index.html${query}`
+
+    /** A browser profile of its own; `complaints` is what the console says on our pages, CSP included. */
+    async function newUser(options: BrowserContextOptions = {}) {
+      const context = await browser.newContext(options)
+      const complaints: string[] = []
+      context.on('console', (message) => {
+        // That a page's status is an error is what some tests are about.
+        const isAboutUs = !message.location().url.startsWith(provider.issuer)
+        if (isAboutUs && !message.text().startsWith('Failed to load resource')) complaints.push(message.text())
+      })
+      context.on('weberror', (error) => complaints.push(error.error().message))
+      return { context, page: await context.newPage(), complaints, [Symbol.asyncDispose]: () => context.close() }
+    }
+
+    async function fillIn(page: Page, account: string): Promise<void> {
+      await page.getByLabel('Account').fill(account)
+      await page.getByLabel('Password').fill(`${account}-tries-oidc`)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+    }
+
+    /** The provider's pages: who it is, and that the solution may know it. */
+    async function answerProvider(page: Page, account: string): Promise<void> {
+      await fillIn(page, account)
+      await page.getByRole('button', { name: 'Allow', exact: true }).click()
+    }
+
+    async function signIn(page: Page, solution: string, query = ''): Promise<void> {
+      await page.goto(pageOf(solution, query))
+      await answerProvider(page, 'anna')
+      await page.getByText(ANNA).waitFor()
+    }
+
+    /** The provider asks who it is: nobody came straight in. */
+    async function isAtLoginPage(page: Page): Promise<boolean> {
+      await page.getByLabel('Password').waitFor()
+      return page.url().startsWith(provider.issuer)
+    }
+
+    /** Addresses of the tab's history, oldest first. */
+    async function historyOf(page: Page): Promise<string[]> {
+      const session = await page.context().newCDPSession(page)
+      const { entries } = await session.send('Page.getNavigationHistory')
+      return entries.map(({ url }) => url)
+    }
+
+    describe.each(Object.keys(FLOWS))('%s', (solution) => {
+      test('leads from the typed address to its page, leaves nothing in the address, and nothing complains', async () => {
+        await using user = await newUser()
+        const { page, complaints } = user
+        await signIn(page, solution, '?tenant=north&argument=a%20b')
+        expect(page.url()).toBe(pageOf(solution, '?tenant=north&argument=a%20b'))
+        const ours = (await historyOf(page)).filter((url) => url.startsWith(host.addressOf(solution)))
+        expect(ours).toEqual([page.url()])
+        expect((await user.context.cookies()).filter(({ name }) => name.startsWith('oauth-'))).toEqual([])
+        await page.reload()
+        await page.getByText(ANNA).waitFor()
+        expect(complaints).toEqual([])
+      })
+
+      test('Back and Forward meet no error page of ours', async () => {
+        await using user = await newUser()
+        const { page } = user
+        await signIn(page, solution)
+        const refused: string[] = []
+        page.on('response', (answer) => {
+          const isOurs = answer.url().startsWith(host.addressOf(solution))
+          if (isOurs && answer.status() >= 400) refused.push(`${answer.status()} ${answer.url()}`)
+        })
+        const steps = (await historyOf(page)).length - 1
+        for (let step = 0; step < steps; step++) await page.goBack()
+        expect(page.url()).toBe('about:blank')
+        for (let step = 0; step < steps; step++) await page.goForward()
+        await page.getByText(ANNA).waitFor()
+        expect(refused).toEqual([])
+      })
+    })
+
+    test('form_post: the provider’s POST comes without cookies, and ours with them', async () => {
+      await using user = await newUser()
+      const posts: Request[] = []
+      user.page.on('request', (request) => {
+        if (request.method() === 'POST' && request.url().includes('/app_oauth/')) posts.push(request)
+      })
+      await signIn(user.page, 'form-post')
+      const sent = []
+      for (const post of posts) {
+        const { cookie, ...headers } = await post.allHeaders()
+        sent.push([headers['sec-fetch-site'], cookie?.startsWith('oauth-') ?? false])
+      }
+      expect(sent).toEqual([
+        ['cross-site', false],
+        ['same-origin', true],
+      ])
+    })
+
+    test('ten tabs that were opened at once all end at their page', async () => {
+      await using user = await newUser()
+      const pages = await Promise.all(Array.from({ length: 10 }, () => user.context.newPage()))
+      await Promise.all(pages.map((page, tab) => page.goto(pageOf('query', `?tab=${tab}`))))
+      const [first, ...others] = pages.reverse() as [Page, ...Page[]]
+      await answerProvider(first, 'anna')
+      await first.getByText(ANNA).waitFor()
+      for (const page of others) {
+        await page.bringToFront()
+        await fillIn(page, 'anna')
+        await page.getByText(ANNA).waitFor()
+      }
+      expect(pages.map((page) => page.url())).toEqual(
+        [9, 8, 7, 6, 5, 4, 3, 2, 1, 0].map((tab) => pageOf('query', `?tab=${tab}`)),
+      )
+      expect(user.complaints).toEqual([])
+    })
+
+    test('a second tab signs in while the first one waits; the first one goes on as well', async () => {
+      await using user = await newUser()
+      const { page, context } = user
+      await page.goto(pageOf('fragment', '?tab=1'))
+      const second = await context.newPage()
+      await signIn(second, 'fragment', '?tab=2')
+      await fillIn(page, 'anna')
+      await page.getByText(ANNA).waitFor()
+      expect(page.url()).toBe(pageOf('fragment', '?tab=1'))
+      await second.reload()
+      await second.getByText(ANNA).waitFor()
+    })
+
+    test('a login that took too long says so, and goes on from there without the password', async () => {
+      const slow = await startOAuthHost([provider], {
+        SOLUTION_ORIGIN: 'http://{name}.localhost',
+        OAUTH_TRANSACTION: '2s',
+      })
+      try {
+        await addSolutionOfProvider(slow, provider, { name: 'slow' })
+        await using user = await newUser()
+        const { page, context } = user
+        await page.goto(`${slow.addressOf('slow')}index.html`)
+        expect(await isAtLoginPage(page)).toBe(true)
+        await expect.poll(() => context.cookies(slow.addressOf('slow')), { timeout: 10_000 }).toEqual([])
+        await answerProvider(page, 'anna')
+        await page.getByRole('heading', { name: 'This sign-in is no longer valid' }).waitFor()
+        expect(page.url()).toBe(`${slow.addressOf('slow')}index.html`)
+        await page.getByRole('link', { name: 'Sign in again' }).click()
+        await page.getByText(ANNA).waitFor()
+      } finally {
+        await slow.stop()
+      }
+    })
+
+    describe('without JavaScript', () => {
+      const plain = { javaScriptEnabled: false }
+
+      test('query signs in', async () => {
+        await using user = await newUser(plain)
+        await signIn(user.page, 'query', '?a=1')
+        expect(user.page.url()).toBe(pageOf('query', '?a=1'))
+      })
+
+      test('form_post signs in by the button, in German on a phone too', async () => {
+        await using user = await newUser({ ...plain, ...PHONE })
+        const { page } = user
+        await page.goto(pageOf('form-post'))
+        await answerProvider(page, 'anna')
+        // The provider's page that posts.
+        await page.locator('[type=submit]').click()
+        await page.getByRole('heading', { name: 'Einen Moment bitte' }).waitFor()
+        expect(await widthOf(page)).toBe(320)
+        await page.getByRole('button', { name: 'Weiter' }).click()
+        await page.getByText('Angemeldet als anna@example.org').waitFor()
+      })
+
+      test('fragment says what to do; with JavaScript turned on it signs in', async () => {
+        await using user = await newUser({ ...plain, ...PHONE })
+        const { page, context } = user
+        await page.goto(pageOf('fragment'))
+        await answerProvider(page, 'anna')
+        await page.getByRole('heading', { name: 'Bitte schalten Sie JavaScript ein' }).waitFor()
+        expect(await widthOf(page)).toBe(320)
+        await using scripted = await newUser({ storageState: await context.storageState() })
+        // What a reload does once it is turned on.
+        await scripted.page.goto(page.url())
+        await scripted.page.getByText(ANNA).waitFor()
+        expect(scripted.page.url()).toBe(pageOf('fragment'))
+      })
+    })
+
+    describe('signing out', () => {
+      test('goes by the provider to the signed-out page, from where one signs in again with the password', async () => {
+        await using user = await newUser()
+        const { page, complaints } = user
+        await signIn(page, 'query', '?tenant=north')
+        await signOut(page)
+        expect(page.url()).toContain(pageOf('query', '?signed-out'))
+        expect(await axeViolations(page)).toEqual([])
+        await page.getByRole('link', { name: 'Sign in again' }).click()
+        expect(await isAtLoginPage(page)).toBe(true)
+        await answerProvider(page, 'anna')
+        await page.getByText(ANNA).waitFor()
+        expect(page.url()).toBe(pageOf('query', '?tenant=north'))
+        expect(complaints).toEqual([])
+      })
+
+      test('stays a sign-out here for one who stays signed in there', async () => {
+        await using user = await newUser()
+        const { page } = user
+        await signIn(page, 'query')
+        await page.getByRole('button', { name: 'Sign out' }).click()
+        await page.getByRole('button', { name: 'Stay signed in' }).click()
+        await page.getByRole('heading', { name: 'You are signed out' }).waitFor()
+        expect(await statusOfSession(page)).toBe(401)
+      })
+
+      test('signs out the other tabs, and Back shows nothing of the account', async () => {
+        await using user = await newUser()
+        const { page, context } = user
+        await signIn(page, 'query')
+        const other = await context.newPage()
+        await other.goto(pageOf('query'))
+        await other.getByText(ANNA).waitFor()
+        await signOut(page)
+        await other.reload()
+        expect(await isAtLoginPage(other)).toBe(true)
+        while (page.url() !== 'about:blank') {
+          await page.goBack()
+          expect(await page.content()).not.toContain('anna@example.org')
+        }
+      })
+
+      test('at the provider itself ends the session of the open page', async () => {
+        await using user = await newUser()
+        const { page } = user
+        await signIn(page, 'query')
+        expect(await statusOfSession(page)).toBe(200)
+        await provider.sessionsEnd('sub-of-anna')
+        await expect.poll(() => statusOfSession(page)).toBe(401)
+        await page.reload()
+        expect(await isAtLoginPage(page)).toBe(true)
+      })
+
+      async function signOut(page: Page): Promise<void> {
+        await page.getByRole('button', { name: 'Sign out' }).click()
+        await page.getByRole('heading', { name: 'Sign out here too?' }).waitFor()
+        await page.getByRole('button', { name: 'Sign out' }).click()
+        await page.getByRole('heading', { name: 'You are signed out' }).waitFor()
+      }
+    })
+
+    describe('coming to nothing', () => {
+      const NO_ACCESS = 'This account has no access'
+
+      test.each(WAYS_BACK)('%s: an unknown user signs in with another account', async (solution) => {
+        await using user = await newUser()
+        const { page, complaints } = user
+        await page.goto(pageOf(solution, '?tenant=north'))
+        await answerProvider(page, 'carl')
+        await page.getByRole('heading', { name: NO_ACCESS }).waitFor()
+        expect(await axeViolations(page)).toEqual([])
+        expect((await historyOf(page)).filter((url) => SENT_BACK.test(url))).toEqual([])
+        await page.getByRole('link', { name: 'Use another account' }).click()
+        expect(await isAtLoginPage(page)).toBe(true)
+        await answerProvider(page, 'anna')
+        await page.getByText(ANNA).waitFor()
+        expect(page.url()).toBe(pageOf(solution, '?tenant=north'))
+        expect(complaints).toEqual([])
+      })
+
+      test.each(['query', 'form-post'] as const)(
+        '%s: a reload of the page that says so tries again',
+        async (solution) => {
+          await using user = await newUser()
+          const { page } = user
+          await page.goto(pageOf(solution, '?tenant=north'))
+          await answerProvider(page, 'carl')
+          const heading = page.getByRole('heading', { name: NO_ACCESS })
+          await heading.waitFor()
+          expect(page.url()).toBe(pageOf(solution, '?tenant=north'))
+          const asked = timesAuthorized()
+          await page.reload()
+          await heading.waitFor()
+          expect(timesAuthorized()).toBe(asked + 1)
+        },
+      )
+
+      test('it is told in German on a phone as well', async () => {
+        await using user = await newUser(PHONE)
+        const { page } = user
+        await page.goto(pageOf('query'))
+        await answerProvider(page, 'carl')
+        await page.getByRole('heading', { name: 'Dieses Konto hat keinen Zugang' }).waitFor()
+        expect(await widthOf(page)).toBe(320)
+        expect(await axeViolations(page)).toEqual([])
+        await page.getByRole('link', { name: 'Anderes Konto verwenden' }).click()
+        expect(await isAtLoginPage(page)).toBe(true)
+      })
+
+      test.each(WAYS_BACK)('%s: who cancels or declines may try again', async (solution) => {
+        await using user = await newUser()
+        const { page, complaints } = user
+        const denied = page.getByRole('heading', { name: 'The sign-in was cancelled' })
+        const tryAgain = page.getByRole('link', { name: 'Try again' })
+        await page.goto(pageOf(solution))
+        await page.getByRole('button', { name: 'Cancel' }).click()
+        await denied.waitFor()
+        await tryAgain.click()
+        await fillIn(page, 'anna')
+        await page.getByRole('button', { name: 'Do not allow' }).click()
+        await denied.waitFor()
+        expect(await axeViolations(page)).toEqual([])
+        await tryAgain.click()
+        await page.getByRole('button', { name: 'Allow', exact: true }).click()
+        await page.getByText(ANNA).waitFor()
+        expect((await historyOf(page)).filter((url) => SENT_BACK.test(url))).toEqual([])
+        expect(complaints).toEqual([])
+      })
+
+      function timesAuthorized(): number {
+        return provider.requests.filter(({ path, query }) => path === '/auth' && query.client_id !== undefined).length
+      }
+    })
+  })
+}
+
+function widthOf(page: Page): Promise<number> {
+  return page.evaluate<number>('document.scrollingElement.scrollWidth')
+}
+
+/** As the page's own script would see it. */
+function statusOfSession(page: Page): Promise<number> {
+  return page.evaluate<number>("fetch('session').then(({ status }) => status)")
+}
