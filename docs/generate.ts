@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { PROPERTIES, type Property } from '../host/config/properties.ts'
+import { OAUTH_PROBLEMS } from '../host/oauth/problems.ts'
 import { FAULT_CODES, WARNING_CODES } from '../runtime/bundle/faults.ts'
 import { manifestJsonSchema } from '../runtime/bundle/manifest.ts'
 import { CODES } from '../runtime/errors.ts'
@@ -65,6 +66,9 @@ ${limits.join('\n')}
 
 function codesPage(): string {
   const errors = Object.entries(CODES).map(([name, { status, fixedBy }]) => `| \`${name}\` | ${status} | ${fixedBy} |`)
+  const problems = Object.entries(OAUTH_PROBLEMS).map(
+    ([name, { status, what }]) => `| \`${name}\` | ${status} | ${what} |`,
+  )
   return `# Codes
 
 Stable: tools may branch on them. The texts beside them are for people and may change.
@@ -74,6 +78,15 @@ Stable: tools may branch on them. The texts beside them are for people and may c
 In the solution's log; the end user sees the login page's error label with a reference.
 
 ${table(FAILURES)}
+
+## Sign-ins by a provider
+
+In the solution's log (\`oauth_script\` in the audit alone: the log has the script's own failure), in the audit, and as \`error\` in the
+address of \`login_failed_url\`, to which \`oauth_expired\` never leads. The status is that of the page ([oauth.md](../oauth.md)).
+
+| code | status | what it means |
+|---|---|---|
+${problems.join('\n')}
 
 ## Errors of the host
 
