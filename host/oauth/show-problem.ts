@@ -3,6 +3,7 @@ import { allowPage } from '../http/content-security.ts'
 import { createNonce, sendHtml } from '../http/request.ts'
 import { sendToAddress } from '../http/send-to-address.ts'
 import type { Arrival } from '../login/arrival.ts'
+import type { SolutionLog } from '../solutions/solution-log.ts'
 import { oauthProblemPage } from '../web/pages.ts'
 import type { AnonymousLines } from './anonymous-lines.ts'
 import { otherAccountPage } from './authorize.ts'
@@ -14,6 +15,8 @@ import type { Claims, Provider } from './provider.ts'
 
 export type ShowProblemParts = {
   readonly chooser: Pick<ConfigurationChooser, 'fallbackOf'>
+  readonly solutionLog: Pick<SolutionLog, 'write'>
+  /** For what nobody began. */
   readonly writeLine: AnonymousLines
   readonly audit: Audit
 }
@@ -38,14 +41,16 @@ export async function showProblem(
   arrival: Arrival,
   problem: OAuthProblem,
   { configuration, provider, claims, returnTo }: ProblemContext,
-  { chooser, writeLine, audit }: ShowProblemParts,
+  { chooser, solutionLog, writeLine, audit }: ShowProblemParts,
 ): Promise<void> {
   const { ctx, solution, locale, correlationId, address, serverUrl } = arrival
   const { status, page } = OAUTH_PROBLEMS[problem.code]
   // A script's failure is in the log already, with its place.
   if (problem.code !== 'oauth_script') {
     const level = problem.code === 'oauth_expired' || problem.code === 'oauth_denied' ? 'info' : 'error'
-    writeLine(solution.name, address, { level, code: problem.code, message: problem.message, correlationId })
+    const line = { level, code: problem.code, message: problem.message, correlationId } as const
+    if (problem.code === 'oauth_expired') writeLine(solution.name, address, line)
+    else solutionLog.write(solution.name, line)
   }
   const actor = `user:${claims === null ? '' : shownUser(claims)}`
   audit.noteOnce({ actor, action: 'sign-in', outcome: problem.code, solution: solution.name, address, correlationId })
