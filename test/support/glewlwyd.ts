@@ -90,6 +90,7 @@ export async function startGlewlwyd({ accounts = GLEWLWYD_ACCOUNTS, sendsIssuer 
 
   try {
     await untilReady(running)
+    await untilAnswering(base, running)
     const administrator = createPerson()
     const call = async (path: string, json: unknown) => {
       const { status, text } = await administrator.open(`${base}/api${path}`, { method: 'POST', json })
@@ -286,6 +287,20 @@ function clientOf({ clientId, redirectUris, postLogoutRedirectUris, backchannelL
       ? {}
       : { backchannel_logout_uri: backchannelLogoutUri, backchannel_logout_session_required: 'true' }),
   }
+}
+
+/** It says that it started before it listens. */
+async function untilAnswering(base: string, running: ChildProcess): Promise<void> {
+  const end = Date.now() + START_TIME
+  while (Date.now() < end && running.exitCode === null) {
+    const isThere = await fetch(`${base}/config`).then(
+      () => true,
+      () => false,
+    )
+    if (isThere) return
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  throw new Error('Glewlwyd does not answer')
 }
 
 function untilReady(running: ChildProcess): Promise<void> {
