@@ -2,16 +2,8 @@ import type { Browser, BrowserContextOptions, Page, Request } from 'playwright-c
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
 import type { TestHost } from '../support/host.ts'
-import { addSolutionOfProvider, startOAuthHost } from '../support/oauth.ts'
+import { addSolutionOfProvider, FLOWS, startOAuthHost } from '../support/oauth.ts'
 import { type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
-
-const FLOWS = {
-  query: {},
-  'form-post': { response_mode: 'form_post' },
-  fragment: { response_mode: 'fragment' },
-  'id-token': { response_type: 'id_token' },
-  'id-token-post': { response_type: 'id_token', response_mode: 'form_post' },
-} as const
 
 /** One for each way in which the answer comes. */
 const WAYS_BACK = ['query', 'form-post', 'fragment'] as const

@@ -1,18 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Glewlwyd, glewlwydPath, signInAtGlewlwyd, signOutAtGlewlwyd, startGlewlwyd } from '../support/glewlwyd.ts'
 import type { TestHost } from '../support/host.ts'
-import { addOAuthSolution, comeTo, startOAuthHost, textOf } from '../support/oauth.ts'
+import { addOAuthSolution, comeTo, FLOWS, startOAuthHost, textOf } from '../support/oauth.ts'
 import { CLIENT_SECRET } from '../support/oidc-provider.ts'
 import { deliver, type Page } from '../support/person.ts'
 import { askAdmin } from '../support/users.ts'
-
-const FLOWS = {
-  query: {},
-  'form-post': { response_mode: 'form_post' },
-  fragment: { response_mode: 'fragment' },
-  'id-token': { response_type: 'id_token' },
-  'id-token-post': { response_type: 'id_token', response_mode: 'form_post' },
-} as const
 
 if (glewlwydPath === undefined) {
   console.info('Glewlwyd is not installed: the flows against it are left out')

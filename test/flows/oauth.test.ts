@@ -1,18 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestHost } from '../support/host.ts'
-import { addSolutionOfProvider, comeTo, logOf, startOAuthHost, textOf } from '../support/oauth.ts'
+import { addSolutionOfProvider, comeTo, FLOWS, logOf, startOAuthHost, textOf } from '../support/oauth.ts'
 import { type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
 
 let provider: OidcProvider
 let host: TestHost
-
-const FLOWS = {
-  query: {},
-  'form-post': { response_mode: 'form_post' },
-  fragment: { response_mode: 'fragment' },
-  'id-token': { response_type: 'id_token' },
-  'id-token-post': { response_type: 'id_token', response_mode: 'form_post' },
-} as const
 
 beforeAll(async () => {
   provider = await startOidcProvider()

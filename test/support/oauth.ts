@@ -5,6 +5,15 @@ import { createPerson, deliver, type Page, type Person, type SignInAnswers, sign
 import { askAdmin } from './users.ts'
 import { bundleOf, moduleFile } from './zip.ts'
 
+/** Every way in which an answer of a provider comes, as settings; the name is that of a solution. */
+export const FLOWS = {
+  query: {},
+  'form-post': { response_mode: 'form_post' },
+  fragment: { response_mode: 'fragment' },
+  'id-token': { response_type: 'id_token' },
+  'id-token-post': { response_type: 'id_token', response_mode: 'form_post' },
+} as const
+
 /** Logs in whoever has a verified e-mail at example.org, by it; shows what it was given by `/session`. */
 export const BY_EMAIL = `function onSolutionOpen(arg, q) {
   const login = q.last_login
