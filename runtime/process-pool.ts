@@ -21,8 +21,11 @@ export type ProcessPoolOptions = {
   readonly memory: { readonly minimum: number; readonly maximum: number }
   /** The processes that serve solutions or check uploads. */
   readonly inUse: () => readonly number[]
-  /** Ends the longest idle process. @returns its id; null when none is idle */
-  readonly makeRoom: () => number | null
+  /**
+   * Ends the longest idle process. @param isUrgent the maximum is passed: one that is in use may have to go
+   * @returns its id; null when there is none
+   */
+  readonly makeRoom: (isUrgent: boolean) => number | null
 }
 
 /** What a process that serves nobody yet is counted as, in bytes (19 MB measured for one in use). */
@@ -75,8 +78,8 @@ export function createProcessPool({ sandbox, memory, inUse, makeRoom }: ProcessP
     }
   }
 
-  function endLongestIdle(): boolean {
-    const pid = makeRoom()
+  function endLongestIdle(isUrgent = false): boolean {
+    const pid = makeRoom(isUrgent)
     if (pid !== null) leaving.add(pid)
     return pid !== null
   }
@@ -91,7 +94,7 @@ export function createProcessPool({ sandbox, memory, inUse, makeRoom }: ProcessP
   }
 
   function keepBelowMaximum(): void {
-    while (sum() > maximum && (endFurtherSpare() || endLongestIdle()));
+    while (sum() > maximum && (endFurtherSpare() || endLongestIdle(true)));
   }
 
   function fill(): void {

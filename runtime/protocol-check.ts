@@ -60,6 +60,8 @@ const isChecked = object({
   warnings: listUpTo(100_000, isWarning),
   scripts: listUpTo(Number.POSITIVE_INFINITY, isText),
   formScripts: listUpTo(Number.POSITIVE_INFINITY, isText),
+  formFunctions: listUpTo(Number.POSITIVE_INFINITY, listUpTo(Number.POSITIVE_INFINITY, isName)),
+  forms: listUpTo(Number.POSITIVE_INFINITY, isAnything),
   i18n: listUpTo(Number.POSITIVE_INFINITY, isTable),
   template: isAnything,
 })
@@ -72,6 +74,8 @@ const MESSAGES: Readonly<Record<FromSandbox['kind'], Check>> = {
   settled: object({ kind: isText }),
   loaded: object({ kind: isText, faults: listUpTo(10_000, isFault) }),
   started: object({ kind: isText, id: isId }),
+  gone: object({ kind: isText, clients: listUpTo(1000, isId) }),
+  hung: object({ kind: isText, id: isId }),
   ended: object({ kind: isText, id: isId, outcome: (value) => isReturned(value) || isFailed(value) }),
   probed: object({ kind: isText, id: isId, faults: listUpTo(10, isFault), found: listUpTo(10, isName) }),
   log: object(

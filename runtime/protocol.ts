@@ -31,8 +31,18 @@ export type SandboxSolution = {
 /** The files of an upload that are looked into only in a sandbox process. */
 export type UploadFiles = {
   readonly scripts: readonly { readonly module: string | null; readonly file: string; readonly source: string }[]
-  readonly formScripts: readonly { readonly module: string | null; readonly file: string; readonly source: string }[]
-  readonly forms: readonly { readonly file: string; readonly source: string }[]
+  readonly formScripts: readonly {
+    readonly module: string | null
+    readonly form: string
+    readonly file: string
+    readonly source: string
+  }[]
+  readonly forms: readonly {
+    readonly module: string | null
+    readonly form: string
+    readonly file: string
+    readonly source: string
+  }[]
   readonly i18n: readonly {
     readonly module: string | null
     readonly locale: string
@@ -40,6 +50,10 @@ export type UploadFiles = {
     readonly source: string
   }[]
   readonly loginTemplate: { readonly file: string; readonly source: string } | null
+  /** Paths below `media/`. */
+  readonly media: readonly string[]
+  /** Those that the manifests list; null where none lists any. */
+  readonly permissions: readonly string[] | null
   readonly isolateMemory: number
 }
 
@@ -48,6 +62,14 @@ export type ToSandbox =
   /** The first message; answered by `ready` or `unready`. */
   | { readonly kind: 'prepare'; readonly trusted: Trusted }
   | { readonly kind: 'load'; readonly solution: SandboxSolution }
+  /** In place of `load`: the process is to serve clients, and no other calls. */
+  | { readonly kind: 'serve'; readonly solution: SandboxSolution }
+  /** Makes a client's context; its progress is told as that of the call `id`. */
+  | { readonly kind: 'open'; readonly client: number; readonly id: number }
+  /** A call of a client; only when its last one has ended. */
+  | { readonly kind: 'enter'; readonly client: number; readonly id: number; readonly call: SandboxCall }
+  /** Its call, if one runs, is not answered any more. */
+  | { readonly kind: 'close'; readonly client: number }
   /** `announce`: whether its start is to be told by `started`, which takes time. */
   | { readonly kind: 'call'; readonly id: number; readonly call: SandboxCall; readonly announce: boolean }
   | { readonly kind: 'probe'; readonly id: number; readonly unit: Unit; readonly entries: readonly string[] }
@@ -107,6 +129,10 @@ export type FromSandbox =
    * `started` of the next call says the same.
    */
   | { readonly kind: 'settled' }
+  /** The isolate of these clients has ended, and they with it. */
+  | { readonly kind: 'gone'; readonly clients: readonly number[] }
+  /** A step of the call of a client is over its time and cannot be interrupted. */
+  | { readonly kind: 'hung'; readonly id: number }
   | {
       readonly kind: 'probed'
       readonly id: number
@@ -137,6 +163,10 @@ export type CheckedFiles = {
   /** The scripts in the order they came, with types replaced by white space, so that positions stay true. */
   readonly scripts: readonly string[]
   readonly formScripts: readonly string[]
+  /** The functions that each form script declares at its top level. */
+  readonly formFunctions: readonly (readonly string[])[]
+  /** A `FormDefinition` for each form, null for one that has a fault. */
+  readonly forms: readonly unknown[]
   readonly i18n: readonly Readonly<Record<string, string>>[]
   readonly template: unknown
 }

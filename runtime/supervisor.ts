@@ -1,5 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { checkUpload, type Probe, refusedCheck, type UploadCheck } from './check-upload.ts'
+import { createClientProcesses } from './client-processes.ts'
+import type { LogHandler, SandboxClient } from './client-worker.ts'
 import { createGate } from './gate.ts'
 import type { Limits } from './limits.ts'
 import type { Failed, Outcome } from './outcome.ts'
@@ -11,25 +13,42 @@ import type { SandboxProcess } from './sandbox-process.ts'
 import { type CallHandlers, CRASHED, createWorker, type Loadable, type PendingCall, type Worker } from './worker.ts'
 
 export type { Probe, UploadCheck } from './check-upload.ts'
+export type { ClientGone, ClientOutcome, LogHandler, SandboxClient } from './client-worker.ts'
 export type { CallHandlers, Loadable } from './worker.ts'
 
 export interface Supervisor {
   /** Runs one entry function. Never rejects for what a script does: every end is an outcome. */
   call(version: Loadable, call: SandboxCall, handlers: CallHandlers): Promise<Outcome>
+  /**
+   * Opens a client: a context with the scripts of unit `main` that is kept until it is closed, in a process for clients of
+   * this version. Never rejects for what a script does. Such a process stays while it has clients, unless RUNTIME_XMX is
+   * passed and nothing idle is left to end: then the longest unused one goes, and its clients hear that they are gone.
+   * @param handlers get what the scripts log while they load. @returns why the client could not be opened
+   */
+  openClient(version: Loadable, handlers: LogHandler): Promise<SandboxClient | Failed>
   /** Checks an upload in a process of its own, which ends with it. Its scripts are loaded only if nothing is at fault. */
   checkUpload(
     files: UploadFiles,
     prepare: (checked: CheckedFiles) => SandboxSolution,
     probes: readonly Probe[],
   ): Promise<UploadCheck>
-  /** Ends the processes of a solution version, those with running calls after their last one. */
+  /** Ends the processes of a solution version, those with running calls or clients after their last one. */
   retire(key: string): void
   /** When a version that was paused for killing its processes may run again, in epoch ms; null when it may now. */
   retryAt(key: string): number | null
   /** The processes that live, for health and tests. */
-  processes(): readonly { readonly pid: number; readonly key: string | null; readonly calls: number }[]
+  processes(): readonly RunningProcess[]
   /** Kills every process at once. Running calls end as `script_crashed`. */
   stop(): void
+}
+
+export type RunningProcess = {
+  readonly pid: number
+  /** Of the version that it serves. */
+  readonly key: string | null
+  readonly calls: number
+  /** Only in a process for clients: how many are open. */
+  readonly clients?: number
 }
 
 export type SupervisorOptions = {
@@ -70,9 +89,10 @@ export function createSupervisor({ limits, trusted, timeZone, memory = NO_BOUND 
   const pool = createProcessPool({
     sandbox: { timeZone, trusted },
     memory,
-    inUse: () => [...living, ...checking].map(({ pid }) => pid),
-    makeRoom: retireLongestIdle,
+    inUse: () => [...living, ...clients.living(), ...checking].map(({ pid }) => pid),
+    makeRoom: (isUrgent) => retireLongestIdle() ?? clients.makeRoom(isUrgent),
   })
+  const clients = createClientProcesses(limits, pool)
   let lastId = 0
   let stopped = false
   const sweep = setInterval(sweepIdle, SWEEP)
@@ -215,6 +235,7 @@ export function createSupervisor({ limits, trusted, timeZone, memory = NO_BOUND 
       if (worker.lastUsed() < oldest) retire(worker)
       else worker.checkHeartbeat()
     }
+    clients.sweep()
     pool.fill()
   }
 
@@ -251,6 +272,7 @@ export function createSupervisor({ limits, trusted, timeZone, memory = NO_BOUND 
       void dispatch({ id: ++lastId, version, call, handlers, outcome, settle, ...state })
       return outcome
     },
+    openClient: clients.open,
     async checkUpload(files, prepare, probes) {
       await checks.enter()
       try {
@@ -261,10 +283,14 @@ export function createSupervisor({ limits, trusted, timeZone, memory = NO_BOUND 
     },
     retire(key) {
       for (const worker of workers.get(key) ?? []) retire(worker)
+      clients.retire(key)
     },
     retryAt: (key) => quarantine.retryAt(key),
     processes: () => [
       ...[...living].map(({ pid, key, callCount }) => ({ pid, key, calls: callCount() })),
+      ...clients.living().map(({ pid, key, callCount, clientCount }) => {
+        return { pid, key, calls: callCount(), clients: clientCount() }
+      }),
       ...pool.spares().map(({ pid }) => ({ pid, key: null, calls: 0 })),
       ...[...checking].map(({ pid }) => ({ pid, key: null, calls: 1 })),
     ],
@@ -273,6 +299,7 @@ export function createSupervisor({ limits, trusted, timeZone, memory = NO_BOUND 
       clearInterval(sweep)
       pool.stop()
       for (const worker of living) worker.kill()
+      clients.stop()
       for (const process of checking) process.kill()
     },
   }

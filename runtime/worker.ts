@@ -1,6 +1,6 @@
+import { answerRequest, type RequestHandler } from './answer-request.ts'
 import type { Limits } from './limits.ts'
 import type { Failed, GuestLogLine, Outcome } from './outcome.ts'
-import { type Json, ScriptError } from './plugin.ts'
 import { processorTime, residentSize } from './process-memory.ts'
 import { setBack } from './process-priority.ts'
 import type { FromSandbox, SandboxCall, SandboxOutcome, SandboxSolution } from './protocol.ts'
@@ -11,15 +11,7 @@ export type Loadable = { readonly key: string; readonly solution: () => SandboxS
 
 export type CallHandlers = {
   readonly log: (line: GuestLogLine) => void
-  /**
-   * Begins to answer a request of the guest and says at once whether it can change something. What the answer fails
-   * with reaches the script as "plugin.method failed", a `ScriptError` as its message.
-   */
-  readonly request: (
-    plugin: string,
-    method: string,
-    args: readonly Json[],
-  ) => { readonly changes: boolean; readonly value: Promise<Json> }
+  readonly request: RequestHandler
 }
 
 export type PendingCall = {
@@ -135,8 +127,14 @@ export function createWorker(
     if (pending === undefined) return
     if (message.kind === 'started') started(pending)
     else if (message.kind === 'log') log(pending, message)
-    else if (message.kind === 'request') void answer(pending, message)
+    else if (message.kind === 'request') answer(pending, message)
     else if (message.kind === 'ended') ended(pending, message.outcome)
+  }
+
+  function answer(pending: PendingCall, message: Extract<FromSandbox, { kind: 'request' }>): void {
+    void answerRequest(process, message, pending.handlers.request, () => {
+      pending.changedSomething = true
+    })
   }
 
   /** What goes wrong while a line is written must not end the host. */
@@ -271,19 +269,6 @@ export function createWorker(
     process.kill()
   }
 
-  async function answer(pending: PendingCall, message: Extract<FromSandbox, { kind: 'request' }>): Promise<void> {
-    const reply = { kind: 'answer', id: pending.id, request: message.request } as const
-    try {
-      const { changes, value } = pending.handlers.request(message.plugin, message.method, message.args)
-      // Noted before it is answered: the process may die while it is under way.
-      if (changes) pending.changedSomething = true
-      process.send({ ...reply, ok: true, value: await value })
-    } catch (error) {
-      // Without a text the guest part says which binding failed, as scripts call it.
-      process.send({ ...reply, ok: false, value: error instanceof ScriptError ? error.message : null })
-    }
-  }
-
   function finish(pending: PendingCall, outcome: Outcome): void {
     if (pending.timer) clearTimeout(pending.timer)
     calls.delete(pending.id)
@@ -376,11 +361,11 @@ function elapsed(pending: PendingCall): number {
   return Math.round(performance.now() - (pending.startedAt ?? performance.now()))
 }
 
-function megabytes(bytes: number): number {
+export function megabytes(bytes: number): number {
   return Math.round(bytes / 1024 ** 2)
 }
 
-function outcomeOf(outcome: SandboxOutcome): Outcome {
+export function outcomeOf(outcome: SandboxOutcome): Outcome {
   if (!outcome.ok) {
     const { code, message, position, limit, milliseconds } = outcome
     return { code, message, ...(position ? { position } : {}), ...(limit ? { limit } : {}), milliseconds }

@@ -12,8 +12,9 @@ type Host = (
 type PluginGuest = { name: string; under: 'plugins' | null; build: (api: GuestApi) => unknown }
 /** A function that finds the called entry function by its name, in the scope of the scripts. */
 type FindEntry = () => unknown
-type Enter = (text: string) => string
-type Start = (host: Host, context: number, settings: string, findEntry: FindEntry) => Enter
+/** `findEntry` comes with the first call of an entry function that is not the one which the context was started for. */
+type Enter = (text: string, findEntry?: FindEntry) => string
+type Start = (host: Host, context: number, settings: string, findEntry?: FindEntry) => Enter
 type CallText = { kind: 'call'; entry: string; args: unknown[]; state: Record<string, unknown> }
 type AnswerText = { kind: 'answer'; id: number; ok: boolean; value: unknown }
 /** A plugin's name, and how scripts reach its binding, such as `plugins.database`. */
@@ -158,9 +159,25 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
   let logSize = 0
   let requestIds = 0
   let lastQuota: Quota | null = null
-  const waiting: Record<string, Waiting> = record()
+  let waiting: Record<string, Waiting> = record()
+  /** How many calls the context has served: that of a login one, that of a client all of its client. */
+  let calls = 0
+  /** By entry, but for the one that the context was started for. */
+  const finders: Record<string, FindEntry> = record()
   const loadStarts = list<(settings: Record<string, unknown>) => void>()
   const callStarts = list<() => void>()
+
+  /** What is counted is counted anew for each call; what was logged while the scripts loaded counts for the first. */
+  function forgetLastCall(): void {
+    commands = ''
+    commandCount = 0
+    hostCalls = 0
+    logLines = 0
+    logSize = 0
+    lastQuota = null
+    // Whatever still waits will not be answered: its call has ended.
+    waiting = record()
+  }
 
   /** `used` may be what a script calls a length: only a number may stand in the outcome. */
   function quotaError(limit: string, allowed: number, amount: unknown): Error {
@@ -307,9 +324,11 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
 
   function call(read: CallText): string {
     message = readCall(read)
+    if (++calls > 1) forgetLastCall()
+    const own = calls
     running = true
     for (let index = 0; index < callStarts.length; index++) (callStarts[index] as () => void)()
-    const entry = findEntry()
+    const entry = (finders[message.entry] ?? findEntry)()
     if (typeof entry !== 'function') {
       running = false
       return failedText(new SafeTypeError(`the scripts have no function ${message.entry}`))
@@ -319,13 +338,15 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
     const settled = new SafePromise((resolve) => resolve(result))
     // The result of `then` is not used, but its species constructor would be looked up on our own Promise only.
     apply(promiseThen as never, settled, [
-      (value: unknown) => done(() => returnedText(value)),
-      (error: unknown) => done(() => failedText(error)),
+      (value: unknown) => done(own, () => returnedText(value)),
+      (error: unknown) => done(own, () => failedText(error)),
     ])
     return ''
   }
 
-  function done(makeText: () => string): void {
+  /** @param own the number of the call, whose time may have been over long ago */
+  function done(own: number, makeText: () => string): void {
+    if (own !== calls || !running) return
     let text: string
     try {
       text = makeText()
@@ -340,9 +361,10 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
     return text
   }
 
-  function enter(text: string): string {
+  function enter(text: string, finder?: FindEntry): string {
     try {
       const read = parse(text) as CallText | AnswerText
+      if (finder !== undefined && read.kind === 'call') finders[read.entry] = finder
       if (read.kind === 'call') return call(read)
       answer(read)
       return ''
@@ -455,8 +477,8 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
   }
 
   /** Makes this context one of a solution. Called once, before any of its scripts. */
-  function start(ask: Host, context: number, settingsText: string, finder: FindEntry): Enter {
-    findEntry = finder
+  function start(ask: Host, context: number, settingsText: string, finder?: FindEntry): Enter {
+    if (finder !== undefined) findEntry = finder
     host = (kind, text, key) => {
       let answered: string | null | false
       try {

@@ -1,15 +1,36 @@
 import ivm from 'isolated-vm'
-import { isAllowedAddress } from '../address.ts'
-import type { Failure, LogLevel, Position } from '../outcome.ts'
+import type { LogLevel, Position } from '../outcome.ts'
 import type { Json } from '../plugin.ts'
-import type { SandboxCall, SandboxOutcome, SandboxSolution, Trusted, Unit } from '../protocol.ts'
-import { findPosition } from './positions.ts'
+import type { SandboxCall, SandboxSolution, Trusted, Unit } from '../protocol.ts'
+import {
+  brokenOff,
+  type CallEnd,
+  callText,
+  describeFault,
+  endOf,
+  type FailedEnd,
+  isLoadFault,
+  type LoadFault,
+  loadFailure,
+  loadTimedOut,
+  memoryText,
+  outOfMemory,
+  timedOut,
+} from './call-end.ts'
+import { createFromGuest } from './guest-questions.ts'
 
 // The only file that imports isolated-vm. Only texts cross: each context gets one callback and gives one function.
 
+/** For the files of clients, which work with what is made here. */
+export type Isolate = ivm.Isolate
+export type Context = ivm.Context
+export type Script = ivm.Script
+export type Reference = ivm.Reference
+export type Callback = ivm.Callback
+
 const MEGABYTE = 1024 ** 2
 /** File name of the trusted part in stack texts; no file of a solution can have it. */
-const TRUSTED = 'solhost:guest'
+export const TRUSTED = 'solhost:guest'
 
 /** What a context asks of the process around it. */
 export type IsolateEvents = {
@@ -18,22 +39,6 @@ export type IsolateEvents = {
   readonly ended: (call: number, end: CallEnd) => void
   /** After a call that returned well, once the context for the next one is made. */
   readonly settled: () => void
-}
-
-/**
- * How a call ended. `json` is the `SandboxOutcome` of one that returned well, as the guest wrote it: the host checks it, and to
- * read it on the way would cost as much again.
- */
-export type CallEnd = { readonly ok: true; readonly json: string } | Failed
-
-type Failed = Extract<SandboxOutcome, { ok: false }>
-
-export type LoadFault = {
-  readonly code: 'script_syntax' | 'script_load' | 'script_timeout' | 'script_memory'
-  readonly file: string
-  readonly line?: number
-  readonly column?: number
-  readonly message: string
 }
 
 /** Compiles one script without running it. */
@@ -54,6 +59,29 @@ function compile(isolate: ivm.Isolate, file: string, source: string): ivm.Script
     isolate.compileScriptSync(source, { filename: file }).release()
     throw error
   }
+}
+
+/** The same beside what other isolates run, on a thread of the isolate's own. @throws the syntax error, a LoadFault */
+export async function compileBeside(isolate: ivm.Isolate, file: string, source: string): Promise<ivm.Script> {
+  try {
+    return await isolate.compileScript(closed(source), { filename: file })
+  } catch (error) {
+    const told = await isolate.compileScript(source, { filename: file }).then(
+      (script) => script.release(),
+      (alone: unknown) => alone,
+    )
+    throw describeFault(told ?? error, 'script_syntax', file, new Set([file]))
+  }
+}
+
+/** A function that contexts of all isolates can call; they wait for its answer. */
+export function callbackOf(call: (...args: unknown[]) => string | null | false): ivm.Callback {
+  return new ivm.Callback(call, { sync: true })
+}
+
+/** A script that gives a function which finds an entry function by its name, in whatever way it was declared. */
+export function finderSource(entry: string): string {
+  return `(function () { 'use strict'; return typeof ${entry} === 'function' ? ${entry} : undefined })`
 }
 
 /** @param memory in bytes */
@@ -82,7 +110,7 @@ type LoadedContext = {
   readonly context: ivm.Context
   readonly enter: ivm.Reference
   readonly madeAt: number
-  readonly lines: (readonly [LogLevel, string, Position | undefined])[]
+  readonly lines: (readonly [LogLevel, string, (Position | undefined)?])[]
   /** The call that it serves; `NOBODY` while it waits for one. */
   call: number
 }
@@ -92,7 +120,7 @@ const AHEAD_FOR = 30_000
 /** The call of a context that no call has taken yet. */
 const NOBODY = 0
 /** Where a fresh context holds its `start`, see guest.ts. */
-const START = 'solhostStart'
+export const START = 'solhostStart'
 
 type OpenCall = {
   readonly loaded: LoadedContext
@@ -110,6 +138,8 @@ export type PreparedIsolate = {
   readonly freshContext: () => FreshContext
   /** Makes the next fresh context now. */
   readonly makeAhead: () => void
+  /** A further isolate whose contexts begin in the same way. */
+  readonly another: () => ivm.Isolate
 }
 
 /**
@@ -120,8 +150,8 @@ export function prepareIsolate(trusted: Trusted): PreparedIsolate {
   const { limits } = trusted
   const code = `globalThis.${START} = ${trustedSource(trusted)};`
   const snapshot = ivm.Isolate.createSnapshot([{ code, filename: TRUSTED }])
-  const memory = limits.ISOLATE_MEMORY as number
-  const isolate = new ivm.Isolate({ memoryLimit: inMegabytes(memory), snapshot })
+  const another = () => new ivm.Isolate({ memoryLimit: inMegabytes(limits.ISOLATE_MEMORY as number), snapshot })
+  const isolate = another()
   let ahead: FreshContext | null = null
 
   function makeContext(): FreshContext {
@@ -140,6 +170,7 @@ export function prepareIsolate(trusted: Trusted): PreparedIsolate {
     makeAhead() {
       ahead ??= makeContext()
     },
+    another,
   }
 }
 
@@ -148,17 +179,23 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
   const { isolate, limits } = prepared
   const files = new Set(solution.scripts.map((script) => script.file))
   const settings = JSON.stringify(solution.settings)
-  const tables = new Map(
-    Object.entries(solution.tables).flatMap(([plugin, named]) =>
-      Object.entries(named).map(([table, texts]): [string, Map<string, string>] => [
-        `${plugin} ${table}`,
-        new Map(Object.entries(texts)),
-      ]),
-    ),
-  )
-  /** One function for all contexts; each says which one it is. Only the trusted part holds it. */
-  const ask = new ivm.Callback(fromGuest, { sync: true })
   const contexts = new Map<number, LoadedContext>()
+  /** One function for all contexts; each says which one it is. Only the trusted part holds it. */
+  const ask = new ivm.Callback(
+    createFromGuest<LoadedContext>({
+      files,
+      tables: solution.tables,
+      contextOf: (id) => contexts.get(id),
+      log: (made, ...line) => {
+        if (made.call === NOBODY) made.lines.push(line)
+        else events.log(made.call, ...line)
+      },
+      request: ({ call }, ...request) => events.request(call, ...request),
+      // The context is still running: it is given back after this callback returned.
+      done: ({ call }, text) => void setImmediate(() => end(call, endOf(text, elapsed(call), files))),
+    }),
+    { sync: true },
+  )
   let lastContext = 0
   /** Scripts that give a function which finds an entry function by its name, in whatever way it was declared. */
   const finders = new Map<string, ivm.Script>()
@@ -236,8 +273,7 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
   function finderOf(entry: string): ivm.Script {
     const known = finders.get(entry)
     if (known !== undefined) return known
-    const source = `(function () { 'use strict'; return typeof ${entry} === 'function' ? ${entry} : undefined })`
-    const made = isolate.compileScriptSync(source, { filename: TRUSTED })
+    const made = isolate.compileScriptSync(finderSource(entry), { filename: TRUSTED })
     finders.set(entry, made)
     return made
   }
@@ -250,68 +286,10 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
       try {
         scripts[index]?.runSync(context, { timeout: Math.max(1, Math.ceil(end - performance.now())) })
       } catch (error) {
-        if (isolate.isDisposed) throw { code: 'script_memory', file, message: memoryText() } satisfies LoadFault
-        if (performance.now() >= end) {
-          const message = `the top-level code of the scripts ran longer than ${allowed} ms`
-          throw { code: 'script_timeout', file, message } satisfies LoadFault
-        }
+        if (isolate.isDisposed) throw outOfMemoryAt(file)
+        if (performance.now() >= end) throw loadTimedOut(limits, file)
         throw describeFault(error, 'script_load', file, files)
       }
-    }
-  }
-
-  /**
-   * It never throws: a host error's stack would cross the border with it.
-   * @returns false when the question could not be dealt with, such as at the end of the stack
-   */
-  function fromGuest(context: unknown, kind: unknown, text: unknown, key: unknown): string | null | false {
-    try {
-      const made = contexts.get(context as number)
-      if (made === undefined) return null
-      const { call } = made
-      if (typeof text !== 'string') return null
-      if (kind === 'uuid') return crypto.randomUUID()
-      if (kind === 'address') return isAllowedAddress(text) ? '' : null
-      if (kind === 'look') return typeof key === 'string' ? (tables.get(text)?.get(key) ?? null) : null
-      if (kind === 'done') {
-        // The context is still running: it is given back after this callback returned.
-        setImmediate(() => end(call, endOf(text, call)))
-        return null
-      }
-      const message = JSON.parse(text) as Record<string, unknown>
-      if (kind === 'log') {
-        const { level, message: line, stack } = message as { level: LogLevel; message: string; stack: string }
-        const position = findPosition(stack, files)
-        if (call === NOBODY) made.lines.push([level, line, position])
-        else events.log(call, level, line, position)
-      } else if (kind === 'request') {
-        const { id, plugin, method, args } = message as { id: number; plugin: string; method: string; args: Json[] }
-        events.request(call, id, plugin, method, args)
-      }
-      return null
-    } catch {
-      return false
-    }
-  }
-
-  function endOf(text: string, call: number): CallEnd {
-    const milliseconds = elapsed(call)
-    if (text.startsWith(RETURNED)) return { ok: true, json: `${text.slice(0, -1)},"milliseconds":${milliseconds}}` }
-    return failedOf(readFailure(text), milliseconds)
-  }
-
-  function failedOf(message: GuestFailure, milliseconds: number): Failed {
-    const position = findPosition(message.stack, files)
-    const code: Failure = message.quota ? 'script_quota' : 'script_error'
-    return {
-      ok: false,
-      code,
-      message: `${message.name}: ${message.message}`,
-      ...(position ? { position } : {}),
-      ...(message.quota
-        ? { limit: { name: message.quota.limit, allowed: message.quota.allowed, used: message.quota.used } }
-        : {}),
-      milliseconds,
     }
   }
 
@@ -339,39 +317,19 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
     try {
       const timeout = Math.max(1, Math.ceil(left))
       const answered = one.loaded.enter.applySync(undefined, [text], { timeout }) as string
-      if (answered !== '') end(call, endOf(answered, call))
-      else one.timer ??= setTimeout(() => end(call, timedOut(one, Math.round(performance.now() - one.started))), left)
+      if (answered !== '') end(call, endOf(answered, elapsed(call), files))
+      else one.timer ??= setTimeout(() => end(call, timedOut(one.limitName, one.timeLimit, elapsed(call))), left)
     } catch (error) {
       end(call, interrupted(error, one))
     }
   }
 
   /** The guest's wrapper catches all that a script throws, so what comes out here is the isolate's own doing. */
-  function interrupted(error: unknown, one: OpenCall): Failed {
+  function interrupted(error: unknown, one: OpenCall): FailedEnd {
     const milliseconds = Math.round(performance.now() - one.started)
-    if (isolate.isDisposed) {
-      const allowed = limits.ISOLATE_MEMORY as number
-      return {
-        ok: false,
-        code: 'script_memory',
-        message: memoryText(),
-        limit: { name: 'ISOLATE_MEMORY', allowed },
-        milliseconds,
-      }
-    }
-    if (milliseconds >= one.timeLimit - 1) return { ...timedOut(one, milliseconds), cutOff: true }
-    const message = error instanceof Error ? error.message.slice(0, 500) : 'the script ended in an unknown way'
-    return { ok: false, code: 'script_error', message, milliseconds }
-  }
-
-  function timedOut(one: OpenCall, milliseconds: number): Failed {
-    const limit = { name: one.limitName, allowed: one.timeLimit, used: milliseconds }
-    const message = `the call took longer than ${one.timeLimit} ms`
-    return { ok: false, code: 'script_timeout', message, limit, milliseconds }
-  }
-
-  function memoryText(): string {
-    return `the isolate needed more than ${Math.round((limits.ISOLATE_MEMORY as number) / MEGABYTE)} MB`
+    if (isolate.isDisposed) return outOfMemory(limits, milliseconds)
+    if (milliseconds < one.timeLimit - 1) return brokenOff(error, milliseconds)
+    return { ...timedOut(one.limitName, one.timeLimit, milliseconds), cutOff: true }
   }
 
   return {
@@ -384,7 +342,7 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
       try {
         loaded = takeContext(call, id)
       } catch (fault) {
-        events.ended(id, loadFailure(fault, Math.round(performance.now() - loading)))
+        events.ended(id, loadFailure(faultOf(fault), limits, Math.round(performance.now() - loading)))
         return
       }
       const limitName = call.timeLimit
@@ -409,68 +367,19 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
         giveBack(made)
         return { found, fault: null }
       } catch (error) {
-        return { found: [], fault: isLoadFault(error) ? error : unknownFault(error) }
+        return { found: [], fault: faultOf(error) }
       }
     },
   }
 
-  function loadFailure(fault: unknown, milliseconds: number): Failed {
-    const { code, file, line, column, message } = isLoadFault(fault) ? fault : unknownFault(fault)
-    const failure: Failure = code === 'script_syntax' || code === 'script_load' ? 'script_error' : code
-    const position = line === undefined ? {} : { position: { file, line, column: column ?? 1 } }
-    const limit = failure === 'script_timeout' ? { limit: loadLimit(milliseconds), cutOff: true } : {}
-    return { ok: false, code: failure, message, ...position, ...limit, milliseconds }
+  function faultOf(error: unknown): LoadFault {
+    if (isLoadFault(error)) return error
+    return isolate.isDisposed ? outOfMemoryAt('') : describeFault(error, 'script_load', '', files)
   }
 
-  function loadLimit(used: number) {
-    return { name: 'LOAD_TIME', allowed: limits.LOAD_TIME as number, used }
+  function outOfMemoryAt(file: string): LoadFault {
+    return { code: 'script_memory', file, message: memoryText(limits) }
   }
-
-  function unknownFault(error: unknown): LoadFault {
-    if (isolate.isDisposed) return { code: 'script_memory', file: '', message: memoryText() }
-    return describeFault(error, 'script_load', '', files)
-  }
-}
-
-/** How the guest's wrapper begins its text of a call that returned well. */
-const RETURNED = '{"ok":true,'
-
-type GuestFailure = {
-  name: string
-  message: string
-  stack: string
-  quota?: { limit: string; allowed: number; used: number }
-}
-
-/** The guest's wrapper writes it, so it is JSON; should it not be, the call has failed all the same. */
-function readFailure(text: string): GuestFailure {
-  try {
-    return JSON.parse(text) as GuestFailure
-  } catch {
-    return { name: 'Error', message: 'the result of the call cannot be read', stack: '' }
-  }
-}
-
-/** A call as guest.ts reads it. */
-function callText({ entry, args, state }: SandboxCall): string {
-  return JSON.stringify({ kind: 'call', args, state, entry })
-}
-
-function isLoadFault(value: unknown): value is LoadFault {
-  return typeof value === 'object' && value !== null && 'code' in value && 'file' in value && 'message' in value
-}
-
-/** isolated-vm puts the position of a syntax error behind its message: `Unexpected token [globals.js:2:14]`. */
-function describeFault(error: unknown, code: LoadFault['code'], file: string, files: ReadonlySet<string>): LoadFault {
-  const text = error instanceof Error ? `${error.name}: ${error.message}`.slice(0, 2000) : String(error).slice(0, 2000)
-  const stack = error instanceof Error ? (error.stack ?? '').slice(0, 4096) : ''
-  const position = findPosition(text.split('\n', 1)[0] ?? '', files) ?? findPosition(stack, files)
-  const plain = text.replace(/ \[[^\]\s]+:\d+:\d+\]$/, '')
-  const advice = /import statement outside a module|Unexpected token 'export'/.test(plain)
-  const message = advice
-    ? `${plain}: scripts have no import and export, the top-level functions of all are global`
-    : plain
-  return position ? { code, message, ...position } : { code, message, file }
 }
 
 /** The trusted part as one expression, whose value is `start`: the bootstrap, with each plugin's guest part. */

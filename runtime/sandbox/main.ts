@@ -3,8 +3,10 @@
 import { Socket } from 'node:net'
 import type { Fault } from '../bundle/faults.ts'
 import { createFrameReader, encodeFrame } from '../frames.ts'
-import type { FromSandbox, ToSandbox, Trusted } from '../protocol.ts'
-import { type CallEnd, loadSolution, type PreparedIsolate, prepareIsolate } from './isolate.ts'
+import type { FromSandbox, SandboxSolution, ToSandbox, Trusted } from '../protocol.ts'
+import type { CallEnd } from './call-end.ts'
+import type { Clients } from './clients.ts'
+import { type IsolateEvents, loadSolution, type PreparedIsolate, prepareIsolate } from './isolate.ts'
 
 /** The host's frames hold whole solutions; 256 MiB is above what the bundle limits let through. */
 const MAX_FRAME = 256 * 1024 ** 2
@@ -25,6 +27,8 @@ let settling: NodeJS.Timeout | undefined
 const waiting = new Map<number, Extract<ToSandbox, { kind: 'call' }>>()
 let prepared: PreparedIsolate | null = null
 let solution: ReturnType<typeof loadSolution> | null = null
+/** In a process for clients only. */
+let clients: Promise<Clients> | null = null
 
 function send(message: FromSandbox): void {
   sendText(JSON.stringify(message))
@@ -46,11 +50,20 @@ function receive(text: string): void {
     case 'call':
       take(message)
       return
+    case 'serve':
+      clients = serve(message.solution)
+      return
+    case 'open':
+    case 'enter':
+    case 'close':
+      void clients?.then((served) => tell(served, message))
+      return
     case 'cancel':
       if (waiting.delete(message.id)) ended(message.id, refused('the call was given up before it started'))
       return
     case 'answer':
-      solution?.answer(message.id, message.request, message.ok, message.value)
+      if (clients === null) solution?.answer(message.id, message.request, message.ok, message.value)
+      else void clients.then((served) => served.answer(message.id, message.request, message.ok, message.value))
       return
     case 'probe':
       probe(message)
@@ -124,12 +137,38 @@ function rehearse(isolate: PreparedIsolate, { solution: ours, call }: Trusted['r
   rehearsal.close()
 }
 
+/** What calls of logins and of clients tell in the same way. */
+const told = {
+  log: (id, level, line, position) =>
+    send({ kind: 'log', id, level, message: line, ...(position ? { position } : {}) }),
+  request: (id, request, plugin, method, args) => send({ kind: 'request', id, request, plugin, method, args }),
+} satisfies Partial<IsolateEvents>
+
+/** Loaded only here: a process that serves logins has no clients. */
+async function serve(served: SandboxSolution): Promise<Clients> {
+  const { createClients } = await import('./clients.ts')
+  if (prepared === null) throw new TypeError('the process is not prepared')
+  // The isolate that was made ahead is for logins.
+  prepared.isolate.dispose()
+  return createClients(prepared, served, {
+    ...told,
+    started: (id) => send({ kind: 'started', id }),
+    ended,
+    hung: (id) => send({ kind: 'hung', id }),
+    gone: (ids) => send({ kind: 'gone', clients: ids }),
+  })
+}
+
+function tell(served: Clients, message: Extract<ToSandbox, { kind: 'open' | 'enter' | 'close' }>): void {
+  if (message.kind === 'open') served.open(message.client, message.id)
+  else if (message.kind === 'enter') served.enter(message.client, message.id, message.call)
+  else served.close(message.client)
+}
+
 function load(message: Extract<ToSandbox, { kind: 'load' }>): void {
   if (prepared === null) return
   solution = loadSolution(prepared, message.solution, {
-    log: (id, level, line, position) =>
-      send({ kind: 'log', id, level, message: line, ...(position ? { position } : {}) }),
-    request: (id, request, plugin, method, args) => send({ kind: 'request', id, request, plugin, method, args }),
+    ...told,
     ended,
     settled: () => {
       clearTimeout(settling)
@@ -157,7 +196,7 @@ function probe(message: Extract<ToSandbox, { kind: 'probe' }>): void {
 /** Loaded only here: a process that serves logins needs neither parser. */
 async function check(message: Extract<ToSandbox, { kind: 'check' }>): Promise<void> {
   const { checkUpload } = await import('./check-upload.ts')
-  send({ kind: 'checked', checked: checkUpload(message.files) })
+  send({ kind: 'checked', checked: await checkUpload(message.files) })
 }
 
 function refused(message: string): CallEnd {

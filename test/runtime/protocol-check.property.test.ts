@@ -86,6 +86,8 @@ const MESSAGES: Readonly<Record<string, Record<string, Check>>> = {
   unready: { message: isMessageText },
   loaded: { faults: isList(isFault, 10_000) },
   started: { id: isId },
+  hung: { id: isId },
+  gone: { clients: isList(isId, 1000) },
   ended: { id: isId, outcome: (value) => isReturned(value) || isFailed(value) },
   probed: { id: isId, faults: isList(isFault, 10), found: isList(isName, 10) },
   log: {
@@ -101,6 +103,8 @@ const MESSAGES: Readonly<Record<string, Record<string, Check>>> = {
       warnings: isList(isWarning, 100_000),
       scripts: isList(isText()),
       formScripts: isList(isText()),
+      formFunctions: isList(isList(isName)),
+      forms: isList(() => true),
       i18n: isList(isRecord(isText())),
       template: () => true,
     }),
@@ -163,7 +167,8 @@ const Valid = fc.oneof(
   fc.record({ kind: fc.constantFrom('ready', 'pong') }),
   fc.record({ kind: fc.constant('unready'), message: Text }),
   fc.record({ kind: fc.constant('loaded'), faults: Faults }),
-  fc.record({ kind: fc.constant('started'), id: Id }),
+  fc.record({ kind: fc.constantFrom('started', 'hung'), id: Id }),
+  fc.record({ kind: fc.constant('gone'), clients: fc.array(Id, { maxLength: 5 }) }),
   fc.record({ kind: fc.constant('ended'), id: Id, outcome: Outcome }),
   fc.record({ kind: fc.constant('probed'), id: Id, faults: Faults, found: fc.array(Name, { maxLength: 10 }) }),
   fc.record(
@@ -184,6 +189,8 @@ const Valid = fc.oneof(
       warnings: fc.array(Finding(WARNING_CODES), { maxLength: 3 }),
       scripts: fc.array(Text, { maxLength: 3 }),
       formScripts: fc.array(Text, { maxLength: 3 }),
+      formFunctions: fc.array(fc.array(Name, { maxLength: 3 }), { maxLength: 3 }),
+      forms: fc.array(Value, { maxLength: 3 }),
       i18n: fc.array(
         fc.dictionary(
           Name.filter((key) => key !== '__proto__'),
@@ -340,6 +347,8 @@ const CHECKED = {
   warnings: [{ ...FAULT, code: 'file_unused' }],
   scripts: ['a'],
   formScripts: ['b'],
+  formFunctions: [['f']],
+  forms: [null],
   i18n: [{ a: 'A' }],
   template: null,
 }
@@ -371,7 +380,7 @@ function withAt(value: unknown, path: readonly string[], edit: (place: never, ke
 }
 
 /** Below these anything may stand. */
-const isFree = (path: readonly string[]) => path.some((key) => key === 'args' || key === 'template' || key === 'i18n')
+const isFree = (path: readonly string[]) => path.some((key) => ['args', 'template', 'i18n', 'forms'].includes(key))
 
 test.each(SAMPLES)('protocol: $kind is accepted, and refused with a further key in any of its objects', (sample) => {
   expect(checkFromSandbox(JSON.stringify(sample))).toEqual(sample)

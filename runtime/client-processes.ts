@@ -1,0 +1,167 @@
+import { type ClientWorker, createClientWorker, type LogHandler, type SandboxClient } from './client-worker.ts'
+import type { Limits } from './limits.ts'
+import type { Failed } from './outcome.ts'
+import type { ProcessPool } from './process-pool.ts'
+import { bringForward, setBack } from './process-priority.ts'
+import { createQuarantine } from './quarantine.ts'
+import { CRASHED, type Loadable } from './worker.ts'
+
+/**
+ * The sandbox processes of open clients. A version's clients have processes of their own, since a login holds its process
+ * while it runs, and a pause of their own when these have to be killed again and again.
+ */
+export interface ClientProcesses {
+  /**
+   * Opens a client: a kept context with the scripts of unit `main`. Never rejects for what a script does.
+   * @returns why not: the scripts' own fault, `sandbox_busy` (with `retryAt` while the version's clients are paused)
+   */
+  open(version: Loadable, handlers: LogHandler): Promise<SandboxClient | Failed>
+  /** New clients of the version find other processes; one without clients ends. */
+  retire(key: string): void
+  /** The processes that live. */
+  readonly living: () => readonly ClientWorker[]
+  /**
+   * Ends the longest unused process without clients. @param isUrgent whether one with clients has to go if there is no
+   * other: they hear that they are gone. @returns its id; null when none is left
+   */
+  makeRoom(isUrgent: boolean): number | null
+  /** Ends processes without clients that were not used for `SANDBOX_IDLE`, asks the others for a sign of life. */
+  sweep(): void
+  stop(): void
+}
+
+/** Their memory is one process's, and so is their end when a script brings it about. */
+const CLIENTS_PER_PROCESS = 300
+/** One whose process ended through others while it was opened is opened once more. */
+const TRIES = 2
+
+export function createClientProcesses(limits: Limits, pool: Pick<ProcessPool, 'take' | 'fillSoon'>): ClientProcesses {
+  /** Those that take new clients, by key. */
+  const workers = new Map<string, ClientWorker[]>()
+  const living = new Set<ClientWorker>()
+  const starting = new Map<string, Promise<ClientWorker | null>>()
+  const quarantine = createQuarantine()
+  let stopped = false
+
+  function start(version: Loadable): Promise<ClientWorker | null> {
+    const running = starting.get(version.key)
+    if (running !== undefined) return running
+    const started = startWorker(version).finally(() => starting.delete(version.key))
+    starting.set(version.key, started)
+    return started
+  }
+
+  async function startWorker(version: Loadable): Promise<ClientWorker | null> {
+    // Made before a process is taken: a plugin's settings may throw.
+    const solution = version.solution()
+    const process = await pool.take()
+    if (process === null) return null
+    const worker = createClientWorker(process, version.key, solution, limits, { gone })
+    if (quarantine.isSuspect(version.key)) setBack(process.pid)
+    else bringForward(process.pid)
+    living.add(worker)
+    workers.set(version.key, [...(workers.get(version.key) ?? []), worker])
+    pool.fillSoon()
+    return worker
+  }
+
+  function gone(worker: ClientWorker, wentWell: boolean, culprits: readonly LogHandler[]): void {
+    living.delete(worker)
+    forget(worker)
+    if (!wentWell && !stopped) noteKill(worker.key, culprits)
+  }
+
+  function noteKill(key: string, culprits: readonly LogHandler[]): void {
+    const until = quarantine.killed(key)
+    if (until === null) return
+    const seconds = Math.ceil((until - Date.now()) / 1000)
+    const message = `the processes of the solution’s clients had to be ended again and again; no client opens for ${seconds} s`
+    for (const { log } of culprits) log({ level: 'error', message })
+  }
+
+  function forget(worker: ClientWorker): void {
+    const others = (workers.get(worker.key) ?? []).filter((one) => one !== worker)
+    if (others.length === 0) workers.delete(worker.key)
+    else workers.set(worker.key, others)
+  }
+
+  /** The fullest with room, so that few processes serve all. */
+  async function workerWithRoom(version: Loadable): Promise<ClientWorker | null> {
+    for (;;) {
+      const open = (workers.get(version.key) ?? []).filter((one) => one.clientCount() < CLIENTS_PER_PROCESS)
+      const [best] = open.sort((a, b) => b.clientCount() - a.clientCount())
+      if (best !== undefined) return best
+      // Others may have waited for the same process, and filled it by now.
+      if (stopped || (await start(version)) === null) return null
+    }
+  }
+
+  async function open(version: Loadable, handlers: LogHandler): Promise<SandboxClient | Failed> {
+    for (let tries = 0; tries < TRIES; tries++) {
+      const retryAt = quarantine.retryAt(version.key)
+      if (retryAt !== null) return paused(retryAt)
+      const worker = await workerWithRoom(version)
+      if (stopped) return { ...CRASHED, message: 'the host is stopping' }
+      if (worker === null) return busy('no sandbox process could be started')
+      const opened = await worker.open(handlers)
+      if (opened !== null) return opened
+    }
+    return CRASHED
+  }
+
+  function longestUnused(candidates: readonly ClientWorker[]): ClientWorker | undefined {
+    return candidates.toSorted((a, b) => a.lastUsed() - b.lastUsed())[0]
+  }
+
+  function end(worker: ClientWorker): number {
+    forget(worker)
+    worker.kill()
+    return worker.pid
+  }
+
+  return {
+    async open(version, handlers) {
+      try {
+        return await open(version, handlers)
+      } catch (error) {
+        // Our own side failed, such as a plugin of the operator: the author cannot help it, but must hear of it.
+        const message = `the solution could not be loaded: ${error instanceof Error ? error.message : 'unknown error'}`
+        return { ...CRASHED, message }
+      }
+    },
+    retire(key) {
+      for (const worker of workers.get(key) ?? []) {
+        forget(worker)
+        worker.retire()
+      }
+    },
+    living: () => [...living],
+    makeRoom(isUrgent) {
+      const all = [...living]
+      const empty = longestUnused(all.filter((one) => one.clientCount() === 0))
+      const chosen = empty ?? (isUrgent ? longestUnused(all) : undefined)
+      return chosen === undefined ? null : end(chosen)
+    },
+    sweep() {
+      quarantine.sweep()
+      const oldest = Date.now() - limits.SANDBOX_IDLE
+      for (const worker of living) {
+        if (worker.clientCount() === 0 && worker.lastUsed() < oldest) end(worker)
+        else worker.checkHeartbeat()
+      }
+    },
+    stop() {
+      stopped = true
+      for (const worker of living) worker.kill()
+    },
+  }
+}
+
+function busy(message: string): Failed {
+  return { code: 'sandbox_busy', message, milliseconds: 0 }
+}
+
+function paused(retryAt: number): Failed {
+  const message = 'the solution’s clients are paused, since their sandbox processes had to be ended again and again'
+  return { ...busy(message), retryAt }
+}

@@ -1,0 +1,128 @@
+import type { Failure } from '../outcome.ts'
+import type { SandboxCall, SandboxOutcome } from '../protocol.ts'
+import { findPosition } from './positions.ts'
+
+/**
+ * How a call ended. `json` is the `SandboxOutcome` of one that returned well, as the guest wrote it: the host checks it, and to
+ * read it on the way would cost as much again.
+ */
+export type CallEnd = { readonly ok: true; readonly json: string } | FailedEnd
+
+export type FailedEnd = Extract<SandboxOutcome, { ok: false }>
+
+export type LoadFault = {
+  readonly code: 'script_syntax' | 'script_load' | 'script_timeout' | 'script_memory'
+  readonly file: string
+  readonly line?: number
+  readonly column?: number
+  readonly message: string
+}
+
+type Limits = Readonly<Record<string, number>>
+
+const MEGABYTE = 1024 ** 2
+/** How the guest's wrapper begins its text of a call that returned well. */
+const RETURNED = '{"ok":true,'
+
+type GuestFailure = {
+  name: string
+  message: string
+  stack: string
+  quota?: { limit: string; allowed: number; used: number }
+}
+
+/** A call as guest.ts reads it. */
+export function callText({ entry, args, state }: SandboxCall): string {
+  return JSON.stringify({ kind: 'call', args, state, entry })
+}
+
+/** The end of a call as the guest's wrapper told it. */
+export function endOf(text: string, milliseconds: number, files: ReadonlySet<string>): CallEnd {
+  if (text.startsWith(RETURNED)) return { ok: true, json: `${text.slice(0, -1)},"milliseconds":${milliseconds}}` }
+  return failedOf(readFailure(text), milliseconds, files)
+}
+
+function failedOf(message: GuestFailure, milliseconds: number, files: ReadonlySet<string>): FailedEnd {
+  const position = findPosition(message.stack, files)
+  const code: Failure = message.quota ? 'script_quota' : 'script_error'
+  return {
+    ok: false,
+    code,
+    message: `${message.name}: ${message.message}`,
+    ...(position ? { position } : {}),
+    ...(message.quota
+      ? { limit: { name: message.quota.limit, allowed: message.quota.allowed, used: message.quota.used } }
+      : {}),
+    milliseconds,
+  }
+}
+
+/** The guest's wrapper writes it, so it is JSON; should it not be, the call has failed all the same. */
+function readFailure(text: string): GuestFailure {
+  try {
+    return JSON.parse(text) as GuestFailure
+  } catch {
+    return { name: 'Error', message: 'the result of the call cannot be read', stack: '' }
+  }
+}
+
+/** @param name of the limit, with what it allows in ms */
+export function timedOut(name: string, allowed: number, milliseconds: number): FailedEnd {
+  const limit = { name, allowed, used: milliseconds }
+  const message = `the call took longer than ${allowed} ms`
+  return { ok: false, code: 'script_timeout', message, limit, milliseconds }
+}
+
+export function outOfMemory(limits: Limits, milliseconds: number): FailedEnd {
+  const limit = { name: 'ISOLATE_MEMORY', allowed: limits.ISOLATE_MEMORY as number }
+  return { ok: false, code: 'script_memory', message: memoryText(limits), limit, milliseconds }
+}
+
+export function memoryText(limits: Limits): string {
+  return `the isolate needed more than ${Math.round((limits.ISOLATE_MEMORY as number) / MEGABYTE)} MB`
+}
+
+/** An error that the guest's wrapper did not catch, so it is the isolate's own doing or a rejection that nobody handled. */
+export function brokenOff(error: unknown, milliseconds: number): FailedEnd {
+  const message = error instanceof Error ? error.message.slice(0, 500) : 'the script ended in an unknown way'
+  return { ok: false, code: 'script_error', message, milliseconds }
+}
+
+/** Scripts that could not be loaded, as the end of the call that needed them. */
+export function loadFailure(fault: LoadFault, limits: Limits, milliseconds: number): FailedEnd {
+  const { code, file, line, column, message } = fault
+  const failure: Failure = code === 'script_syntax' || code === 'script_load' ? 'script_error' : code
+  const position = line === undefined ? {} : { position: { file, line, column: column ?? 1 } }
+  const allowed = limits.LOAD_TIME as number
+  const limit =
+    failure === 'script_timeout' ? { limit: { name: 'LOAD_TIME', allowed, used: milliseconds }, cutOff: true } : {}
+  return { ok: false, code: failure, message, ...position, ...limit, milliseconds }
+}
+
+export function isLoadFault(value: unknown): value is LoadFault {
+  return typeof value === 'object' && value !== null && 'code' in value && 'file' in value && 'message' in value
+}
+
+/** Top-level code that passed its time. */
+export function loadTimedOut(limits: Limits, file: string): LoadFault {
+  const message = `the top-level code of the scripts ran longer than ${limits.LOAD_TIME} ms`
+  return { code: 'script_timeout', file, message }
+}
+
+/** isolated-vm puts the position of a syntax error behind its message: `Unexpected token [globals.js:2:14]`. */
+export function describeFault(
+  error: unknown,
+  code: LoadFault['code'],
+  file: string,
+  files: ReadonlySet<string>,
+): LoadFault {
+  const text = error instanceof Error ? `${error.name}: ${error.message}`.slice(0, 2000) : String(error).slice(0, 2000)
+  const stack = error instanceof Error ? (error.stack ?? '').slice(0, 4096) : ''
+  const position = findPosition(text.split('\n', 1)[0] ?? '', files) ?? findPosition(stack, files)
+  const plain = text.replace(/ \[[^\]\s]+:\d+:\d+\]$/, '')
+  const advice = /import statement outside a module|Unexpected token 'export'/.test(plain)
+  const message = advice
+    ? `${plain}: scripts have no import and export, the top-level functions of all are global`
+    : plain
+  return position ? { code, message, ...position } : { code, message, file }
+}

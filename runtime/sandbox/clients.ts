@@ -1,0 +1,151 @@
+import type { LogLevel, Position } from '../outcome.ts'
+import type { Json } from '../plugin.ts'
+import type { SandboxCall, SandboxSolution } from '../protocol.ts'
+import type { CallEnd } from './call-end.ts'
+import { type Client, type ClientIsolate, createClientIsolate } from './client-isolate.ts'
+import { createFromGuest } from './guest-questions.ts'
+import { callbackOf, type PreparedIsolate } from './isolate.ts'
+
+/** What the clients of a process tell; `call` is the id of one of theirs. */
+export type ClientEvents = {
+  /** A call, or the opening of a client, has begun. */
+  readonly started: (call: number) => void
+  readonly log: (call: number, level: LogLevel, message: string, position?: Position) => void
+  readonly request: (call: number, request: number, plugin: string, method: string, args: readonly Json[]) => void
+  readonly ended: (call: number, end: CallEnd) => void
+  readonly hung: (call: number) => void
+  /** They are no more: their isolate ended. */
+  readonly gone: (clients: readonly number[]) => void
+}
+
+/** All clients of one process: kept contexts of one solution version, in isolates that each have a thread. */
+export interface Clients {
+  /** Opens one; the end is told as that of a call. */
+  open(client: number, call: number): void
+  /** Of each client one at a time. */
+  enter(client: number, call: number, what: SandboxCall): void
+  answer(call: number, request: number, ok: boolean, value: Json): void
+  close(client: number): void
+}
+
+/** More would let one slow handler hold up more people, and the isolate's memory is theirs together. */
+const CLIENTS_PER_ISOLATE = 24
+
+export function createClients(prepared: PreparedIsolate, solution: SandboxSolution, events: ClientEvents): Clients {
+  const { limits } = prepared
+  const files = new Set(solution.scripts.map(({ file }) => file))
+  const settings = JSON.stringify(solution.settings)
+  const scripts = (solution.units.main ?? []).flatMap((index) => solution.scripts[index] ?? [])
+  const isolates = new Set<ClientIsolate>()
+  const clients = new Map<number, { readonly client: Client; readonly isolate: ClientIsolate }>()
+  /** By the number that their context has. */
+  const byNumber = new Map<number, Client>()
+  /** Clients by the id of the call that they serve. */
+  const byCall = new Map<number, number>()
+  /** Clients whose opening has not ended yet. */
+  const opening = new Set<number>()
+  let lastNumber = 0
+  const ask = callbackOf(
+    createFromGuest<Client>({
+      files,
+      tables: solution.tables,
+      contextOf: (number) => byNumber.get(number),
+      log: ({ call }, ...line) => {
+        if (call !== null) events.log(call.id, ...line)
+      },
+      request: ({ call }, ...request) => {
+        if (call !== null) events.request(call.id, ...request)
+      },
+      done: ({ call }, text) => {
+        if (call !== null) call.told = text
+      },
+    }),
+  )
+
+  function createIsolate(): ClientIsolate {
+    const made = createClientIsolate({
+      isolate: prepared.another(),
+      limits,
+      ask,
+      settings,
+      scripts,
+      files,
+      events: {
+        started: events.started,
+        ended,
+        hung: events.hung,
+        lost: () => lost(made),
+      },
+    })
+    isolates.add(made)
+    return made
+  }
+
+  function ended(call: number, end: CallEnd): void {
+    const client = byCall.get(call)
+    byCall.delete(call)
+    // One that could not be opened is no client.
+    if (client !== undefined && opening.delete(client) && !end.ok) forget(client)
+    events.ended(call, end)
+  }
+
+  function lost(isolate: ClientIsolate): void {
+    isolates.delete(isolate)
+    const gone = [...clients].filter(([, one]) => one.isolate === isolate).map(([id]) => id)
+    for (const id of gone) forget(id)
+    events.gone(gone)
+  }
+
+  function forget(id: number): void {
+    const one = clients.get(id)
+    if (one === undefined) return
+    clients.delete(id)
+    byNumber.delete(one.client.number)
+    if (one.client.call !== null) byCall.delete(one.client.call.id)
+    opening.delete(id)
+    if (one.isolate.size() === 0) giveBack(one.isolate)
+  }
+
+  /** An empty isolate is kept only if it is the last one: to make one takes some ms. */
+  function giveBack(isolate: ClientIsolate): void {
+    if (isolates.size < 2 || !isolates.delete(isolate)) return
+    isolate.dispose()
+  }
+
+  /** Where least waits, of equal ones the fullest. */
+  function isolateWithRoom(): ClientIsolate {
+    const open = [...isolates].filter((one) => one.size() < CLIENTS_PER_ISOLATE)
+    const [best] = open.sort((a, b) => a.load() - b.load() || b.size() - a.size())
+    return best ?? createIsolate()
+  }
+
+  return {
+    open(id, call) {
+      const isolate = isolateWithRoom()
+      const client: Client = { id, number: ++lastNumber, call: null, closed: false, loaded: null }
+      clients.set(id, { client, isolate })
+      byNumber.set(client.number, client)
+      byCall.set(call, id)
+      opening.add(id)
+      isolate.open(client, call)
+    },
+    enter(id, call, what) {
+      const one = clients.get(id)
+      // It is gone, and the host hears of it.
+      if (one === undefined) return
+      byCall.set(call, id)
+      one.isolate.enter(one.client, call, what)
+    },
+    answer(call, request, ok, value) {
+      const one = clients.get(byCall.get(call) ?? 0)
+      if (one?.client.call?.id !== call) return
+      one.isolate.answer(one.client, JSON.stringify({ kind: 'answer', id: request, ok, value }))
+    },
+    close(id) {
+      const one = clients.get(id)
+      if (one === undefined) return
+      one.isolate.close(one.client)
+      forget(id)
+    },
+  }
+}

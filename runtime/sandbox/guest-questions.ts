@@ -1,0 +1,65 @@
+import { isAllowedAddress } from '../address.ts'
+import type { LogLevel, Position } from '../outcome.ts'
+import type { Json, Tables } from '../plugin.ts'
+import { findPosition } from './positions.ts'
+
+/** What the guest parts of contexts say, and what it is answered with. `C` is what the process keeps of a context. */
+export type GuestListener<C> = {
+  /** The solution's own files: positions in others are nobody's business. */
+  readonly files: ReadonlySet<string>
+  readonly tables: Readonly<Record<string, Tables>>
+  readonly contextOf: (id: number) => C | undefined
+  readonly log: (context: C, level: LogLevel, message: string, position?: Position) => void
+  readonly request: (context: C, request: number, plugin: string, method: string, args: readonly Json[]) => void
+  /** The Promise that the entry function returned is settled. The context still runs. */
+  readonly done: (context: C, text: string) => void
+}
+
+/** Each context has this one function, as `Host` of guest.ts; only its trusted part holds it and says which one it is. */
+export type FromGuest = (context: unknown, kind: unknown, text: unknown, key: unknown) => string | null | false
+
+/**
+ * The function never throws: a host error's stack would cross the border with it. It returns false when the question could
+ * not be dealt with, such as at the end of the stack.
+ */
+export function createFromGuest<C>({ files, contextOf, log, request, done, ...rest }: GuestListener<C>): FromGuest {
+  const tables = textsByTable(rest.tables)
+
+  return (context, kind, text, key) => {
+    try {
+      const made = contextOf(context as number)
+      if (made === undefined) return null
+      if (typeof text !== 'string') return null
+      if (kind === 'uuid') return crypto.randomUUID()
+      if (kind === 'address') return isAllowedAddress(text) ? '' : null
+      if (kind === 'look') return typeof key === 'string' ? (tables.get(text)?.get(key) ?? null) : null
+      if (kind === 'done') {
+        done(made, text)
+        return null
+      }
+      const message = JSON.parse(text) as Record<string, unknown>
+      if (kind === 'log') {
+        const { level, message: line, stack } = message as { level: LogLevel; message: string; stack: string }
+        log(made, level, line, findPosition(stack, files))
+      } else if (kind === 'request') {
+        const { id, plugin, method, args } = message as { id: number; plugin: string; method: string; args: Json[] }
+        request(made, id, plugin, method, args)
+      }
+      return null
+    } catch {
+      return false
+    }
+  }
+}
+
+/** By plugin and table, as guest.ts asks for them. */
+function textsByTable(tables: Readonly<Record<string, Tables>>): ReadonlyMap<string, ReadonlyMap<string, string>> {
+  return new Map(
+    Object.entries(tables).flatMap(([plugin, named]) =>
+      Object.entries(named).map(([table, texts]): [string, Map<string, string>] => [
+        `${plugin} ${table}`,
+        new Map(Object.entries(texts)),
+      ]),
+    ),
+  )
+}

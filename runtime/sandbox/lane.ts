@@ -1,0 +1,23 @@
+/** Lets one thing after the other happen, each whole, in the order they came. */
+export interface Lane {
+  run(step: () => Promise<void>): void
+  /** How many run or wait. */
+  readonly length: () => number
+}
+
+export function createLane(): Lane {
+  let last: Promise<void> = Promise.resolve()
+  let length = 0
+
+  function shorten(): void {
+    length--
+  }
+
+  return {
+    run(step) {
+      length++
+      last = last.then(step).then(shorten, shorten)
+    },
+    length: () => length,
+  }
+}
