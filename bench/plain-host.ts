@@ -156,6 +156,7 @@ function plainRunner(source: string): EntryRunner {
 function noSupervisor(): Supervisor {
   return {
     call: noSandbox,
+    openClient: noSandbox,
     checkUpload: noSandbox,
     retire: () => {},
     retryAt: () => null,

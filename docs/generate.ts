@@ -7,11 +7,13 @@ import { OAUTH_PROBLEMS } from '../host/oauth/problems.ts'
 import { FAULT_CODES, WARNING_CODES } from '../runtime/bundle/faults.ts'
 import { manifestJsonSchema } from '../runtime/bundle/manifest.ts'
 import { CODES } from '../runtime/errors.ts'
+import { formJsonSchema } from '../runtime/forms/form-schema.ts'
 import { LIMITS } from '../runtime/limits.ts'
 import { FAILURES } from '../runtime/outcome.ts'
 
 const files: Record<string, string> = {
   'schema/solution.schema.json': `${JSON.stringify(manifestJsonSchema(), null, 2)}\n`,
+  'schema/form.schema.json': `${JSON.stringify(formJsonSchema(), null, 2)}\n`,
   'reference/settings.md': settingsPage(),
   'reference/codes.md': codesPage(),
 }

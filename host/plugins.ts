@@ -148,7 +148,15 @@ export function usableTrusted(
  * @throws ERR_PLUGIN_INVALID when they cannot be compiled or fail while they build their globals
  */
 export async function checkGuests(plugins: readonly Plugin[], supervisor: Supervisor, limits: Limits): Promise<void> {
-  const nothing = { scripts: [], formScripts: [], forms: [], i18n: [], loginTemplate: null }
+  const nothing = {
+    scripts: [],
+    formScripts: [],
+    forms: [],
+    i18n: [],
+    loginTemplate: null,
+    media: [],
+    permissions: null,
+  }
   const noSolution = { scripts: [], units: {}, settings: {}, tables: {} }
   const files = { ...nothing, isolateMemory: limits.ISOLATE_MEMORY }
   const { faults } = await supervisor.checkUpload(files, () => noSolution, [])

@@ -14,10 +14,16 @@ const MAIN = new URL('./sandbox/main.ts', import.meta.url)
 export const SANDBOX_SOURCES = [
   'sandbox',
   'template',
+  'forms',
   'frames.ts',
   'address.ts',
   'bundle/strict-json.ts',
   'bundle/faults.ts',
+  'bundle/findings.ts',
+  'bundle/layout.ts',
+  'bundle/nearest-key.ts',
+  'bundle/quote.ts',
+  'bundle/schema-parts.ts',
 ]
 
 const SOURCES = new URL('./sandbox/sources.js', import.meta.url).href

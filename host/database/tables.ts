@@ -12,7 +12,7 @@ export type Tables = {
     type: string
     authenticator: string
     listed: number
-    /** A `PreparedSolution` as JSON. */
+    /** A `PreparedSolution` as JSON; host/solutions/stored-solution.ts writes and reads it. */
     prepared: string
     /** The bundle as it was uploaded. */
     bundle: Uint8Array

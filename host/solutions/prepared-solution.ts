@@ -1,20 +1,24 @@
 import type { Warning } from '../../runtime/bundle/faults.ts'
 import type { Manifest } from '../../runtime/bundle/manifest.ts'
 import type { Bundle } from '../../runtime/bundle/read-bundle.ts'
+import { Identifier } from '../../runtime/bundle/schema-parts.ts'
+import type { FormDefinition } from '../../runtime/forms/form-definition.ts'
 import type { CheckedFiles, Unit } from '../../runtime/protocol.ts'
 import type { CompiledTemplate } from '../../runtime/template/compiled-template.ts'
 
 /**
  * A solution version as it is kept and run: what its upload's own sandbox process made of the bundle. Scripts have no
- * types any more, texts are merged, the login page is compiled.
+ * types any more, texts are merged, the login page is compiled, forms have every default. It is stored, so a change
+ * of its form needs a line in stored-solution.ts.
  */
 export type PreparedSolution = {
   readonly manifest: Manifest
   /** The reachable modules in their order: the later one wins. */
   readonly modules: readonly { readonly name: string; readonly manifest: Manifest }[]
   readonly scripts: readonly PreparedScript[]
-  readonly formScripts: readonly (PreparedScript & { readonly form: string })[]
-  readonly forms: readonly { readonly module: string | null; readonly form: string; readonly source: string }[]
+  readonly formScripts: readonly PreparedFormScript[]
+  /** Modules first and the solution itself last: of two with the same name the later one wins. */
+  readonly forms: readonly PreparedForm[]
   /** Texts by locale (`default`, `nl`, `nl-BE`), those of main and its modules together. */
   readonly texts: Readonly<Record<string, Readonly<Record<string, string>>>>
   readonly template: CompiledTemplate | null
@@ -27,13 +31,27 @@ export type PreparedSolution = {
 /** `module` null is the solution itself. */
 export type PreparedScript = { readonly module: string | null; readonly file: string; readonly source: string }
 
-/** @param template the checked form of `checked.template` */
-export function prepareSolution(
-  bundle: Bundle,
-  checked: CheckedFiles,
-  template: CompiledTemplate | null,
-  entries: PreparedSolution['entries'],
-): PreparedSolution {
+export type PreparedForm = {
+  readonly module: string | null
+  readonly form: string
+  readonly definition: FormDefinition
+}
+
+/** `functions`: those that it declares at its top level and that handlers may name. */
+export type PreparedFormScript = PreparedScript & { readonly form: string; readonly functions: readonly string[] }
+
+/** What stands in for a form whose definition is not known. */
+export const EMPTY_FORM: FormDefinition = { layout: [] }
+
+/** What was checked once more: the sandbox process that it comes from had hostile files in it. */
+export type ReadParts = {
+  readonly template: CompiledTemplate | null
+  /** In the order of the bundle's forms. */
+  readonly forms: readonly FormDefinition[]
+  readonly entries: PreparedSolution['entries']
+}
+
+export function prepareSolution(bundle: Bundle, checked: CheckedFiles, parts: ReadParts): PreparedSolution {
   return {
     manifest: bundle.manifest,
     modules: bundle.modules,
@@ -43,13 +61,22 @@ export function prepareSolution(
       file,
       form,
       source: checked.formScripts[index] ?? '',
+      functions: (checked.formFunctions[index] ?? []).filter(isIdentifier),
     })),
-    forms: bundle.forms.map(({ module, form, source }) => ({ module, form, source })),
+    forms: bundle.forms.map(({ module, form }, index) => ({
+      module,
+      form,
+      definition: parts.forms[index] ?? EMPTY_FORM,
+    })),
     texts: mergeTexts(bundle, checked),
-    template,
-    entries,
+    template: parts.template,
+    entries: parts.entries,
     warnings: [],
   }
+}
+
+function isIdentifier(name: string): boolean {
+  return Identifier.safeParse(name).success
 }
 
 /** The tables come modules first and main last, so on equal keys the later one wins. */

@@ -4,6 +4,7 @@ import type { Limits } from '../../runtime/limits.ts'
 import type { Database } from '../database/open.ts'
 import { insertOnce } from '../database/portable.ts'
 import type { PreparedSolution } from './prepared-solution.ts'
+import { readStored, type StoredSolution, writeStored } from './stored-solution.ts'
 
 export type SolutionSummary = {
   readonly name: string
@@ -33,9 +34,11 @@ export interface SolutionStore {
   hasVersion(name: string, sha256: string): Promise<boolean>
   /** Adds a version with all that belongs to it, unless it is there, and makes it the active one. */
   add(bundle: Bundle, packed: Uint8Array, prepared: PreparedSolution): Promise<void>
+  /** Replaces what an older host prepared of a version; another host that keeps it in memory goes on with that. */
+  renew(name: string, sha256: string, prepared: PreparedSolution): Promise<void>
   activate(name: string, sha256: string): Promise<void>
   /** `size`: characters of its JSON. */
-  prepared(name: string, sha256: string): Promise<{ readonly prepared: PreparedSolution; readonly size: number } | null>
+  prepared(name: string, sha256: string): Promise<(StoredSolution & { readonly size: number }) | null>
   media(
     name: string,
     sha256: string,
@@ -113,7 +116,7 @@ export function createSolutionStore(db: Database, limits: Limits, now: () => num
           type,
           authenticator,
           listed: listed ? 1 : 0,
-          prepared: JSON.stringify(prepared),
+          prepared: writeStored(prepared),
           bundle: packed,
           bytes: packed.length,
           uploaded_at: now(),
@@ -122,6 +125,11 @@ export function createSolutionStore(db: Database, limits: Limits, now: () => num
         if (!isNew) return
         for (const file of media) await transaction.insertInto('media').values(file).execute()
       })
+    },
+    async renew(name, sha256, prepared) {
+      const changed = { prepared: writeStored(prepared) }
+      const update = db.updateTable('solution_versions').set(changed)
+      await update.where('solution', '=', name).where('sha256', '=', sha256).execute()
     },
     async activate(name, sha256) {
       await db
@@ -132,7 +140,7 @@ export function createSolutionStore(db: Database, limits: Limits, now: () => num
     },
     async prepared(name, sha256) {
       const row = await version(name, sha256).select('prepared').executeTakeFirst()
-      return row ? { prepared: JSON.parse(row.prepared) as PreparedSolution, size: row.prepared.length } : null
+      return row ? { ...readStored(row.prepared), size: row.prepared.length } : null
     },
     async media(name, sha256, path) {
       const row = await db

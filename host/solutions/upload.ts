@@ -7,7 +7,8 @@ import type { Probe, Supervisor } from '../../runtime/supervisor.ts'
 import type { CompiledTemplate } from '../../runtime/template/compiled-template.ts'
 import { CompiledTemplateSchema } from '../../runtime/template/template-schema.ts'
 import { activeSolution, type Catalog } from './catalog.ts'
-import { type PreparedSolution, prepareSolution } from './prepared-solution.ts'
+import { readCheckedForms } from './checked-forms.ts'
+import { type PreparedSolution, permissionsOf, prepareSolution } from './prepared-solution.ts'
 import type { SandboxSolutionMaker } from './sandbox-solution.ts'
 import type { SolutionStore } from './solution-store.ts'
 
@@ -51,7 +52,7 @@ export function createUploads({ store, catalog, supervisor, makeSandboxSolution,
   ): Promise<{ prepared: PreparedSolution | null; faults: readonly Fault[]; warnings: readonly Warning[] }> {
     const probes = probesOf(bundle)
     const prepare = (checked: CheckedFiles) => {
-      const prepared = prepareSolution(bundle, checked, null, {})
+      const prepared = prepareSolution(bundle, checked, { template: null, forms: [], entries: {} })
       return activeSolution(bundle.sha256, prepared, makeSandboxSolution).loadable.solution()
     }
     const files = { ...bundle, isolateMemory: limits.ISOLATE_MEMORY }
@@ -61,8 +62,10 @@ export function createUploads({ store, catalog, supervisor, makeSandboxSolution,
     if (checked === null || faults.length + missing.length > 0) {
       return { prepared: null, faults: [...faults, ...missing], warnings }
     }
-    const entries = Object.fromEntries(found)
-    const prepared = prepareSolution(bundle, checked, readTemplate(checked.template), entries)
+    const { forms, fault } = await readCheckedForms(bundle, checked)
+    if (fault !== null) return { prepared: null, faults: [fault], warnings }
+    const parts = { template: readTemplate(checked.template), forms, entries: Object.fromEntries(found) }
+    const prepared = prepareSolution(bundle, checked, parts)
     return { prepared, faults: [], warnings }
   }
 
@@ -78,18 +81,21 @@ export function createUploads({ store, catalog, supervisor, makeSandboxSolution,
     }
     const { sha256 } = bundle
     const before = await store.get(name)
-    if (await store.hasVersion(name, sha256)) {
+    const kept = await store.prepared(name, sha256)
+    if (kept?.isCurrent) {
       if (before?.active !== sha256) await store.activate(name, sha256)
       catalog.changed(name)
-      const kept = await store.prepared(name, sha256)
-      return { name, version, sha256, active: true, warnings: kept?.prepared.warnings ?? warnings, isNew: false }
+      return { name, version, sha256, active: true, warnings: kept.prepared.warnings ?? warnings, isNew: false }
     }
     const checked = await check(bundle)
     const allWarnings = [...warnings, ...checked.warnings]
     if (checked.prepared === null) throw refused(checked.faults, allWarnings)
-    await store.add(bundle, packed, { ...checked.prepared, warnings: allWarnings })
+    const prepared = { ...checked.prepared, warnings: allWarnings }
+    // Of a version that an older host prepared, `add` writes nothing.
+    if (kept !== null) await store.renew(name, sha256, prepared)
+    await store.add(bundle, packed, prepared)
     catalog.changed(name)
-    return { name, version, sha256, active: true, warnings: allWarnings, isNew: true }
+    return { name, version, sha256, active: true, warnings: allWarnings, isNew: kept === null }
   }
 
   async function activate(name: string, sha256: string): Promise<void> {
@@ -144,7 +150,9 @@ function refused(faults: readonly Fault[], warnings: readonly Warning[]): Platfo
 
 function uploadFiles(bundle: Bundle & { isolateMemory: number }) {
   const { scripts, formScripts, forms, i18n, loginTemplate, isolateMemory } = bundle
-  return { scripts, formScripts, forms, i18n, loginTemplate, isolateMemory }
+  const media = [...bundle.media.keys()]
+  const permissions = permissionsOf(bundle)
+  return { scripts, formScripts, forms, i18n, loginTemplate, media, permissions, isolateMemory }
 }
 
 const ENTRIES = ['onSolutionOpen', 'getOAuthConfig'] as const

@@ -33,6 +33,11 @@ export class Findings {
     return this.faultList.count > MAX_LISTED
   }
 
+  /** The same for warnings. */
+  get isFullOfWarnings(): boolean {
+    return this.warningList.count > MAX_LISTED
+  }
+
   get faults(): readonly Fault[] {
     return this.faultList.listed((more) => ({
       file: WHOLE_BUNDLE,

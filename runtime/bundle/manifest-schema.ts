@@ -1,5 +1,15 @@
 import { isIPv6 } from 'node:net'
 import { z } from 'zod'
+import {
+  areUnique,
+  Identifier,
+  isWellFormed,
+  list,
+  OwnIdentifier,
+  orUnknownKey,
+  pattern,
+  text,
+} from './schema-parts.ts'
 
 /** The events that the platform fires for forms. @see design section 6, "types" */
 export const FORM_EVENTS = [
@@ -38,7 +48,6 @@ const Name = pattern(
   'a name of 1 to 63 small letters, digits and hyphens, without a hyphen at its ends and without "--" at places 3 and 4',
 )
 const FormName = pattern(/^[A-Za-z0-9._-]+$/, 100, 'the name of a form, such as "login" for forms/login.json')
-const Identifier = pattern(/^[A-Za-z_$][A-Za-z0-9_$]*$/, 64, 'a name of 1 to 64 letters, digits, "_" and "$"')
 const Address = z
   .string({ error: 'must be an http or https address of at most 2000 characters' })
   .max(2000, { error: 'must be an http or https address of at most 2000 characters' })
@@ -80,12 +89,8 @@ const EventTypeDeclaration = z
   )
   .meta({ title: 'Event type', description: 'An event that the solution fires with eventsManager.' })
 
-const EventTypeName = Identifier.refine((name) => !(FORM_EVENTS as readonly string[]).includes(name), {
+const EventTypeName = OwnIdentifier.refine((name) => !(FORM_EVENTS as readonly string[]).includes(name), {
   error: 'must differ from the events that the platform fires itself',
-}).refine((name) => !(name in Object.prototype), { error: 'must not be a name that every JavaScript object has' })
-
-const DatabaseName = Identifier.refine((name) => !(name in Object.prototype), {
-  error: 'must not be a name that every JavaScript object has',
 })
 
 const Database = z
@@ -320,7 +325,7 @@ export const ManifestSchema = z
         .meta({ title: 'Permissions', description: 'The permissions that a login may give.', uniqueItems: true }),
       oauth: OAuth.optional().meta({ title: 'OAuth', description: 'Settings of the OAuth provider.' }),
       databases: z
-        .record(DatabaseName, Database, { error: 'must be an object of databases' })
+        .record(OwnIdentifier, Database, { error: 'must be an object of databases' })
         .refine(hasFewKeys, { error: `must have at most ${MAX_ITEMS} databases` })
         .optional()
         .meta({ title: 'Databases', description: 'Databases that the solution asks the operator for.' }),
@@ -363,37 +368,8 @@ export function manifestJsonSchema(): object {
   return { $schema, $id: 'urn:solhost:schema:solution.json', ...schema }
 }
 
-function text(max: number) {
-  const what = `a text of 1 to ${max} characters without control characters`
-  return pattern(/^[^\x00-\x1f\x7f-\x9f]*$/, max, what).refine(isWellFormed, { error: `must be ${what}` })
-}
-
-/** Half of a surrogate pair is no character: addresses, the database and pages each make something else of it. */
-function isWellFormed(text: string): boolean {
-  return text.isWellFormed()
-}
-
 function isPrintable(text: string): boolean {
   return /^[^\x00-\x1f\x7f-\x9f]*$/.test(text)
-}
-
-function pattern(form: RegExp, max: number, what: string) {
-  const error = `must be ${what}`
-  const bound = `${error} (at most ${max} characters)`
-  return z.string({ error }).min(1, { error }).max(max, { error: bound }).regex(form, { error })
-}
-
-function list<Item extends z.ZodType>(item: Item, max: number) {
-  return z.array(item, { error: 'must be a list' }).max(max, { error: `must have at most ${max} items` })
-}
-
-/** The object's own message, except for unknown keys, which `checkManifest` words itself. */
-function orUnknownKey(message: string) {
-  return (issue: { readonly code?: string | undefined }) => (issue.code === 'unrecognized_keys' ? undefined : message)
-}
-
-function areUnique(items: readonly unknown[]): boolean {
-  return new Set(items).size === items.length
 }
 
 function hasFewKeys(record: object): boolean {

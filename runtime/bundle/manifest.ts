@@ -3,6 +3,7 @@ import type { Fault, Warning } from './faults.ts'
 import { Findings, showName } from './findings.ts'
 import { AUTHENTICATOR_MODES, isQuotable, knownKeys, ManifestSchema, type WrittenManifest } from './manifest-schema.ts'
 import { nearestKey } from './nearest-key.ts'
+import { pathName, quoteValue } from './quote.ts'
 
 export { FORM_EVENTS, ManifestSchema, manifestJsonSchema } from './manifest-schema.ts'
 export { AUTHENTICATOR_MODES }
@@ -151,14 +152,4 @@ function invalidMessage(issue: z.core.$ZodIssue): string {
   const what = issue.path.length === 0 ? 'the manifest' : pathName(issue.path)
   if (issue.input === undefined) return `${what} is missing; it ${issue.message}`
   return `${what} ${issue.message}${isQuotable(issue.path) ? quoteValue(issue.input) : ''}`
-}
-
-function pathName(path: readonly PropertyKey[]): string {
-  return `"${showName(path.map(String).join('.'))}"`
-}
-
-/** Texts, numbers and the like are quoted; of an object or list the place says enough. */
-function quoteValue(value: unknown): string {
-  if (typeof value === 'object' && value !== null) return ''
-  return `, not ${showName(typeof value === 'string' ? JSON.stringify(value.slice(0, 80)) : String(value))}`
 }

@@ -27,13 +27,13 @@ export function decodeUtf8(bytes: Uint8Array): string | null {
 }
 
 /**
- * Parses JSON as a bundle may hold it: no byte order mark, no duplicate keys, no prototype keys, at most 32 levels.
+ * Parses JSON as a bundle may hold it: no byte order mark, no duplicate keys, no prototype keys, at most `maxDepth` levels.
  * Objects come back without a prototype, so that an absent key is absent.
  * @returns error: the first fault; line and column count from 1, the column in UTF-16 units as editors do
  * @see design section 4, "Parsed as strict JSON"
  */
-export function parseStrictJson(text: string): { value: unknown } | { error: JsonError } {
-  const reader = new Reader(text)
+export function parseStrictJson(text: string, maxDepth = MAX_DEPTH): { value: unknown } | { error: JsonError } {
+  const reader = new Reader(text, maxDepth)
   try {
     return { value: reader.document() }
   } catch (error) {
@@ -54,10 +54,12 @@ class Refusal extends Error {
 /** Recursive, since the depth is bounded. */
 class Reader {
   private readonly text: string
+  private readonly maxDepth: number
   private at = 0
 
-  constructor(text: string) {
+  constructor(text: string, maxDepth: number) {
     this.text = text
+    this.maxDepth = maxDepth
   }
 
   document(): unknown {
@@ -90,7 +92,7 @@ class Reader {
   }
 
   private deeper(depth: number): number {
-    if (depth >= MAX_DEPTH) this.refuse(`objects and lists are nested more than ${MAX_DEPTH} levels deep`)
+    if (depth >= this.maxDepth) this.refuse(`objects and lists are nested more than ${this.maxDepth} levels deep`)
     return depth + 1
   }
 

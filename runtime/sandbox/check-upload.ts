@@ -7,19 +7,20 @@ import { compileFault, createIsolate } from './isolate.ts'
 import { stripTypes } from './strip-types.ts'
 import { topLevelNames } from './top-level-names.ts'
 
-/** Looks into every file of an upload without running any of it: types, syntax, names, translations, login page. */
-export function checkUpload(files: UploadFiles): CheckedFiles {
+/** Looks into every file of an upload without running any of it: types, syntax, names, translations, forms, login page. */
+export async function checkUpload(files: UploadFiles): Promise<CheckedFiles> {
   const faults: Fault[] = []
   const warnings: Warning[] = []
   const scripts = files.scripts.map((script) => prepareScript(script, faults))
   const formScripts = files.formScripts.map((script) => prepareScript(script, faults))
   findSyntaxFaults([...files.scripts, ...files.formScripts], [...scripts, ...formScripts], files.isolateMemory, faults)
   findNamesTwice(files.scripts, scripts, faults)
-  for (const form of files.forms) readJsonObject(form, faults)
   const i18n = files.i18n.map((table) => readTexts(table, faults))
+  const { forms, functions: formFunctions } = await checkForms(files, formScripts, i18n, faults, warnings)
   const login = files.loginTemplate ? compileTemplate(files.loginTemplate.source, files.loginTemplate.file) : null
   if (login) warnings.push(...login.warnings)
-  return { faults, warnings, scripts, formScripts, i18n, template: login?.template ?? null }
+  const template = login?.template ?? null
+  return { faults, warnings, scripts, formScripts, formFunctions, forms, i18n, template }
 }
 
 type NamedSource = { readonly module: string | null; readonly file: string; readonly source: string }
@@ -61,6 +62,22 @@ function findNamesTwice(files: readonly NamedSource[], sources: readonly string[
       }
     }
   })
+}
+
+/** The schema library is loaded only where there are forms: most uploads and every check of plugins do without. */
+async function checkForms(
+  files: UploadFiles,
+  scripts: readonly string[],
+  i18n: readonly Readonly<Record<string, string>>[],
+  faults: Fault[],
+  warnings: Warning[],
+): Promise<{ forms: CheckedFiles['forms']; functions: CheckedFiles['formFunctions'] }> {
+  if (files.forms.length === 0) return { forms: [], functions: files.formScripts.map(() => []) }
+  const { checkFormFiles } = await import('./check-forms.ts')
+  const checked = checkFormFiles(files, scripts, i18n, new Set(faults.map(({ file }) => file)))
+  faults.push(...checked.found.faults)
+  warnings.push(...checked.found.warnings)
+  return checked
 }
 
 function readJsonObject({ file, source }: { file: string; source: string }, faults: Fault[]): Record<string, unknown> {

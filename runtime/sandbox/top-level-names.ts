@@ -19,6 +19,28 @@ export function topLevelNames(source: string): TopLevelName[] {
   return names
 }
 
+/**
+ * The functions that a script declares at its top level, each name once: declarations, and variables that start as a
+ * function or arrow function. Chosen here: what else a variable may come to hold is not looked for.
+ * @returns null for a script that acorn cannot parse
+ */
+export function topLevelFunctions(source: string): string[] | null {
+  const names = new Set<string>()
+  try {
+    for (const statement of parse(source, { ecmaVersion: 'latest', sourceType: 'script' }).body) {
+      if (statement.type === 'FunctionDeclaration') names.add(statement.id.name)
+      if (statement.type !== 'VariableDeclaration') continue
+      for (const { id, init } of statement.declarations) {
+        const isFunction = init?.type === 'FunctionExpression' || init?.type === 'ArrowFunctionExpression'
+        if (isFunction && id.type === 'Identifier') names.add(id.name)
+      }
+    }
+  } catch {
+    return null
+  }
+  return [...names]
+}
+
 function collect(statement: Statement, top: boolean, names: TopLevelName[]): void {
   switch (statement.type) {
     case 'FunctionDeclaration':

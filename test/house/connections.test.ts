@@ -35,8 +35,9 @@ test('only host/outbound and the drivers of databases open connections; all else
   // The property `fetch` of `ProviderRequests` goes through `Outbound`, as openid-client is told to.
   const calls =
     /(?<!requests\.|async )\b(?:fetch|connect|WebSocket|EventSource|XMLHttpRequest)\(|\b(?:require|getBuiltinModule)\(/
-  // The drivers of databases, which the operator's settings and grants name, and the binding by which scripts ask the host.
-  const known = /^(?:host\/(?:database|solution-databases)\/|plugins\/http\/(?:guest|api\.d)\.ts$)/
+  // The drivers of databases, which the operator's settings and grants name; the binding by which scripts ask the host; and what
+  // runs in browsers, where the policy of the page lets it connect to its own origin alone.
+  const known = /^(?:host\/(?:database|solution-databases|web\/client)\/|plugins\/http\/(?:guest|api\.d)\.ts$)/
   const callers = sources.filter(([file, text]) => calls.test(text) && !known.test(file)).map(([file]) => file)
   expect(callers).toEqual([])
 })

@@ -88,7 +88,7 @@ export function createScriptLab(
       modules: [{ name: 'auth', manifest: auth }],
       scripts: [{ module: 'auth', file, source }],
       formScripts: [],
-      forms: (options.forms ?? []).map((form) => ({ module: null, form, source: '{}' })),
+      forms: (options.forms ?? []).map((form) => ({ module: null, form, definition: { layout: [] } })),
       texts: options.texts ?? {},
       template: null,
       entries: { authenticator: ['onSolutionOpen'] },

@@ -1,0 +1,38 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Fault } from '../../runtime/bundle/faults.ts'
+import type { Bundle } from '../../runtime/bundle/read-bundle.ts'
+import { boundsProblem } from '../../runtime/forms/form-bounds.ts'
+import type { FormDefinition } from '../../runtime/forms/form-definition.ts'
+import { FormSchema } from '../../runtime/forms/form-schema.ts'
+import type { CheckedFiles } from '../../runtime/protocol.ts'
+
+/** What the defaults can add to a form's file: some hundred characters for each of 1,000 elements and 20,000 items. */
+const MOST_ADDED = 2 * 1024 ** 2
+
+/**
+ * The forms as a sandbox process made them of a bundle's. Hostile files were in that process, so that their shape and
+ * size are checked once more; an honest one sends what passes.
+ * @returns a fault where it does not
+ */
+export async function readCheckedForms(
+  bundle: Pick<Bundle, 'forms'>,
+  checked: Pick<CheckedFiles, 'forms'>,
+): Promise<{ readonly forms: readonly FormDefinition[]; readonly fault: Fault | null }> {
+  const forms: FormDefinition[] = []
+  for (const [index, { file, source }] of bundle.forms.entries()) {
+    // The host's other work goes on between them.
+    await setImmediate()
+    const form = readForm(checked.forms[index], source.length + MOST_ADDED)
+    if (form === null) {
+      const message = 'what the check of the form came to is no form'
+      return { forms: [], fault: { code: 'form_invalid', file, message } }
+    }
+    forms.push(form)
+  }
+  return { forms, fault: null }
+}
+
+function readForm(value: unknown, maxLength: number): FormDefinition | null {
+  if (boundsProblem(value) !== null || JSON.stringify(value ?? null).length > maxLength) return null
+  return FormSchema.safeParse(value).data ?? null
+}

@@ -1,0 +1,86 @@
+import type { z } from 'zod'
+import { type Findings, showName } from '../bundle/findings.ts'
+import { nearestKey } from '../bundle/nearest-key.ts'
+import { pathName, quoteValue } from '../bundle/quote.ts'
+import { boundsProblem } from './form-bounds.ts'
+import { FORM_HANDLERS, type FormDefinition } from './form-definition.ts'
+import { checkReferences, type FormSurroundings } from './form-references.ts'
+import { ELEMENT_TYPES, FormSchema, formKeys, typesWith, valueAt } from './form-schema.ts'
+
+/**
+ * Checks what `parseStrictJson` returned for a form's file.
+ * @returns null, with the reason among the faults, where it is not right by itself or does not fit to its surroundings
+ */
+export function checkForm(
+  value: unknown,
+  file: string,
+  surroundings: FormSurroundings,
+  found: Findings,
+): FormDefinition | null {
+  const tooMuch = boundsProblem(value)
+  if (tooMuch !== null) {
+    found.fault(file, 'form_invalid', `the form ${tooMuch}`)
+    return null
+  }
+  const parsed = FormSchema.safeParse(value, { reportInput: true })
+  if (!parsed.success) {
+    reportIssues(parsed.error.issues, value, file, found)
+    return null
+  }
+  const form = withOwnHandlers(parsed.data, surroundings.functions)
+  return checkReferences(form, file, surroundings, found) ? form : null
+}
+
+/** Without the key, a function that is named like the event is its handler: of the form, never of its elements. */
+function withOwnHandlers(form: FormDefinition, functions: ReadonlySet<string> | null): FormDefinition {
+  const own = FORM_HANDLERS.filter((event) => form[event] === undefined && functions?.has(event))
+  return { ...form, ...Object.fromEntries(own.map((event) => [event, event])) }
+}
+
+/** One fault per place: a value that breaks three rules is one mistake. */
+function reportIssues(issues: readonly z.core.$ZodIssue[], form: unknown, file: string, found: Findings): void {
+  const places = new Set<string>()
+  for (const issue of issues) {
+    // Of thousands the last are only counted: to word them would take long.
+    if (issue.code === 'unrecognized_keys') {
+      for (const key of issue.keys)
+        found.fault(file, 'form_unknown_key', found.isFull ? '' : unknownKeyMessage(key, issue.path, form))
+      continue
+    }
+    const place = issue.path.map(String).join('.')
+    if (places.has(place)) continue
+    places.add(place)
+    found.fault(file, 'form_invalid', found.isFull ? '' : invalidMessage(issue, form))
+  }
+}
+
+function unknownKeyMessage(key: string, path: readonly PropertyKey[], form: unknown): string {
+  const where = placeName(path, form)
+  const type = valueAt([...path, 'type'], form)
+  const types = path.at(-2) === 'elements' ? typesWith(key) : []
+  if (types.length > 0)
+    return `${where} is of type ${type}, which has no "${showName(key)}"; ${types.join(', ')} have it`
+  const nearest = nearestKey(key, formKeys(path, form))
+  return `${where} has no property "${showName(key)}"${nearest === null ? '' : `; did you mean "${nearest}"?`}`
+}
+
+function invalidMessage(issue: z.core.$ZodIssue, form: unknown): string {
+  const what = placeName(issue.path, form)
+  // Of an unknown type zod reports the whole element.
+  const input = issue.code === 'invalid_union' && issue.path.at(-1) === 'type' ? valueAt(issue.path, form) : issue.input
+  if (input === undefined) return `${what} is missing; it ${issue.message}`
+  const nearest = issue.code === 'invalid_union' && typeof input === 'string' ? nearestKey(input, ELEMENT_TYPES) : null
+  const meant = issue.path.at(-1) === 'type' && nearest !== null ? `; did you mean "${nearest}"?` : ''
+  return `${what} ${issue.message}${quoteValue(input)}${meant}`
+}
+
+/** The path, and the name of the element or tab in which it lies: people look for names. */
+export function placeName(path: readonly PropertyKey[], form: unknown): string {
+  if (path.length === 0) return 'the form'
+  for (let length = path.length; length >= 2; length--) {
+    if (path[length - 2] !== 'elements' && path[length - 2] !== 'tabs') continue
+    const name = valueAt([...path.slice(0, length), 'name'], form)
+    if (typeof name === 'string' && /^[\w$]{1,64}$/.test(name)) return `${pathName(path)} (${name})`
+  }
+  return pathName(path)
+}

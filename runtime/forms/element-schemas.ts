@@ -1,0 +1,404 @@
+import { z } from 'zod'
+import { isAllowedAddress } from '../address.ts'
+import { isWellFormed, list, OwnIdentifier, orUnknownKey, pattern, text } from '../bundle/schema-parts.ts'
+import { MAX_OPTIONS, MAX_TABLE_COLUMNS, MAX_TABLE_ROWS, type TableRow } from './form-definition.ts'
+
+// The elements that hold no others; panels and tabs are in form-schema.ts, since they hold whole layouts.
+
+/** Chosen here: what one element's check reports at most; a table of 10,000 rows is wrong everywhere or nowhere. */
+const MAX_REPORTED = 100
+
+const WHETHER = { error: 'must be true or false' }
+
+/** A text as users see it, or `i18n:` and a key. */
+export const ShownText = text(2000)
+
+export const Handler = pattern(
+  /^[A-Za-z_$][A-Za-z0-9_$]*$/,
+  64,
+  'the name of a function in the form’s script: 1 to 64 letters, digits, "_" and "$"',
+).optional()
+
+export const Permission = text(200).optional().meta({
+  title: 'Permission',
+  description: 'Only users who have this permission get it; for all others it does not exist.',
+})
+
+/** What every element has. `what` is for editors. */
+export function element<Type extends string, Shape extends z.ZodRawShape>(type: Type, what: string, shape: Shape) {
+  return z
+    .strictObject(
+      {
+        type: z.literal(type).meta({ title: 'Type', description: what }),
+        name: OwnIdentifier.meta({
+          title: 'Name',
+          description: 'Unique in the form among elements and tabs; forms.<form>.elements.<name> in scripts.',
+        }),
+        label: ShownText.optional().meta({
+          title: 'Label',
+          description: 'The text that the user sees, or "i18n:" and a key.',
+        }),
+        visible: whether(true, 'Visible', 'Whether it is shown.'),
+        enabled: whether(true, 'Enabled', 'Whether the user can use it.'),
+        permission: Permission,
+        hint: ShownText.optional().meta({ title: 'Hint', description: 'A line of help, or "i18n:" and a key.' }),
+        ...shape,
+      },
+      { error: orUnknownKey('must be an object with type and name') },
+    )
+    .meta({ title: type, description: what })
+}
+
+function input<Type extends string, Shape extends z.ZodRawShape>(type: Type, what: string, shape: Shape) {
+  return element(type, what, {
+    required: whether(false, 'Required', 'Whether a value must be given.'),
+    onElementDataChange: Handler.meta({
+      title: 'On data change',
+      description: 'Function (oldValue, newValue, event) after the user changed the value; false or a text refuses it.',
+    }),
+    onElementFocusGained: Handler.meta({
+      title: 'On focus gained',
+      description: 'Function (event) when the user comes to the element.',
+    }),
+    onElementFocusLost: Handler.meta({
+      title: 'On focus lost',
+      description: 'Function (event) when the user leaves the element.',
+    }),
+    ...shape,
+  })
+}
+
+function textInput<Type extends string, Shape extends z.ZodRawShape>(
+  type: Type,
+  what: string,
+  length: { readonly usual: number; readonly most: number },
+  shape: Shape,
+) {
+  return input(type, what, {
+    placeholder: ShownText.optional().meta({
+      title: 'Placeholder',
+      description: 'Shown while nothing is entered, a text or "i18n:" and a key.',
+    }),
+    maxLength: whole(1, length.most)
+      .default(length.usual)
+      .meta({ title: 'Longest value', description: 'Characters that the value may have.' }),
+    autocomplete: pattern(/^[a-z][a-z0-9-]*( [a-z0-9-]+)*$/, 100, 'words of HTML’s autocomplete such as "given-name"')
+      .optional()
+      .meta({
+        title: 'Autocomplete',
+        description: 'What browsers may fill in, such as "email" or "current-password".',
+      }),
+    ...shape,
+  })
+}
+
+const LINE = { usual: 1000, most: 10_000 }
+
+const OneLine = z
+  .string({ error: 'must be a text without control characters' })
+  .regex(/^[^\x00-\x1f\x7f-\x9f]*$/, { error: 'must be a text without control characters' })
+  .refine(isWellFormed, { error: 'must be a text without halves of characters' })
+  .optional()
+  .meta({ title: 'Value', description: 'The value at first.' })
+
+const Lines = z
+  .string({ error: 'must be a text' })
+  .regex(/^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$/, {
+    error: 'must be a text without control characters but line ends and tabs',
+  })
+  .refine(isWellFormed, { error: 'must be a text without halves of characters' })
+  .optional()
+  .meta({ title: 'Value', description: 'The value at first.' })
+
+const Decimal = z.number({ error: 'must be a number' })
+
+const Day = z.iso.date({ error: 'must be a date written YYYY-MM-DD' })
+
+const NUMBER_FORMAT = {
+  decimals: whole(0, 10).optional().meta({ title: 'Decimals', description: 'Digits after the decimal sign.' }),
+  currency: pattern(/^[A-Z]{3}$/, 3, 'a currency by ISO 4217 such as EUR')
+    .optional()
+    .meta({ title: 'Currency', description: 'By ISO 4217, such as EUR.' }),
+}
+
+const OptionValue = z.union([text(200), Decimal], { error: 'must be a text of 1 to 200 characters or a number' })
+
+const Option = z
+  .strictObject(
+    {
+      value: OptionValue.meta({ title: 'Value', description: 'What scripts get; unique among the options.' }),
+      label: ShownText.meta({ title: 'Label', description: 'What the user sees, a text or "i18n:" and a key.' }),
+    },
+    { error: orUnknownKey('must be an object with value and label') },
+  )
+  .meta({ title: 'Option', description: 'One of the values that can be chosen.' })
+
+const CHOICE = {
+  options: list(Option, MAX_OPTIONS)
+    .default([])
+    .meta({ title: 'Options', description: 'What can be chosen; a script can set them too.' }),
+  value: OptionValue.optional().meta({
+    title: 'Value',
+    description: 'The value of the option that is chosen at first.',
+  }),
+}
+
+const TableColumn = z
+  .strictObject(
+    {
+      name: OwnIdentifier.meta({ title: 'Name', description: 'Unique in the table: the key of its cells in a row.' }),
+      label: ShownText.optional().meta({
+        title: 'Label',
+        description: 'The column’s heading, a text or "i18n:" and a key.',
+      }),
+      type: z
+        .enum(['text', 'number', 'date', 'boolean'], { error: 'must be one of text, number, date, boolean' })
+        .default('text')
+        .meta({ title: 'Type', description: 'What its cells hold.' }),
+      ...NUMBER_FORMAT,
+      sortable: whether(false, 'Sortable', 'Whether the user can sort by it.'),
+    },
+    { error: orUnknownKey('must be an object with name') },
+  )
+  .meta({ title: 'Table column', description: 'A column of a table.' })
+
+/** `checkTable` looks at the cells: it knows the columns, and stops after some faults. */
+const Row = z
+  .looseObject(
+    { id: OptionValue.meta({ title: 'Id', description: 'Says which row it is; unique in the table.' }) },
+    { error: 'must be an object with id' },
+  )
+  .meta({
+    title: 'Table row',
+    description: 'A row of a table: its id, and a cell for each column by name.',
+  }) as unknown as z.ZodType<TableRow>
+
+const Label = element('label', 'A text. Its label is what it says.', {})
+
+const Heading = element('heading', 'A heading. Its label is what it says.', {
+  level: z
+    .union([z.literal(2), z.literal(3), z.literal(4)], { error: 'must be 2, 3 or 4' })
+    .default(2)
+    .meta({ title: 'Level', description: 'The form’s title is a heading of level 1.' }),
+})
+
+const Button = element('button', 'A button.', {
+  kind: z
+    .enum(['primary', 'secondary', 'danger'], { error: 'must be one of primary, secondary, danger' })
+    .default('secondary')
+    .meta({
+      title: 'Kind',
+      description: 'How it looks: the main thing to do, another, or one that destroys something.',
+    }),
+  onAction: Handler.meta({ title: 'On action', description: 'Function (event) when the user presses it.' }),
+})
+
+const Link = element('link', 'A link to an address, or one that calls a function.', {
+  href: z
+    .string({ error: 'must be a text' })
+    .max(2048, { error: 'must have at most 2048 characters' })
+    .refine(isAllowedAddress, { error: 'must be an http, https or mailto address or a path that starts with "/"' })
+    .optional()
+    .meta({ title: 'Address', description: 'http, https, mailto, or a path of the same server.' }),
+  onAction: Handler.meta({ title: 'On action', description: 'Function (event) when the user follows it.' }),
+}).superRefine(({ href, onAction }, found) => {
+  if ((href === undefined) === (onAction === undefined)) refuse(found, [], 'must have one of href and onAction', {})
+})
+
+const Image = element('image', 'An image of the solution’s media.', {
+  src: pattern(
+    /^(?!\.{1,2}(?:\/|$))[A-Za-z0-9._-]+(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._-]+)*$/,
+    240,
+    'a path below media/ such as "logo.svg"',
+  ).meta({ title: 'Source', description: 'The file’s path below media/, such as "logo.svg".' }),
+  alt: z
+    .union([z.literal(''), ShownText], { error: 'must be a text; an empty one if the image only decorates' })
+    .meta({ title: 'Alternative text', description: 'What it shows, in words; empty if it only decorates.' }),
+})
+
+const Text = textInput('text', 'A line of text.', LINE, { value: OneLine }).superRefine(checkLength)
+const Password = textInput('password', 'A secret text, which is not shown. It has no value at first.', LINE, {})
+const Email = textInput('email', 'An e-mail address.', LINE, { value: OneLine }).superRefine(checkLength)
+const Textarea = textInput(
+  'textarea',
+  'A text of several lines.',
+  { usual: 10_000, most: 100_000 },
+  {
+    value: Lines,
+    rows: whole(1, 50).default(4).meta({ title: 'Rows', description: 'Lines that are visible at once.' }),
+  },
+).superRefine(checkLength)
+
+const Numeral = input('number', 'A number, shown in the user’s locale.', {
+  min: Decimal.optional().meta({ title: 'Least', description: 'The least value that is allowed.' }),
+  max: Decimal.optional().meta({ title: 'Most', description: 'The greatest value that is allowed.' }),
+  step: z
+    .number({ error: 'must be a number greater than 0' })
+    .positive({ error: 'must be a number greater than 0' })
+    .optional()
+    .meta({ title: 'Step', description: 'Between one value and the next.' }),
+  ...NUMBER_FORMAT,
+  placeholder: ShownText.optional().meta({
+    title: 'Placeholder',
+    description: 'Shown while nothing is entered, a text or "i18n:" and a key.',
+  }),
+  value: Decimal.optional().meta({ title: 'Value', description: 'The value at first.' }),
+}).superRefine(checkRange)
+
+const DateInput = input('date', 'A day, written YYYY-MM-DD, shown in the user’s locale.', {
+  min: Day.optional().meta({ title: 'First', description: 'The first day that is allowed.' }),
+  max: Day.optional().meta({ title: 'Last', description: 'The last day that is allowed.' }),
+  value: Day.optional().meta({ title: 'Value', description: 'The value at first.' }),
+}).superRefine(checkRange)
+
+const Checkbox = input('checkbox', 'Something that is so or not.', {
+  value: whether(false, 'Value', 'Whether it is ticked at first.'),
+})
+
+const Select = input('select', 'One of several values, in a list that opens.', {
+  ...CHOICE,
+  placeholder: ShownText.optional().meta({
+    title: 'Placeholder',
+    description: 'Shown while nothing is chosen, a text or "i18n:" and a key.',
+  }),
+}).superRefine(checkChoice)
+
+const Radio = input('radio', 'One of several values, all visible.', CHOICE).superRefine(checkChoice)
+
+const Table = element('table', 'Rows that can be sorted, selected and opened. Its label is its caption.', {
+  columns: list(TableColumn, MAX_TABLE_COLUMNS)
+    .min(1, { error: 'must have at least one column' })
+    .meta({ title: 'Columns', description: 'What is shown of each row.' }),
+  pageSize: whole(1, 200).default(20).meta({ title: 'Page size', description: 'Rows that are shown at once.' }),
+  selection: z
+    .enum(['none', 'single', 'multiple'], { error: 'must be one of none, single, multiple' })
+    .default('none')
+    .meta({ title: 'Selection', description: 'How many rows can be selected.' }),
+  value: list(Row, MAX_TABLE_ROWS)
+    .default([])
+    .meta({ title: 'Rows', description: 'The rows at first; mostly a script sets them.' }),
+  onAction: Handler.meta({ title: 'On action', description: 'Function (id, event) when the user opens a row.' }),
+  onRecordSelection: Handler.meta({
+    title: 'On record selection',
+    description: 'Function (ids, event) when the user selected other rows.',
+  }),
+  onSort: Handler.meta({
+    title: 'On sort',
+    description: 'Function (column, direction, event) after the user sorted by a column.',
+  }),
+}).superRefine(checkTable)
+
+export const LEAVES = [
+  Label,
+  Heading,
+  Button,
+  Link,
+  Image,
+  Text,
+  Password,
+  Email,
+  Textarea,
+  Numeral,
+  DateInput,
+  Checkbox,
+  Select,
+  Radio,
+  Table,
+] as const
+
+/** For the faults' nearest keys; none of them is an element. */
+export const ITEM_KEYS = {
+  option: Object.keys(Option.shape),
+  tableColumn: Object.keys(TableColumn.shape),
+} as const
+
+export function whether(usual: boolean, title: string, description: string) {
+  return z.boolean(WHETHER).default(usual).meta({ title, description })
+}
+
+export function whole(least: number, most: number) {
+  const error = `must be a whole number from ${least} to ${most}`
+  return z.int({ error }).min(least, { error }).max(most, { error })
+}
+
+type Found = z.core.$RefinementCtx
+
+export function refuse(found: Found, path: PropertyKey[], message: string, value: unknown): void {
+  found.addIssue({ code: 'custom', path, message, input: value })
+}
+
+function checkLength({ value, maxLength }: { value?: string | undefined; maxLength: number }, found: Found): void {
+  if (value !== undefined && value.length > maxLength)
+    refuse(found, ['value'], `must have at most ${maxLength} characters, as maxLength says`, value)
+}
+
+type Range<Value> = { min?: Value | undefined; max?: Value | undefined; value?: Value | undefined }
+
+/** Days in this form are in order as texts. */
+function checkRange<Value extends number | string>({ min, max, value }: Range<Value>, found: Found): void {
+  if (min !== undefined && max !== undefined && min > max) refuse(found, ['max'], `must be at least min, ${min}`, max)
+  else if (value !== undefined && min !== undefined && value < min)
+    refuse(found, ['value'], `must be at least min, ${min}`, value)
+  else if (value !== undefined && max !== undefined && value > max)
+    refuse(found, ['value'], `must be at most max, ${max}`, value)
+}
+
+type Choice = { options: readonly { value: string | number }[]; value?: string | number | undefined }
+
+function checkChoice({ options, value }: Choice, found: Found): void {
+  refuseTwice(options, 'options', 'value', found)
+  if (value !== undefined && !options.some((option) => option.value === value))
+    refuse(found, ['value'], 'must be the value of one of the options', value)
+}
+
+/** `1` and `"1"` are the same: a browser sends texts. */
+function refuseTwice<Key extends string>(
+  items: readonly { readonly [K in Key]: string | number }[],
+  list: string,
+  key: Key,
+  found: Found,
+): void {
+  const seen = new Set<string>()
+  for (const [index, item] of items.entries()) {
+    if (seen.has(String(item[key]))) refuse(found, [list, index, key], `must differ from the others`, item[key])
+    seen.add(String(item[key]))
+  }
+}
+
+type TableParts = {
+  columns: readonly { name: string; type: string }[]
+  value: readonly TableRow[]
+}
+
+function checkTable({ columns, value }: TableParts, found: Found): void {
+  refuseTwice(columns, 'columns', 'name', found)
+  refuseTwice(value, 'value', 'id', found)
+  const types = new Map(columns.map(({ name, type }) => [name, type]))
+  let reported = 0
+  for (const [index, row] of value.entries()) {
+    for (const [key, cell] of Object.entries(row)) {
+      if (reported >= MAX_REPORTED) return
+      const type = types.get(key)
+      if (key === 'id' || cell === null) continue
+      const problem = type === undefined ? 'must not be there: the table has no such column' : problemOfCell(type, cell)
+      if (problem === null) continue
+      refuse(found, ['value', index, key], problem, cell)
+      reported++
+    }
+  }
+}
+
+function problemOfCell(type: string, cell: unknown): string | null {
+  switch (type) {
+    case 'number':
+      return typeof cell === 'number' ? null : 'must be a number or null'
+    case 'boolean':
+      return typeof cell === 'boolean' ? null : 'must be true, false or null'
+    case 'date':
+      return Day.safeParse(cell).success ? null : 'must be a date written YYYY-MM-DD or null'
+    default:
+      return typeof cell === 'string' && cell.length <= 10_000 && isWellFormed(cell)
+        ? null
+        : 'must be a text of at most 10000 characters or null'
+  }
+}

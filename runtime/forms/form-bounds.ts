@@ -1,0 +1,53 @@
+import { MAX_COLUMNS, MAX_ELEMENTS, MAX_ITEMS, MAX_NESTING, MAX_ROWS, MAX_TABS } from './form-definition.ts'
+
+type Open = { readonly layout: unknown; readonly nesting: number }
+
+/**
+ * What is too much in a form, as the end of a sentence that starts with the form; null where nothing is.
+ *
+ * Asked before the schema looks at anything: a schema reports every fault of every item, which in a file of 1 MB are
+ * hundreds of thousands. `form` may be any JSON; what has not the shape of a form is the schema's to refuse.
+ */
+export function boundsProblem(form: unknown): string | null {
+  const counts = { elements: 0, columns: 0, items: 0 }
+  const open: Open[] = [{ layout: read(form, 'layout'), nesting: 0 }]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { layout, nesting } = next
+    if (nesting > MAX_NESTING) return `nests panels and tabs more than ${MAX_NESTING} deep`
+    const rows = listOf(layout)
+    if (rows.length > MAX_ROWS) return `has a layout of more than ${MAX_ROWS} rows`
+    for (const row of rows) {
+      const columns = listOf(read(row, 'columns'))
+      counts.columns += columns.length
+      if (counts.columns > MAX_COLUMNS) return `has more than ${MAX_COLUMNS} columns`
+      for (const column of columns) {
+        const elements = listOf(read(column, 'elements'))
+        counts.elements += elements.length
+        if (counts.elements > MAX_ELEMENTS) return `has more than ${MAX_ELEMENTS} elements`
+        for (const element of elements) {
+          const items = ['options', 'columns', 'value'].map((key) => listOf(read(element, key)).length)
+          for (const count of items) counts.items += count
+          if (counts.items > MAX_ITEMS)
+            return `has more than ${MAX_ITEMS} options, table columns and table rows together`
+          const tabs = listOf(read(element, 'tabs'))
+          if (tabs.length > MAX_TABS) return `has an element of more than ${MAX_TABS} tabs`
+          for (const inner of [element, ...tabs]) {
+            const within = read(inner, 'layout')
+            if (within !== undefined) open.push({ layout: within, nesting: nesting + 1 })
+          }
+        }
+      }
+    }
+  }
+  return null
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+function read(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+    ? (value as Record<string, unknown>)[key]
+    : undefined
+}

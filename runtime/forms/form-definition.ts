@@ -1,0 +1,186 @@
+import type { FORM_EVENTS } from '../bundle/manifest.ts'
+
+// A form as it is kept, rendered and run: what the author wrote, with the defaults put in. What has no default and was
+// left out is absent. The same schema that checks what an author writes accepts it again (form-schema.ts).
+
+/** Elements in one form, those in panels and tabs included. */
+export const MAX_ELEMENTS = 1000
+/** Columns of all rows of one form. Chosen here: two for each element. */
+export const MAX_COLUMNS = 2000
+/** Panels and tabs in one another. */
+export const MAX_NESTING = 6
+export const MAX_ROWS = 200
+/** A row is as wide as so many columns of width 1. */
+export const ROW_WIDTH = 12
+export const MAX_OPTIONS = 1000
+export const MAX_TABS = 50
+export const MAX_TABLE_COLUMNS = 50
+export const MAX_TABLE_ROWS = 10_000
+/** Options, table columns and table rows of all elements of one form. */
+export const MAX_ITEMS = 20_000
+
+/** `onShow` and its like: names of functions of the form's script, by event. */
+export type Handlers<Event extends (typeof FORM_EVENTS)[number]> = { readonly [E in Event]?: string | undefined }
+
+/** The events of a form itself; those of its elements are named by their types. */
+export const FORM_HANDLERS = ['onLoad', 'onShow', 'onBeforeHide', 'onHide', 'onUnload', 'onResize'] as const
+
+export type FormDefinition = Handlers<(typeof FORM_HANDLERS)[number]> & {
+  readonly $schema?: string | undefined
+  /** A text, or `i18n:` and a key. */
+  readonly title?: string | undefined
+  /** Without it the user does not get the form at all. */
+  readonly permission?: string | undefined
+  readonly layout: Layout
+}
+
+export type Layout = readonly Row[]
+export type Row = { readonly columns: readonly Column[] }
+export type Column = {
+  /** Of 12; the columns of a row that have none share what is left. */
+  readonly width?: number | undefined
+  readonly elements: readonly ElementDefinition[]
+}
+
+type AnyElement<Type extends string> = {
+  readonly type: Type
+  /** An identifier, unique in the form among elements and tabs. */
+  readonly name: string
+  /** A text, or `i18n:` and a key, as are `hint`, `placeholder`, `alt` and the labels of options, columns and tabs. */
+  readonly label?: string | undefined
+  readonly visible: boolean
+  readonly enabled: boolean
+  /** Without it the element is absent for the user. */
+  readonly permission?: string | undefined
+  readonly hint?: string | undefined
+}
+
+type AnyInput<Type extends string> = AnyElement<Type> &
+  Handlers<'onElementDataChange' | 'onElementFocusGained' | 'onElementFocusLost'> & { readonly required: boolean }
+
+type AnyText<Type extends string> = AnyInput<Type> & {
+  readonly placeholder?: string | undefined
+  /** Characters in UTF-16 units, as browsers count them. */
+  readonly maxLength: number
+  readonly autocomplete?: string | undefined
+}
+
+/** How numbers are shown. */
+type NumberFormat = {
+  /** Digits after the decimal sign. */
+  readonly decimals?: number | undefined
+  /** ISO 4217, such as `EUR`. */
+  readonly currency?: string | undefined
+}
+
+export type LabelElement = AnyElement<'label'>
+export type HeadingElement = AnyElement<'heading'> & { readonly level: 2 | 3 | 4 }
+export type ButtonElement = AnyElement<'button'> &
+  Handlers<'onAction'> & { readonly kind: 'primary' | 'secondary' | 'danger' }
+/** Has `href` or `onAction`, never both. */
+export type LinkElement = AnyElement<'link'> & Handlers<'onAction'> & { readonly href?: string | undefined }
+export type ImageElement = AnyElement<'image'> & {
+  /** The path below `media/`. */
+  readonly src: string
+  /** Empty for an image that only decorates. */
+  readonly alt: string
+}
+export type TextElement = AnyText<'text'> & { readonly value?: string | undefined }
+/** Its value never stands in a file. */
+export type PasswordElement = AnyText<'password'>
+export type EmailElement = AnyText<'email'> & { readonly value?: string | undefined }
+export type TextareaElement = AnyText<'textarea'> & { readonly value?: string | undefined; readonly rows: number }
+export type NumberElement = AnyInput<'number'> &
+  NumberFormat & {
+    readonly min?: number | undefined
+    readonly max?: number | undefined
+    readonly step?: number | undefined
+    readonly placeholder?: string | undefined
+    readonly value?: number | undefined
+  }
+/** Dates are written `YYYY-MM-DD`. */
+export type DateElement = AnyInput<'date'> & {
+  readonly min?: string | undefined
+  readonly max?: string | undefined
+  readonly value?: string | undefined
+}
+export type CheckboxElement = AnyInput<'checkbox'> & { readonly value: boolean }
+/** The options' values are unique as texts: `1` and `"1"` are the same. */
+export type Option = { readonly value: string | number; readonly label: string }
+export type SelectElement = AnyInput<'select'> & {
+  readonly options: readonly Option[]
+  /** Shown while nothing is chosen. */
+  readonly placeholder?: string | undefined
+  readonly value?: string | number | undefined
+}
+export type RadioElement = AnyInput<'radio'> & {
+  readonly options: readonly Option[]
+  readonly value?: string | number | undefined
+}
+
+export type TableColumn = NumberFormat & {
+  /** An identifier, unique in the table: the key of its cells. */
+  readonly name: string
+  readonly label?: string | undefined
+  readonly type: 'text' | 'number' | 'date' | 'boolean'
+  readonly sortable: boolean
+}
+export type Cell = string | number | boolean | null
+/** Keys are `id` and names of columns; a cell may be absent. */
+export type TableRow = { readonly id: string | number; readonly [column: string]: Cell }
+export type TableElement = AnyElement<'table'> &
+  Handlers<'onAction' | 'onRecordSelection' | 'onSort'> & {
+    readonly columns: readonly TableColumn[]
+    readonly pageSize: number
+    readonly selection: 'none' | 'single' | 'multiple'
+    /** The rows; their ids are unique as texts. */
+    readonly value: readonly TableRow[]
+  }
+
+export type PanelElement = AnyElement<'panel'> & { readonly layout: Layout }
+export type Tab = {
+  /** An identifier, unique in the form among elements and tabs. */
+  readonly name: string
+  readonly label: string
+  readonly permission?: string | undefined
+  readonly layout: Layout
+}
+export type TabsElement = AnyElement<'tabs'> & {
+  readonly tabs: readonly Tab[]
+  /** The name of the open tab. */
+  readonly value: string
+}
+
+export type ElementDefinition =
+  | LabelElement
+  | HeadingElement
+  | ButtonElement
+  | LinkElement
+  | ImageElement
+  | TextElement
+  | PasswordElement
+  | EmailElement
+  | TextareaElement
+  | NumberElement
+  | DateElement
+  | CheckboxElement
+  | SelectElement
+  | RadioElement
+  | TableElement
+  | PanelElement
+  | TabsElement
+
+export type ElementType = ElementDefinition['type']
+
+/** The elements of a layout, those in panels and tabs included, in the order of the file; each panel before its own. */
+export function* elementsOf(layout: Layout): Generator<ElementDefinition> {
+  for (const { columns } of layout) {
+    for (const { elements } of columns) {
+      for (const element of elements) {
+        yield element
+        if (element.type === 'panel') yield* elementsOf(element.layout)
+        if (element.type === 'tabs') for (const tab of element.tabs) yield* elementsOf(tab.layout)
+      }
+    }
+  }
+}

@@ -1,0 +1,140 @@
+import type { Findings } from '../bundle/findings.ts'
+import { showName } from '../bundle/findings.ts'
+import { nearestKey } from '../bundle/nearest-key.ts'
+import { pathName } from '../bundle/quote.ts'
+import { type ElementDefinition, FORM_HANDLERS, type FormDefinition, type Layout, type Tab } from './form-definition.ts'
+import { handlersOf } from './form-schema.ts'
+
+/** What a form may refer to. */
+export type FormSurroundings = {
+  /** The form's script, as it is or would be called: `forms/orders.js`. */
+  readonly script: string
+  /** The functions that it declares; empty where there is no script, null where it cannot be said. */
+  readonly functions: ReadonlySet<string> | null
+  readonly hasScript: boolean
+  /** Keys of all i18n tables. */
+  readonly texts: ReadonlySet<string>
+  /** Paths below `media/`. */
+  readonly media: ReadonlySet<string>
+  /** Null where no manifest lists any: then every name may be granted. */
+  readonly permissions: ReadonlySet<string> | null
+}
+
+/** What every form has itself, as `forms.<name>.elements`: a function of this name cannot be reached there. */
+const OWN_NAMES = ['elements', 'title', 'getName'] as const
+
+/** The platform's own texts, which no table of the solution needs to have. */
+const PLATFORM_KEYS = 'platform.'
+
+/** Chosen here: a hostile script declares tens of thousands of functions, and comparing takes time. */
+const MAX_COMPARED = 200
+
+type Part = { readonly path: readonly PropertyKey[]; readonly part: ElementDefinition | Tab }
+
+/** @returns whether there is no fault */
+export function checkReferences(
+  form: FormDefinition,
+  file: string,
+  surroundings: FormSurroundings,
+  found: Findings,
+): boolean {
+  const { functions, texts, media, permissions } = surroundings
+  let isSound = true
+  const names = new Map<string, readonly PropertyKey[]>()
+  const warned = new Set<string>()
+
+  for (const event of FORM_HANDLERS) checkHandler([event], form[event])
+  checkText(form.title)
+  checkPermission(form.permission)
+  for (const { path, part } of partsOf(form.layout, ['layout'])) {
+    const first = names.get(part.name)
+    if (first === undefined) names.set(part.name, path)
+    else {
+      isSound = false
+      const message = `${pathName(path)} is named "${part.name}", as is ${pathName(first)}; names are unique in a form, those of tabs included`
+      found.fault(file, 'form_name_twice', message)
+    }
+    for (const text of textsOf(part)) checkText(text)
+    checkPermission(part.permission)
+    if (!('type' in part)) continue
+    for (const event of handlersOf(part.type))
+      checkHandler([...path, event], (part as unknown as Record<string, string | undefined>)[event], part.name)
+    if (part.type === 'image') checkImage(part.src)
+  }
+  for (const name of OWN_NAMES) {
+    if (!functions?.has(name)) continue
+    const message = `the function "${name}" cannot be called as a function of the form, which has "${name}" itself`
+    found.warn(surroundings.script, 'form_function_hidden', message)
+  }
+  return isSound
+
+  function checkHandler(path: readonly PropertyKey[], name: string | undefined, element?: string): void {
+    if (name === undefined || functions === null || functions.has(name)) return
+    isSound = false
+    const where = element === undefined ? pathName(path) : `${pathName(path)} (${element})`
+    const nearest = found.isFull ? null : nearestKey(name, [...functions].slice(0, MAX_COMPARED))
+    const why = surroundings.hasScript
+      ? `which ${surroundings.script} does not declare at its top level${nearest === null ? '' : `; did you mean "${nearest}"?`}`
+      : `but there is no ${surroundings.script}`
+    found.fault(file, 'form_function_missing', `${where} names the function "${name}", ${why}`)
+  }
+
+  function checkText(text: string | undefined): void {
+    if (text === undefined || !text.startsWith('i18n:')) return
+    const key = text.slice('i18n:'.length)
+    if (texts.has(key) || key.startsWith(PLATFORM_KEYS) || isKnown(text)) return
+    found.warn(file, 'form_text_missing', `the key "${showName(key)}" is in none of the tables in i18n/`)
+  }
+
+  function checkPermission(permission: string | undefined): void {
+    if (permission === undefined || permissions === null || permissions.has(permission)) return
+    if (isKnown(`permission ${permission}`)) return
+    const nearest = found.isFullOfWarnings ? null : nearestKey(permission, [...permissions].slice(0, MAX_COMPARED))
+    const meant = nearest === null ? '' : `; did you mean "${showName(nearest)}"?`
+    const message = `no manifest lists the permission "${showName(permission)}", so nobody can have it${meant}`
+    found.warn(file, 'form_permission_unlisted', message)
+  }
+
+  function checkImage(src: string): void {
+    if (media.has(src) || isKnown(`image ${src}`)) return
+    const advice = src.startsWith('media/') ? '; the path starts below media/' : ''
+    found.warn(file, 'form_image_missing', `there is no media/${showName(src)}${advice}`)
+  }
+
+  /** One warning for each: the same key may stand in a hundred places. */
+  function isKnown(what: string): boolean {
+    if (warned.has(what)) return true
+    warned.add(what)
+    return false
+  }
+}
+
+function* partsOf(layout: Layout, path: readonly PropertyKey[]): Generator<Part> {
+  for (const [row, { columns }] of layout.entries()) {
+    for (const [column, { elements }] of columns.entries()) {
+      for (const [index, element] of elements.entries()) {
+        const here = [...path, row, 'columns', column, 'elements', index]
+        yield { path: here, part: element }
+        if (element.type === 'panel') yield* partsOf(element.layout, [...here, 'layout'])
+        if (element.type !== 'tabs') continue
+        for (const [tab, part] of element.tabs.entries()) {
+          yield { path: [...here, 'tabs', tab], part }
+          yield* partsOf(part.layout, [...here, 'tabs', tab, 'layout'])
+        }
+      }
+    }
+  }
+}
+
+/** What the user is shown of it, without what lies in it. */
+function textsOf(part: ElementDefinition | Tab): readonly (string | undefined)[] {
+  if (!('type' in part)) return [part.label]
+  return [
+    part.label,
+    part.hint,
+    ...('placeholder' in part ? [part.placeholder] : []),
+    ...('alt' in part ? [part.alt] : []),
+    ...('options' in part ? part.options.map(({ label }) => label) : []),
+    ...('columns' in part ? part.columns.map(({ label }) => label) : []),
+  ]
+}

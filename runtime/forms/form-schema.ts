@@ -1,0 +1,182 @@
+import { z } from 'zod'
+import { list, OwnIdentifier, orUnknownKey, text } from '../bundle/schema-parts.ts'
+import { element, Handler, ITEM_KEYS, LEAVES, Permission, refuse, ShownText, whole } from './element-schemas.ts'
+import {
+  type ElementDefinition,
+  type FORM_HANDLERS,
+  type FormDefinition,
+  type Layout,
+  MAX_ELEMENTS,
+  MAX_ROWS,
+  MAX_TABS,
+  ROW_WIDTH,
+} from './form-definition.ts'
+
+const Column = z
+  .strictObject(
+    {
+      width: whole(1, ROW_WIDTH)
+        .optional()
+        .meta({ title: 'Width', description: 'Of 12; columns without a width share what is left.' }),
+      get elements(): z.ZodType<readonly ElementDefinition[]> {
+        return list(ElementSchema, MAX_ELEMENTS)
+          .default([])
+          .meta({ title: 'Elements', description: 'From top to bottom.' })
+      },
+    },
+    { error: orUnknownKey('must be an object') },
+  )
+  .meta({ id: 'column', title: 'Column', description: 'Elements below one another.' })
+
+const Row = z
+  .strictObject(
+    {
+      columns: list(Column, ROW_WIDTH)
+        .min(1, { error: 'must have at least one column' })
+        .meta({ title: 'Columns', description: 'From start to end; below one another where there is no room.' }),
+    },
+    { error: orUnknownKey('must be an object with columns') },
+  )
+  .superRefine(({ columns }, found) => {
+    const widths = columns.reduce((sum, { width }) => sum + Math.min(width ?? 1, ROW_WIDTH), 0)
+    if (widths > ROW_WIDTH) refuse(found, ['columns'], `must be at most ${ROW_WIDTH} wide together`, columns)
+  })
+  .meta({ id: 'row', title: 'Row', description: 'Columns beside one another, 12 wide together.' })
+
+const LayoutSchema: z.ZodType<Layout> = list(Row, MAX_ROWS)
+  .default([])
+  .meta({ title: 'Layout', description: 'Rows from top to bottom.' })
+
+const Panel = element('panel', 'A group of elements. Its label is its heading.', { layout: LayoutSchema })
+
+const Tab = z
+  .strictObject(
+    {
+      name: OwnIdentifier.meta({ title: 'Name', description: 'Unique in the form among elements and tabs.' }),
+      label: ShownText.meta({ title: 'Label', description: 'What the tab says, a text or "i18n:" and a key.' }),
+      permission: Permission,
+      layout: LayoutSchema,
+    },
+    { error: orUnknownKey('must be an object with name and label') },
+  )
+  .meta({ title: 'Tab', description: 'One of several layouts in the same place.' })
+
+const Tabs = element('tabs', 'Several layouts in the same place, of which one is seen.', {
+  tabs: list(Tab, MAX_TABS)
+    .min(1, { error: 'must have at least one tab' })
+    .meta({ title: 'Tabs', description: 'From start to end.' }),
+  value: OwnIdentifier.optional().meta({
+    title: 'Value',
+    description: 'The name of the tab that is open at first; the first one unless set.',
+  }),
+})
+  .superRefine(({ tabs, value }, found) => {
+    if (value !== undefined && !tabs.some(({ name }) => name === value))
+      refuse(found, ['value'], 'must be the name of one of the tabs', value)
+  })
+  .transform((tabs) => ({ ...tabs, value: tabs.value ?? (tabs.tabs[0]?.name as string) }))
+
+const ELEMENTS = [...LEAVES, Panel, Tabs] as const
+
+/** The shapes of the elements, by type. */
+const SHAPES = new Map(
+  [...LEAVES, Panel, Tabs.in].map((schema) => [schema.shape.type.value as string, Object.keys(schema.shape)]),
+)
+
+/** Every type of element. */
+export const ELEMENT_TYPES: readonly string[] = [...SHAPES.keys()]
+
+const ElementSchema: z.ZodType<ElementDefinition> = z
+  .discriminatedUnion('type', ELEMENTS, {
+    error: ({ code }) =>
+      code === 'invalid_union' ? `must be one of ${ELEMENT_TYPES.join(', ')}` : 'must be an object with type and name',
+  })
+  .meta({ id: 'element', title: 'Element', description: 'Something that the user sees or uses.' })
+
+const HANDLERS = {
+  onLoad: Handler.meta({
+    title: 'On load',
+    description: 'Function (event) before the form is shown for the first time.',
+  }),
+  onShow: Handler.meta({ title: 'On show', description: 'Function (firstShow, event) each time the form is shown.' }),
+  onBeforeHide: Handler.meta({
+    title: 'On before hide',
+    description: 'Function (event) before another form is shown; false keeps this one.',
+  }),
+  onHide: Handler.meta({ title: 'On hide', description: 'Function (event) when another form is shown.' }),
+  onUnload: Handler.meta({ title: 'On unload', description: 'Function (event) when the client ends.' }),
+  onResize: Handler.meta({ title: 'On resize', description: 'Function (event) when the window has another size.' }),
+} satisfies Record<(typeof FORM_HANDLERS)[number], unknown>
+
+const WrittenForm = z
+  .strictObject(
+    {
+      $schema: text(500).optional().meta({ title: 'Schema', description: 'Address of this schema, for editors.' }),
+      title: ShownText.optional().meta({
+        title: 'Title',
+        description: 'The heading of the form and its page, a text or "i18n:" and a key.',
+      }),
+      permission: Permission,
+      ...HANDLERS,
+      layout: LayoutSchema,
+    },
+    { error: orUnknownKey('must be an object') },
+  )
+  .meta({ title: 'Form', description: 'forms/<name>.json of a solution or module.' })
+
+/**
+ * What an author writes into a form's file, and as well what becomes of it: with every default put in it is accepted
+ * again as it is. Strict: a key that it does not name is a fault. Ask `boundsProblem` first.
+ */
+export const FormSchema: z.ZodType<FormDefinition> = WrittenForm
+
+/** The keys that an object at `path` of `form` may have, where it is one of the things that a form is made of. */
+export function formKeys(path: readonly PropertyKey[], form: unknown): readonly string[] {
+  const owner = path.at(-4)
+  switch (path.at(-2)) {
+    case undefined:
+      return Object.keys(WrittenForm.shape)
+    case 'layout':
+      return Object.keys(Row.shape)
+    case 'columns':
+      return owner === 'layout' ? Object.keys(Column.shape) : ITEM_KEYS.tableColumn
+    case 'options':
+      return ITEM_KEYS.option
+    case 'tabs':
+      return Object.keys(Tab.shape)
+    default:
+      return SHAPES.get(String(valueAt([...path, 'type'], form))) ?? []
+  }
+}
+
+/** Types of elements that have `key`. */
+export function typesWith(key: string): readonly string[] {
+  return [...SHAPES].filter(([, keys]) => keys.includes(key)).map(([type]) => type)
+}
+
+/** The keys that a type of element has. */
+export function keysOf(type: string): readonly string[] {
+  return SHAPES.get(type) ?? []
+}
+
+const ELEMENT_HANDLERS = new Map([...SHAPES].map(([type, keys]) => [type, keys.filter((key) => /^on[A-Z]/.test(key))]))
+
+/** Those of them that name a function of the form's script. */
+export function handlersOf(type: string): readonly string[] {
+  return ELEMENT_HANDLERS.get(type) ?? []
+}
+
+export function valueAt(path: readonly PropertyKey[], form: unknown): unknown {
+  let value = form
+  for (const key of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
+    value = (value as Record<PropertyKey, unknown>)[key]
+  }
+  return value
+}
+
+/** JSON Schema (2020-12) of a form, so that editors complete and check it. */
+export function formJsonSchema(): object {
+  const { $schema, ...schema } = z.toJSONSchema(WrittenForm, { io: 'input' })
+  return { $schema, $id: 'urn:solhost:schema:form.json', ...schema }
+}

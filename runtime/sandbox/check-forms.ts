@@ -1,0 +1,84 @@
+import { Findings } from '../bundle/findings.ts'
+import { folderOf } from '../bundle/layout.ts'
+import { parseStrictJson } from '../bundle/strict-json.ts'
+import { checkForm } from '../forms/check-form.ts'
+import type { FormDefinition } from '../forms/form-definition.ts'
+import type { UploadFiles } from '../protocol.ts'
+import { topLevelFunctions } from './top-level-names.ts'
+
+/** Above what six levels of tabs need, which take eight levels of JSON each. */
+const MAX_DEPTH = 64
+
+export type CheckedForms = {
+  readonly found: Findings
+  /** Null for a form with a fault. */
+  readonly forms: readonly (FormDefinition | null)[]
+  /** By form script. */
+  readonly functions: readonly (readonly string[])[]
+}
+
+/**
+ * @param scripts the form scripts without their types
+ * @param faulty files that have a fault already: what their forms ask of them is not said as well
+ */
+export function checkFormFiles(
+  files: Pick<UploadFiles, 'forms' | 'formScripts' | 'media' | 'permissions'>,
+  scripts: readonly string[],
+  i18n: readonly Readonly<Record<string, string>>[],
+  faulty: ReadonlySet<string>,
+): CheckedForms {
+  const found = new Findings()
+  const functions = files.formScripts.map(({ file }, index) => functionsOf(file, scripts[index] ?? '', faulty, found))
+  const scriptOf = new Map(files.formScripts.map(({ module, form }, index) => [`${module ?? ''}/${form}`, index]))
+  const surroundings = {
+    texts: new Set(i18n.flatMap((table) => Object.keys(table))),
+    media: new Set(files.media),
+    permissions: files.permissions === null ? null : new Set(files.permissions),
+  }
+  const forms = files.forms.map(({ module, form, file, source }) => {
+    const value = readForm(file, source, found)
+    if (value === undefined) return null
+    const index = scriptOf.get(`${module ?? ''}/${form}`)
+    const declared = index === undefined ? [] : (functions[index] ?? null)
+    return checkForm(
+      value,
+      file,
+      {
+        ...surroundings,
+        script: (index === undefined ? null : files.formScripts[index]?.file) ?? `${folderOf(module)}forms/${form}.js`,
+        hasScript: index !== undefined,
+        functions: declared === null ? null : new Set(declared),
+      },
+      found,
+    )
+  })
+  return { found, forms, functions: functions.map((names) => names ?? []) }
+}
+
+/** Names that a handler can have: others are for the script's own use. @returns null where there is a fault */
+function functionsOf(file: string, source: string, faulty: ReadonlySet<string>, found: Findings): string[] | null {
+  if (faulty.has(file)) return null
+  const names = topLevelFunctions(source)
+  if (names === null) {
+    found.fault(
+      file,
+      'script_syntax',
+      'the functions that the script declares cannot be made out; it may be nested too deep',
+    )
+    return null
+  }
+  return names.filter((name) => /^[A-Za-z_$][A-Za-z0-9_$]{0,63}$/.test(name))
+}
+
+function readForm(file: string, source: string, found: Findings): object | undefined {
+  const parsed = parseStrictJson(source, MAX_DEPTH)
+  if ('error' in parsed) {
+    const { message, ...place } = parsed.error
+    found.fault(file, 'json_invalid', message, place)
+    return undefined
+  }
+  const { value } = parsed
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  found.fault(file, 'json_invalid', 'the file must hold one JSON object', { line: 1, column: 1 })
+  return undefined
+}

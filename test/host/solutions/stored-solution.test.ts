@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import type { PreparedSolution } from '../../../host/solutions/prepared-solution.ts'
+import { readStored, writeStored } from '../../../host/solutions/stored-solution.ts'
+import { manifestOf } from '../../support/solutions.ts'
+
+const prepared: PreparedSolution = {
+  manifest: manifestOf({}),
+  modules: [],
+  scripts: [{ module: null, file: 'globals.js', source: 'function onSolutionOpen() {}' }],
+  formScripts: [{ module: null, file: 'forms/a.js', form: 'a', source: 'function save() {}', functions: ['save'] }],
+  forms: [{ module: null, form: 'a', definition: { title: 'A', layout: [] } }],
+  texts: { nl: { a: 'A' } },
+  template: null,
+  entries: { main: ['onSolutionOpen'] },
+  warnings: [{ file: 'x', code: 'file_unused', message: 'm' }],
+}
+
+test('a prepared solution is read as it was written', () => {
+  const { prepared: read, isCurrent } = readStored(writeStored(prepared))
+  expect([JSON.parse(JSON.stringify(read)), isCurrent]).toEqual([JSON.parse(JSON.stringify(prepared)), true])
+})
+
+test('what a host wrote that knew forms as texts is read with empty forms, and everything else as it was', () => {
+  const old = {
+    ...prepared,
+    formScripts: [{ module: null, file: 'forms/a.js', form: 'a', source: 'function save() {}' }],
+    forms: [{ module: 'base', form: 'a', source: '{"any":"thing"}' }],
+  }
+  const { prepared: read, isCurrent } = readStored(JSON.stringify(old))
+  expect(isCurrent).toBe(false)
+  expect(read.forms).toEqual([{ module: 'base', form: 'a', definition: { layout: [] } }])
+  expect(read.formScripts).toEqual([{ ...old.formScripts[0], functions: [] }])
+  const { forms, formScripts, ...others } = JSON.parse(JSON.stringify(read))
+  const { forms: _forms, formScripts: _scripts, ...before } = JSON.parse(JSON.stringify(old))
+  expect([others, forms.length, formScripts.length]).toEqual([before, 1, 1])
+})

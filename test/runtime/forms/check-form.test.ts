@@ -1,0 +1,478 @@
+import { expect, test } from 'vitest'
+import { checkedForm, formWith } from '../../support/forms.ts'
+
+const FIRST = '"layout.0.columns.0.elements.0'
+
+function faultsOf(...elements: readonly unknown[]): readonly string[] {
+  return checkedForm(formWith(...elements)).faults
+}
+
+test('form: what the author leaves out has its default', () => {
+  expect(checkedForm({})).toEqual({ form: { layout: [] }, faults: [], warnings: [] })
+  const written = formWith(
+    { type: 'label', name: 'a' },
+    { type: 'text', name: 'b' },
+    { type: 'textarea', name: 'c' },
+    { type: 'checkbox', name: 'd' },
+    { type: 'select', name: 'e' },
+    { type: 'button', name: 'f' },
+    { type: 'heading', name: 'g' },
+    { type: 'table', name: 'h', columns: [{ name: 'x' }] },
+    { type: 'panel', name: 'i' },
+    { type: 'tabs', name: 'j', tabs: [{ name: 'k', label: 'K' }] },
+  )
+  const any = { visible: true, enabled: true }
+  const input = { ...any, required: false }
+  expect(checkedForm(written)).toEqual({
+    form: formWith(
+      { type: 'label', name: 'a', ...any },
+      { type: 'text', name: 'b', ...input, maxLength: 1000 },
+      { type: 'textarea', name: 'c', ...input, maxLength: 10_000, rows: 4 },
+      { type: 'checkbox', name: 'd', ...input, value: false },
+      { type: 'select', name: 'e', ...input, options: [] },
+      { type: 'button', name: 'f', ...any, kind: 'secondary' },
+      { type: 'heading', name: 'g', ...any, level: 2 },
+      {
+        type: 'table',
+        name: 'h',
+        ...any,
+        columns: [{ name: 'x', type: 'text', sortable: false }],
+        pageSize: 20,
+        selection: 'none',
+        value: [],
+      },
+      { type: 'panel', name: 'i', ...any, layout: [] },
+      { type: 'tabs', name: 'j', ...any, tabs: [{ name: 'k', label: 'K', layout: [] }], value: 'k' },
+    ),
+    faults: [],
+    warnings: [],
+  })
+})
+
+test('form: a definition is accepted again as it is', () => {
+  const { form } = checkedForm(
+    formWith(
+      { type: 'number', name: 'a', min: 1, max: 9, value: 5, currency: 'EUR' },
+      {
+        type: 'tabs',
+        name: 't',
+        tabs: [{ name: 'k', label: 'K', layout: formWith({ type: 'label', name: 'l' }).layout }],
+      },
+      {
+        type: 'table',
+        name: 'h',
+        columns: [{ name: 'x' }],
+        value: [
+          { id: 'é', x: '' },
+          { id: 2, x: null },
+        ],
+      },
+    ),
+  )
+  expect(form).not.toBeNull()
+  expect(checkedForm(JSON.parse(JSON.stringify(form))).form).toEqual(form)
+})
+
+// --- unknown keys and types ----------------------------------------------------------------------------------------------
+
+test.each<[unknown, string]>([
+  [{ titel: 'x' }, 'the form has no property "titel"; did you mean "title"?'],
+  [
+    { elements: [] },
+    expect.stringMatching(/^the form has no property "elements"; did you mean "/) as unknown as string,
+  ],
+  [{ layout: [{ colums: [], columns: [{}] }] }, '"layout.0" has no property "colums"; did you mean "columns"?'],
+  [{ layout: [{ columns: [{ widht: 1 }] }] }, '"layout.0.columns.0" has no property "widht"; did you mean "width"?'],
+  [formWith({ type: 'text', name: 'a', lable: 'x' }), `${FIRST}" (a) has no property "lable"; did you mean "label"?`],
+  [
+    formWith({ type: 'select', name: 'a', options: [{ value: 'x', label: 'X', txt: 1 }] }),
+    `${FIRST}.options.0" (a) has no property "txt"; did you mean "value"?`,
+  ],
+  [
+    formWith({ type: 'table', name: 'a', columns: [{ name: 'x', sortabel: true }] }),
+    `${FIRST}.columns.0" (a) has no property "sortabel"; did you mean "sortable"?`,
+  ],
+  [
+    formWith({ type: 'tabs', name: 'a', tabs: [{ name: 'x', label: 'X', layuot: [] }] }),
+    `${FIRST}.tabs.0" (x) has no property "layuot"; did you mean "layout"?`,
+  ],
+  [
+    formWith({ type: 'label', name: 'a', onAction: 'x' }),
+    `${FIRST}" (a) is of type label, which has no "onAction"; button, link, table have it`,
+  ],
+  [
+    formWith({ type: 'button', name: 'a', onElementDataChange: 'x' }),
+    `${FIRST}" (a) is of type button, which has no "onElementDataChange"; text, password, email, textarea, number, date, checkbox, select, radio have it`,
+  ],
+  [
+    formWith({ type: 'password', name: 'a', value: 'hunter2' }),
+    `${FIRST}" (a) is of type password, which has no "value"; text, email, textarea, number, date, checkbox, select, radio, table, tabs have it`,
+  ],
+])('form: the unknown key of %j is a fault that names the nearest or its owners', (form, message) => {
+  const { faults, form: definition } = checkedForm(form)
+  expect(definition).toBeNull()
+  expect(faults.map((fault) => fault.replace('form_unknown_key: ', ''))).toEqual([message])
+})
+
+const TYPES =
+  'label, heading, button, link, image, text, password, email, textarea, number, date, checkbox, select, radio, table, panel, tabs'
+
+test.each<[unknown, string]>([
+  [{ type: 'txt', name: 'a' }, `${FIRST}.type" (a) must be one of ${TYPES}, not "txt"; did you mean "text"?`],
+  [{ type: 'Label', name: 'a' }, `${FIRST}.type" (a) must be one of ${TYPES}, not "Label"; did you mean "label"?`],
+  [{ name: 'a' }, `${FIRST}.type" (a) is missing; it must be one of ${TYPES}`],
+  [{ type: 'toString', name: 'a' }, expect.stringContaining('not "toString"') as unknown as string],
+  [{ type: 5 }, `${FIRST}.type" must be one of ${TYPES}, not 5`],
+  [null, `${FIRST}" must be an object with type and name, not null`],
+  ['text', `${FIRST}" must be an object with type and name, not "text"`],
+  [[], `${FIRST}" must be an object with type and name`],
+])('form: the element %j has no type', (element, message) => {
+  expect(faultsOf(element)).toEqual([expect.stringMatching(/^form_invalid: /)])
+  expect(faultsOf(element)[0]?.replace('form_invalid: ', '')).toEqual(message)
+})
+
+// --- wrong values --------------------------------------------------------------------------------------------------------
+
+const COLUMNS = [{ name: 'x' }]
+const OPTIONS = [
+  { value: 'a', label: 'A' },
+  { value: 1, label: 'One' },
+]
+
+/** What is wrong with an element of a type, by its place in the element and the end of the message. */
+const WRONG: readonly (readonly [Record<string, unknown>, string, string])[] = [
+  [{ type: 'label', name: undefined }, 'name', 'is missing; it must be a name of 1 to 64 letters, digits, "_" and "$"'],
+  [{ type: 'label', name: '' }, 'name', 'must be a name of 1 to 64 letters, digits, "_" and "$", not ""'],
+  [{ type: 'label', name: 'a b' }, 'name', 'must be a name of 1 to 64 letters, digits, "_" and "$", not "a b"'],
+  [{ type: 'label', name: '1a' }, 'name', 'must be a name of 1 to 64 letters, digits, "_" and "$", not "1a"'],
+  [{ type: 'label', name: 'é' }, 'name', 'must be a name of 1 to 64 letters, digits, "_" and "$", not "\\u00e9"'],
+  [{ type: 'label', name: 'x'.repeat(65) }, 'name', 'at most 64 characters'],
+  [{ type: 'label', name: 'toString' }, 'name', 'must not be a name that every JavaScript object has, not "toString"'],
+  [
+    { type: 'label', name: '__proto__' },
+    'name',
+    'must not be a name that every JavaScript object has, not "__proto__"',
+  ],
+  [{ type: 'label', label: '' }, 'label', 'must be a text of 1 to 2000 characters without control characters, not ""'],
+  [{ type: 'label', label: 'a\n' }, 'label', 'without control characters, not "a\\n"'],
+  [{ type: 'label', label: 'x'.repeat(2001) }, 'label', 'at most 2000 characters'],
+  [{ type: 'label', label: '\ud800' }, 'label', 'must be a text of 1 to 2000 characters'],
+  [{ type: 'label', label: 5 }, 'label', 'not 5'],
+  [{ type: 'label', hint: [] }, 'hint', 'must be a text'],
+  [{ type: 'label', visible: 'yes' }, 'visible', 'must be true or false, not "yes"'],
+  [{ type: 'label', enabled: null }, 'enabled', 'must be true or false, not null'],
+  [{ type: 'label', permission: '' }, 'permission', 'must be a text of 1 to 200 characters'],
+  [{ type: 'heading', level: 1 }, 'level', 'must be 2, 3 or 4, not 1'],
+  [{ type: 'heading', level: '2' }, 'level', 'must be 2, 3 or 4, not "2"'],
+  [{ type: 'button', kind: 'big' }, 'kind', 'must be one of primary, secondary, danger, not "big"'],
+  [{ type: 'button', onAction: 'save()' }, 'onAction', 'must be the name of a function in the form’s script'],
+  [{ type: 'button', onAction: true }, 'onAction', 'must be the name of a function in the form’s script'],
+  [{ type: 'link' }, '', 'must have one of href and onAction'],
+  [{ type: 'link', href: '/a', onAction: 'b' }, '', 'must have one of href and onAction'],
+  ...[
+    'javascript:alert(1)',
+    'orders',
+    '//evil.example',
+    'data:text/html,x',
+    '/\\evil.example',
+    'https://u:p@x.example',
+  ].map((href) => [{ type: 'link', href }, 'href', 'must be an http, https or mailto address or a path'] as const),
+  [{ type: 'link', href: `/${'x'.repeat(3000)}` }, 'href', 'must have at most 2048 characters'],
+  ...['../x.png', '/x.png', 'https://example.org/x.png', 'a//b', 'a/./b', '..', 'a\\b', 'a b', ''].map(
+    (src) => [{ type: 'image', src, alt: '' }, 'src', 'must be a path below media/ such as "logo.svg"'] as const,
+  ),
+  [{ type: 'image', src: 'a.png' }, 'alt', 'is missing; it must be a text; an empty one if the image only decorates'],
+  [{ type: 'text', maxLength: 0 }, 'maxLength', 'must be a whole number from 1 to 10000, not 0'],
+  [{ type: 'text', maxLength: 1.5 }, 'maxLength', 'must be a whole number from 1 to 10000, not 1.5'],
+  [{ type: 'text', maxLength: 1e308 }, 'maxLength', 'must be a whole number from 1 to 10000'],
+  [
+    { type: 'text', maxLength: 2, value: 'abc' },
+    'value',
+    'must have at most 2 characters, as maxLength says, not "abc"',
+  ],
+  [{ type: 'text', value: 'a\nb' }, 'value', 'must be a text without control characters'],
+  [{ type: 'text', value: 5 }, 'value', 'must be a text without control characters, not 5'],
+  [{ type: 'text', value: '\udc00' }, 'value', 'must be a text without halves of characters'],
+  [{ type: 'text', autocomplete: 'On!' }, 'autocomplete', 'must be words of HTML’s autocomplete'],
+  [{ type: 'text', required: 1 }, 'required', 'must be true or false, not 1'],
+  [{ type: 'text', placeholder: '' }, 'placeholder', 'must be a text'],
+  [{ type: 'email', maxLength: 10_001 }, 'maxLength', 'must be a whole number from 1 to 10000'],
+  [{ type: 'textarea', maxLength: 100_001 }, 'maxLength', 'must be a whole number from 1 to 100000'],
+  [{ type: 'textarea', rows: 51 }, 'rows', 'must be a whole number from 1 to 50'],
+  [{ type: 'textarea', value: 'a\u0000' }, 'value', 'must be a text without control characters but line ends and tabs'],
+  [{ type: 'number', min: '1' }, 'min', 'must be a number, not "1"'],
+  [{ type: 'number', min: 2, max: 1 }, 'max', 'must be at least min, 2, not 1'],
+  [{ type: 'number', min: 2, value: 1 }, 'value', 'must be at least min, 2, not 1'],
+  [{ type: 'number', max: 2, value: 2.1 }, 'value', 'must be at most max, 2, not 2.1'],
+  [{ type: 'number', step: 0 }, 'step', 'must be a number greater than 0, not 0'],
+  [{ type: 'number', step: -1 }, 'step', 'must be a number greater than 0, not -1'],
+  [{ type: 'number', decimals: 11 }, 'decimals', 'must be a whole number from 0 to 10, not 11'],
+  [{ type: 'number', currency: 'eur' }, 'currency', 'must be a currency by ISO 4217 such as EUR, not "eur"'],
+  [{ type: 'number', value: Number.POSITIVE_INFINITY }, 'value', 'must be a number, not Infinity'],
+  [{ type: 'date', value: '2026-02-30' }, 'value', 'must be a date written YYYY-MM-DD, not "2026-02-30"'],
+  [{ type: 'date', value: '1.2.2026' }, 'value', 'must be a date written YYYY-MM-DD'],
+  [{ type: 'date', min: '2026-02-01', max: '2026-01-01' }, 'max', 'must be at least min, 2026-02-01'],
+  [{ type: 'date', min: '2026-02-01', value: '2026-01-31' }, 'value', 'must be at least min, 2026-02-01'],
+  [{ type: 'date', max: '2026-02-01', value: '2026-02-02' }, 'value', 'must be at most max, 2026-02-01'],
+  [{ type: 'checkbox', value: 'true' }, 'value', 'must be true or false, not "true"'],
+  [{ type: 'select', options: {} }, 'options', 'must be a list'],
+  [
+    { type: 'select', options: [{ value: '', label: 'x' }] },
+    'options.0.value',
+    'must be a text of 1 to 200 characters',
+  ],
+  [{ type: 'select', options: [{ value: 'x' }] }, 'options.0.label', 'is missing; it must be a text'],
+  [{ type: 'select', options: ['x'] }, 'options.0', 'must be an object with value and label, not "x"'],
+  [{ type: 'select', options: Array(1001).fill(OPTIONS[0]) }, 'options', 'must have at most 1000 items'],
+  [
+    { type: 'select', options: [...OPTIONS, { value: '1', label: 'x' }] },
+    'options.2.value',
+    'must differ from the others, not "1"',
+  ],
+  [{ type: 'select', options: OPTIONS, value: 'b' }, 'value', 'must be the value of one of the options, not "b"'],
+  [{ type: 'select', options: OPTIONS, value: '1' }, 'value', 'must be the value of one of the options, not "1"'],
+  [{ type: 'radio', options: OPTIONS, value: null }, 'value', 'must be a text of 1 to 200 characters or a number'],
+  [{ type: 'radio', value: 'a' }, 'value', 'must be the value of one of the options, not "a"'],
+  [{ type: 'table' }, 'columns', 'is missing; it must be a list'],
+  [{ type: 'table', columns: [] }, 'columns', 'must have at least one column'],
+  [
+    { type: 'table', columns: Array.from({ length: 51 }, (_, i) => ({ name: `c${i}` })) },
+    'columns',
+    'at most 50 items',
+  ],
+  [{ type: 'table', columns: [{ name: 'x', type: 'html' }] }, 'columns.0.type', 'must be one of text, number, date'],
+  [{ type: 'table', columns: [{ name: 'valueOf' }] }, 'columns.0.name', 'must not be a name that every JavaScript'],
+  [
+    { type: 'table', columns: [{ name: 'x' }, { name: 'x' }] },
+    'columns.1.name',
+    'must differ from the others, not "x"',
+  ],
+  [{ type: 'table', columns: COLUMNS, pageSize: 201 }, 'pageSize', 'must be a whole number from 1 to 200, not 201'],
+  [{ type: 'table', columns: COLUMNS, selection: 'all' }, 'selection', 'must be one of none, single, multiple'],
+  [{ type: 'table', columns: COLUMNS, value: [{}] }, 'value.0.id', 'is missing; it must be a text of 1 to 200'],
+  [{ type: 'table', columns: COLUMNS, value: [5] }, 'value.0', 'must be an object with id, not 5'],
+  [{ type: 'table', columns: COLUMNS, value: [{ id: 1 }, { id: '1' }] }, 'value.1.id', 'must differ from the others'],
+  [{ type: 'table', columns: COLUMNS, value: [{ id: 1, y: 'a' }] }, 'value.0.y', 'the table has no such column'],
+  [{ type: 'table', columns: COLUMNS, value: [{ id: 1, x: 5 }] }, 'value.0.x', 'must be a text of at most 10000'],
+  ...(
+    [
+      ['number', '5', 'must be a number or null'],
+      ['boolean', 0, 'must be true, false or null'],
+      ['date', '2026-13-01', 'must be a date written YYYY-MM-DD or null'],
+    ] as const
+  ).map(
+    ([type, x, message]) =>
+      [{ type: 'table', columns: [{ name: 'x', type }], value: [{ id: 1, x }] }, 'value.0.x', message] as const,
+  ),
+  [{ type: 'panel', layout: {} }, 'layout', 'must be a list'],
+  [{ type: 'panel', layout: [{}] }, 'layout.0.columns', 'is missing; it must be a list'],
+  [{ type: 'panel', layout: [{ columns: [] }] }, 'layout.0.columns', 'must have at least one column'],
+  [{ type: 'panel', layout: [{ columns: [{ width: 13 }] }] }, 'layout.0.columns.0.width', 'from 1 to 12, not 13'],
+  [{ type: 'panel', layout: [{ columns: Array(13).fill({}) }] }, 'layout.0.columns', 'must have at most 12 items'],
+  [
+    { type: 'panel', layout: [{ columns: [{ width: 8 }, { width: 5 }] }] },
+    'layout.0.columns',
+    'at most 12 wide together',
+  ],
+  [{ type: 'panel', layout: [{ columns: [{ width: 12 }, {}] }] }, 'layout.0.columns', 'at most 12 wide together'],
+  [{ type: 'tabs' }, 'tabs', 'is missing; it must be a list'],
+  [{ type: 'tabs', tabs: [] }, 'tabs', 'must have at least one tab'],
+  [{ type: 'tabs', tabs: [{ name: 'x' }] }, 'tabs.0.label', 'is missing; it must be a text'],
+  [
+    { type: 'tabs', tabs: [{ name: 'x', label: 'X' }], value: 'y' },
+    'value',
+    'must be the name of one of the tabs, not "y"',
+  ],
+]
+
+test.each(WRONG)('form: %j is refused at "%s": %s', (written, place, message) => {
+  const element = { name: 'a', ...written }
+  if (element.name === undefined) Reflect.deleteProperty(element, 'name')
+  const { form, faults } = checkedForm(formWith(element))
+  expect(form).toBeNull()
+  expect(faults).toHaveLength(1)
+  expect(faults[0]).toContain(message)
+  const path = place === '' ? FIRST : `${FIRST}.${place}`
+  expect(faults[0]?.startsWith(`form_invalid: ${path}"`)).toBe(true)
+})
+
+test.each<[unknown, string]>([
+  [{ title: '' }, '"title" must be a text of 1 to 2000 characters without control characters, not ""'],
+  [{ permission: 5 }, '"permission" must be a text of 1 to 200 characters without control characters, not 5'],
+  [{ layout: {} }, '"layout" must be a list'],
+  [{ layout: ['x'] }, '"layout.0" must be an object with columns, not "x"'],
+  [{ layout: Array(201).fill({ columns: [{}] }) }, 'the form has a layout of more than 200 rows'],
+  [{ $schema: 5 }, '"$schema" must be a text of 1 to 500 characters without control characters, not 5'],
+  [[], 'the form must be an object'],
+  [null, 'the form must be an object, not null'],
+])('form: %j is refused', (form, message) => {
+  expect(checkedForm(form).faults).toEqual([`form_invalid: ${message}`])
+})
+
+test('form: every fault is listed, one per place', () => {
+  expect(faultsOf({ type: 'text', name: '', label: 5, foo: 1 }, { type: 'nothing' })).toEqual([
+    expect.stringContaining('elements.0.name" must be'),
+    expect.stringContaining('elements.0.label" must be'),
+    expect.stringContaining('elements.0" has no property "foo"'),
+    expect.stringContaining('elements.1.type" must be one of'),
+  ])
+})
+
+// --- names ---------------------------------------------------------------------------------------------------------------
+
+const label = (name: string) => ({ type: 'label', name })
+
+test.each<[string, readonly unknown[], string]>([
+  ['two elements', [label('a'), label('a')], `${FIRST.slice(0, -1)}1" is named "a", as is ${FIRST}"`],
+  [
+    'an element and one in a panel',
+    [label('a'), { type: 'panel', name: 'p', layout: formWith(label('a')).layout }],
+    `${FIRST.slice(0, -1)}1.layout.0.columns.0.elements.0" is named "a", as is ${FIRST}"`,
+  ],
+  [
+    'a panel and what is in it',
+    [{ type: 'panel', name: 'a', layout: formWith(label('a')).layout }],
+    `${FIRST}.layout.0.columns.0.elements.0" is named "a", as is ${FIRST}"`,
+  ],
+  [
+    'an element and a tab',
+    [label('a'), { type: 'tabs', name: 't', tabs: [{ name: 'a', label: 'A' }] }],
+    `${FIRST.slice(0, -1)}1.tabs.0" is named "a", as is ${FIRST}"`,
+  ],
+  [
+    'two tabs of different elements',
+    [
+      { type: 'tabs', name: 's', tabs: [{ name: 'a', label: 'A' }] },
+      { type: 'tabs', name: 't', tabs: [{ name: 'a', label: 'A' }] },
+    ],
+    `${FIRST.slice(0, -1)}1.tabs.0" is named "a", as is ${FIRST}.tabs.0"`,
+  ],
+])('form: %s may not have the same name', (_what, elements, message) => {
+  expect(faultsOf(...elements)).toEqual([
+    `form_name_twice: ${message}; names are unique in a form, those of tabs included`,
+  ])
+})
+
+test('form: names that differ in case only are two', () => {
+  expect(faultsOf(label('a'), label('A'), label('elements'), label('title'))).toEqual([])
+})
+
+// --- handlers ------------------------------------------------------------------------------------------------------------
+
+const FUNCTIONS = new Set(['save', 'onShow', 'onHide', 'onElementDataChange', 'onAction'])
+
+test('form: a function that is named like an event of the form is its handler, unless another is named', () => {
+  const written = { onHide: 'save', ...formWith({ type: 'button', name: 'b' }, { type: 'text', name: 't' }) }
+  const { form, faults } = checkedForm(written, { functions: FUNCTIONS })
+  expect(faults).toEqual([])
+  expect(form).toMatchObject({ onShow: 'onShow', onHide: 'save' })
+  expect([form?.onLoad, form?.onUnload]).toEqual([undefined, undefined])
+  const [button, text] = form?.layout[0]?.columns[0]?.elements ?? []
+  expect([button, text].flatMap((one) => Object.keys(one ?? {})).filter((key) => /^on[A-Z]/.test(key))).toEqual([])
+})
+
+const BUTTON = formWith({ type: 'button', name: 'b', onAction: 'svae' })
+
+test.each<[string, unknown, object, string]>([
+  [
+    'that the script does not declare',
+    BUTTON,
+    { functions: FUNCTIONS },
+    `${FIRST}.onAction" (b) names the function "svae", which forms/orders.js does not declare at its top level; did you mean "save"?`,
+  ],
+  [
+    'of a script without functions',
+    BUTTON,
+    { functions: new Set() },
+    `${FIRST}.onAction" (b) names the function "svae", which forms/orders.js does not declare at its top level`,
+  ],
+  [
+    'without a script',
+    BUTTON,
+    { functions: new Set(), hasScript: false },
+    `${FIRST}.onAction" (b) names the function "svae", but there is no forms/orders.js`,
+  ],
+  [
+    'of the form itself',
+    { onShow: 'show' },
+    { functions: new Set(['shown']) },
+    '"onShow" names the function "show", which forms/orders.js does not declare at its top level; did you mean "shown"?',
+  ],
+])('form: a handler %s is a fault', (_what, form, around, message) => {
+  expect(checkedForm(form, around)).toEqual({ form: null, faults: [`form_function_missing: ${message}`], warnings: [] })
+})
+
+test('form: handlers are not asked after where the script has a fault of its own', () => {
+  expect(checkedForm(BUTTON, { functions: null }).faults).toEqual([])
+})
+
+// --- warnings ------------------------------------------------------------------------------------------------------------
+
+test.each<[string, unknown, readonly string[]]>([
+  [
+    'a text in no table, once for each key',
+    { title: 'i18n:a', ...formWith({ type: 'label', name: 'x', label: 'i18n:a', hint: 'i18n:b' }) },
+    [
+      'form_text_missing: the key "a" is in none of the tables in i18n/',
+      'form_text_missing: the key "b" is in none of the tables in i18n/',
+    ],
+  ],
+  [
+    'texts of placeholders, options, columns, tabs and images',
+    formWith(
+      { type: 'select', name: 's', placeholder: 'i18n:p', options: [{ value: 1, label: 'i18n:o' }] },
+      { type: 'table', name: 't', columns: [{ name: 'x', label: 'i18n:c' }] },
+      { type: 'tabs', name: 'u', tabs: [{ name: 'v', label: 'i18n:t' }] },
+      { type: 'image', name: 'w', src: 'logo.svg', alt: 'i18n:i' },
+    ),
+    ['p', 'o', 'c', 't', 'i'].map((key) => `form_text_missing: the key "${key}" is in none of the tables in i18n/`),
+  ],
+  [
+    'an image that is not there',
+    formWith({ type: 'image', name: 'x', src: 'a/b.png', alt: '' }),
+    ['form_image_missing: there is no media/a/b.png'],
+  ],
+  [
+    'an image with media/ in its path',
+    formWith({ type: 'image', name: 'x', src: 'media/logo.svg', alt: '' }),
+    ['form_image_missing: there is no media/media/logo.svg; the path starts below media/'],
+  ],
+  [
+    'a permission that is not listed',
+    { permission: 'user', ...formWith({ type: 'label', name: 'x', permission: 'user' }) },
+    ['form_permission_unlisted: no manifest lists the permission "user", so nobody can have it; did you mean "Users"?'],
+  ],
+  [
+    'a permission of a tab',
+    formWith({ type: 'tabs', name: 'u', tabs: [{ name: 'v', label: 'V', permission: 'Admin' }] }),
+    [
+      'form_permission_unlisted: no manifest lists the permission "Admin", so nobody can have it; did you mean "Users"?',
+    ],
+  ],
+])('form: %s is a warning', (_what, form, warnings) => {
+  const around = { texts: new Set(['known']), media: new Set(['logo.svg']), permissions: new Set(['Users']) }
+  const checked = checkedForm(form, around)
+  expect(checked.form).not.toBeNull()
+  expect([checked.faults, checked.warnings]).toEqual([[], warnings])
+})
+
+test('form: known texts, those of the platform, values and media are no warnings; nor are permissions if none is listed', () => {
+  const form = {
+    title: 'i18n:known',
+    permission: 'Anybody',
+    ...formWith(
+      { type: 'image', name: 'x', src: 'logo.svg', alt: '' },
+      { type: 'label', name: 'y', label: 'i18n:platform.logindialog.title' },
+      { type: 'text', name: 'z', value: 'i18n:unknown' },
+    ),
+  }
+  const around = { texts: new Set(['known']), media: new Set(['logo.svg']) }
+  expect(checkedForm(form, around)).toMatchObject({ faults: [], warnings: [] })
+})
+
+test('form: a function with a name that every form has itself is a warning of the script', () => {
+  expect(checkedForm({}, { functions: new Set(['elements', 'getName', 'titles']) }).warnings).toEqual([
+    'form_function_hidden: the function "elements" cannot be called as a function of the form, which has "elements" itself',
+    'form_function_hidden: the function "getName" cannot be called as a function of the form, which has "getName" itself',
+  ])
+})

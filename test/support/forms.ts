@@ -1,0 +1,36 @@
+import { Findings } from '../../runtime/bundle/findings.ts'
+import { checkForm } from '../../runtime/forms/check-form.ts'
+import type { FormDefinition } from '../../runtime/forms/form-definition.ts'
+import type { FormSurroundings } from '../../runtime/forms/form-references.ts'
+
+export const FORM_FILE = 'forms/orders.json'
+
+/** A form of one column with these elements, as an author writes it. */
+export function formWith(...elements: readonly unknown[]): Record<string, unknown> {
+  return { layout: [{ columns: [{ elements }] }] }
+}
+
+export type FormCheck = {
+  readonly form: FormDefinition | null
+  /** `code: message` */
+  readonly faults: readonly string[]
+  readonly warnings: readonly string[]
+}
+
+/** Checks a form as an upload does, in surroundings that lack nothing unless given. */
+export function checkedForm(value: unknown, around: Partial<FormSurroundings> = {}): FormCheck {
+  const found = new Findings()
+  const surroundings = {
+    script: 'forms/orders.js',
+    hasScript: true,
+    functions: null,
+    texts: new Set<string>(),
+    media: new Set<string>(),
+    permissions: null,
+    ...around,
+  }
+  const form = checkForm(value, FORM_FILE, surroundings, found)
+  const texts = (list: readonly { code: string; message: string }[]) =>
+    list.map(({ code, message }) => `${code}: ${message}`)
+  return { form, faults: texts(found.faults), warnings: texts(found.warnings) }
+}
