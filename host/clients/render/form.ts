@@ -1,0 +1,193 @@
+import {
+  type Column,
+  type ElementDefinition,
+  type FormDefinition,
+  type Layout,
+  type PanelElement,
+  ROW_WIDTH,
+  type Tab,
+  type TabsElement,
+} from '../../../runtime/forms/form-definition.ts'
+import type { FormView } from '../view.ts'
+import { type RenderContext, shownText } from './context.ts'
+import {
+  renderCheckbox,
+  renderDate,
+  renderNumber,
+  renderPassword,
+  renderRadio,
+  renderSelect,
+  renderTextarea,
+  renderTextInput,
+} from './inputs.ts'
+import { directionOf, known } from './local-format.ts'
+import { attributes, html, type Markup } from './markup.ts'
+import { isPermitted, isShown, isVisible, outlineOf, type Place } from './outline.ts'
+import { elementId, labelOf, type Shown, shown, testName } from './parts.ts'
+import { heading, hint, renderButton, renderHeading, renderImage, renderLabel, renderLink } from './plain-elements.ts'
+import { renderTable } from './table.ts'
+
+export type RenderedForm = {
+  readonly html: string
+  /** For the browser's title bar, not escaped. */
+  readonly title: string
+}
+
+/**
+ * A whole form as one `<form>`. What the user may not have is absent; what is not visible is an empty place.
+ * @returns null where the form's own permission is missing
+ */
+export function renderForm(definition: FormDefinition, view: FormView, context: RenderContext): RenderedForm | null {
+  if (!isPermitted(definition, context)) return null
+  const parts = { places: outlineOf(definition), view, context }
+  const title = shownText(context, view.title ?? definition.title ?? context.form)
+  const own = attributes({
+    id: formId(context.form),
+    'data-form': context.form,
+    lang: known(context.locale),
+    dir: directionOf(context.locale),
+    'data-cy': context.isTesting && context.form,
+  })
+  // Sent by the script alone; without it method=dialog sends nothing anywhere.
+  const form = html`<form class="form" method="dialog" novalidate autocomplete="off" aria-labelledby="${formId(context.form)}.title"${own}><h1 id="${formId(context.form)}.title" tabindex="-1"><bdi>${title}</bdi></h1>${renderLayout(definition.layout, parts)}</form>`
+  return { html: form.text, title }
+}
+
+/**
+ * One element with all in it, to take the place of the tag with its id.
+ * @returns null where the user does not get the element now: it is unknown, or it or something around it lacks the
+ *   permission, or something around it is not visible. Nothing of it may be sent then.
+ */
+export function renderElement(
+  definition: FormDefinition,
+  view: FormView,
+  context: RenderContext,
+  name: string,
+): { readonly id: string; readonly html: string } | null {
+  const places = outlineOf(definition)
+  const place = places.get(name)
+  if (place === undefined || !isPermitted(definition, context) || !isPermitted(place.element, context)) return null
+  if (place.around !== null) {
+    if (!isShown(place.around.place, view, context)) return null
+    if (place.around.tab !== null && !isPermitted(place.around.tab, context)) return null
+  }
+  const markup = renderPlace(place, { places, view, context })
+  return { id: elementId(context.form, name), html: markup.text }
+}
+
+/** The id of a form's own tag. */
+export function formId(form: string): string {
+  return `f-${form}`
+}
+
+/** The tabs that the user has, and the one that is open: the first where the state names none of them. */
+export function shownTabs({ element, state, context }: Shown<TabsElement>): {
+  tabs: readonly Tab[]
+  open: string | null
+} {
+  const tabs = element.tabs.filter((tab) => isPermitted(tab, context))
+  const wanted = state.value ?? element.value
+  return { tabs, open: (tabs.find(({ name }) => name === wanted) ?? tabs[0])?.name ?? null }
+}
+
+type Parts = { readonly places: ReadonlyMap<string, Place>; readonly view: FormView; readonly context: RenderContext }
+
+function renderLayout(layout: Layout, parts: Parts): Markup {
+  const rows = layout.map(({ columns }) => {
+    const widths = widthsOf(columns)
+    const filled = columns.map(({ elements }, index) => {
+      const permitted = elements.filter((element) => isPermitted(element, parts.context))
+      if (permitted.length === 0 && elements.length > 0) return null
+      return html`<div class="column w-${widths[index] ?? ROW_WIDTH}">${permitted.map((element) => renderNamed(element, parts))}</div>`
+    })
+    if (filled.every((column) => column === null)) return null
+    return html`<div class="row${columns.every(({ width }) => width === undefined) && ` parts-${columns.length}`}">${filled}</div>`
+  })
+  return html`<div class="layout">${rows}</div>`
+}
+
+/** Columns without a width share what the others leave, in whole parts. */
+function widthsOf(columns: readonly Column[]): readonly number[] {
+  const open = columns.filter(({ width }) => width === undefined).length
+  const left = ROW_WIDTH - columns.reduce((sum, { width }) => sum + (width ?? 0), 0)
+  const share = Math.max(1, Math.floor(left / Math.max(1, open)))
+  return columns.map(({ width }) => width ?? share)
+}
+
+function renderNamed(element: ElementDefinition, parts: Parts): Markup | null {
+  const place = parts.places.get(element.name)
+  return place === undefined ? null : renderPlace(place, parts)
+}
+
+function renderPlace(place: Place, parts: Parts): Markup {
+  const one = shown(place, parts.view, parts.context)
+  const type = place.element.type
+  if (!isVisible(place.element, parts.view)) return html`<div class="element is-${type}" id="${one.id}" hidden></div>`
+  return html`<div class="element is-${type}" id="${one.id}">${renderContent(one, parts)}</div>`
+}
+
+function renderContent(one: Shown, parts: Parts): Markup {
+  const { element } = one
+  switch (element.type) {
+    case 'label':
+      return renderLabel({ ...one, element })
+    case 'heading':
+      return renderHeading({ ...one, element })
+    case 'button':
+      return renderButton({ ...one, element })
+    case 'link':
+      return renderLink({ ...one, element })
+    case 'image':
+      return renderImage({ ...one, element })
+    case 'text':
+    case 'email':
+      return renderTextInput({ ...one, element })
+    case 'password':
+      return renderPassword({ ...one, element })
+    case 'textarea':
+      return renderTextarea({ ...one, element })
+    case 'number':
+      return renderNumber({ ...one, element })
+    case 'date':
+      return renderDate({ ...one, element })
+    case 'checkbox':
+      return renderCheckbox({ ...one, element })
+    case 'select':
+      return renderSelect({ ...one, element })
+    case 'radio':
+      return renderRadio({ ...one, element })
+    case 'table':
+      return renderTable({ ...one, element })
+    case 'panel':
+      return renderPanel({ ...one, element }, parts)
+    case 'tabs':
+      return renderTabs({ ...one, element }, parts)
+  }
+}
+
+function renderPanel(one: Shown<PanelElement>, parts: Parts): Markup {
+  const label = labelOf(one)
+  const layout = renderLayout(one.element.layout, parts)
+  if (label === '')
+    return html`<div class="panel-body"${attributes({ 'data-cy': testName(one) })}>${hint(one)}${layout}</div>`
+  return html`<div class="panel-body framed" role="group" aria-labelledby="${one.id}.label"${attributes({ 'data-cy': testName(one) })}>${heading(one.place.headingLevel, `${one.id}.label`, label)}${hint(one)}${layout}</div>`
+}
+
+/**
+ * The tabs pattern of WAI-ARIA: one stop for the Tab key, arrow keys between tabs. Closed tabs are in the page, hidden, so
+ * that one opens at once and what is typed in another stays.
+ */
+function renderTabs(one: Shown<TabsElement>, parts: Parts): Markup {
+  const { id, element, context, isEnabled } = one
+  const { tabs, open } = shownTabs(one)
+  const label = labelOf(one) || element.name
+  const buttons = tabs.map(({ name, label }) => {
+    const isOpen = name === open
+    return html`<button role="tab"${attributes({ type: 'button', id: `${id}.tab.${name}`, 'data-tab': name, 'data-element': element.name, 'aria-selected': isOpen ? 'true' : 'false', 'aria-controls': `${id}.panel.${name}`, tabindex: isOpen ? 0 : -1, disabled: !isEnabled })}><bdi>${shownText(context, label)}</bdi></button>`
+  })
+  const panels = tabs.map(
+    ({ name, layout }) =>
+      html`<div class="tab-panel" role="tabpanel" tabindex="0"${attributes({ id: `${id}.panel.${name}`, 'aria-labelledby': `${id}.tab.${name}`, hidden: name !== open })}>${renderLayout(layout, parts)}</div>`,
+  )
+  return html`<div class="tabs-body"${attributes({ 'data-cy': testName(one), 'data-tabs': element.name })}><div role="tablist" aria-label="${label}">${buttons}</div>${panels}</div>${hint(one)}`
+}

@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs'
+import { createMessages } from '../../solutions/messages.ts'
+import { platformLanguage, platformText } from '../../web/texts.ts'
+import { CLOSED_WHY } from '../frames.ts'
+import { directionOf, known } from './local-format.ts'
+import { attributes, html, Markup } from './markup.ts'
+
+/** The page of an open client: all but the form, which comes over the connection. */
+export interface ShellModel {
+  readonly locale: string
+  /** Of the page's Content-Security-Policy. */
+  readonly nonce: string
+  /** The solution's title. */
+  readonly title: string
+  /** The address of the script. */
+  readonly scriptHref: string
+  /** The address of the WebSocket, a path of the same server. */
+  readonly socketHref: string
+  /** The address of the solution's `media/style.css`, where it has one: it comes after ours. */
+  readonly styleHref: string | null
+  /** null: a solution without sign-in, or before it. */
+  readonly user: null | {
+    readonly username: string
+    readonly logoutAction: string
+    readonly changePasswordHref: string | null
+    readonly formToken: string
+  }
+  /** A form that is there already, as `renderForm` gave it. */
+  readonly form?: string
+}
+
+const styles = new Markup(
+  ['tokens', 'client']
+    .map((name) => readFileSync(new URL(`../../web/styles/${name}.css`, import.meta.url), 'utf8'))
+    .join(''),
+)
+
+/** `client-top` and `client-texts` can be patched when the language changes. */
+export function renderShell(model: ShellModel): string {
+  const { locale, nonce, title, user } = model
+  const page = html`<!DOCTYPE html>
+<html lang="${known(locale)}" dir="${directionOf(locale)}">
+<head>
+  <meta charset="UTF-8">
+  <meta name="viewport" content="width=device-width, initial-scale=1">
+  <meta name="color-scheme" content="light dark">
+  <title>${title}</title>
+  <link rel="icon" href="data:,">
+  <style nonce="${nonce}">
+${styles}
+  </style>
+${model.styleHref !== null && html`  <link rel="stylesheet" href="${model.styleHref}">\n`}</head>
+<body>
+  <div class="progress" id="client-progress" role="progressbar"${attributes({ 'aria-label': platformText(locale, 'platform.client.working') })} hidden></div>
+  ${renderTop(locale, title, user)}
+  <p class="connection" id="client-connection" role="status"></p>
+  <main id="client-form" data-socket="${model.socketHref}">${model.form === undefined ? html`<p class="opening">${platformText(locale, 'platform.client.opening')}</p>` : new Markup(model.form)}<noscript><p class="connection">${platformText(locale, 'platform.client.noscript', [title])}</p></noscript></main>
+  <div class="messages"><div id="client-messages" role="status"></div><div id="client-alerts" role="alert"></div></div>
+  ${renderTexts(locale)}
+  <script nonce="${nonce}" src="${model.scriptHref}"></script>
+</body>
+</html>
+`
+  return page.text
+}
+
+/** The bar above the form. */
+export function renderTop(locale: string, title: string, user: ShellModel['user']): Markup {
+  const account =
+    user !== null &&
+    html`<form class="account" method="post" action="${user.logoutAction}"><input type="hidden" name="csrf_token" value="${user.formToken}" autocomplete="off"><span class="user"><span class="hidden">${platformText(locale, 'platform.client.username')}: </span><bdi>${user.username}</bdi></span>${user.changePasswordHref !== null && html`<a href="${user.changePasswordHref}">${platformText(locale, 'platform.client.changepassword')}</a>`}<button class="link" type="submit">${platformText(locale, 'platform.client.logout')}</button></form>`
+  return html`<header class="top" id="client-top"><span class="solution"><bdi>${title}</bdi></span>${account}</header>`
+}
+
+/** What the script says by itself, in the user's language. */
+export function renderTexts(locale: string): Markup {
+  const text = createMessages({}, locale)
+  const closed = CLOSED_WHY.map((why) => [`data-closed-${why}`, text(`platform.client.closed.${why}`)])
+  return html`<template id="client-texts"${attributes({
+    'data-offline': text('platform.client.offline'),
+    'data-online': text('platform.client.online'),
+    'data-notnow': text('platform.client.notnow'),
+    'data-dismiss': text('platform.client.dismiss'),
+    'data-again': text('platform.client.again'),
+    'data-badnumber': text('platform.form.badnumber'),
+    'data-baddate': text('platform.form.baddate'),
+    'data-language': platformLanguage(locale),
+    ...Object.fromEntries(closed),
+  })}></template>`
+}

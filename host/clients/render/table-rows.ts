@@ -1,0 +1,67 @@
+import type { Cell, TableElement, TableRow } from '../../../runtime/forms/form-definition.ts'
+import type { ElementState, Sort } from '../view.ts'
+import { localOrder } from './local-format.ts'
+
+/** The part of a table's rows that a browser gets. */
+export type TablePage = {
+  readonly rows: readonly TableRow[]
+  /** From 1. */
+  readonly page: number
+  /** At least 1. */
+  readonly pages: number
+  /** The place of the first row among all, from 1; 0 without rows. */
+  readonly first: number
+  readonly total: number
+  readonly sort: Sort | null
+}
+
+/**
+ * Sorts the rows and takes the page that is shown. What a browser names in an event must be among its `rows`: others it
+ * has not seen.
+ */
+export function shownRows(element: TableElement, state: ElementState, locale: string): TablePage {
+  const all = state.rows ?? element.value
+  const sort = allowedSort(element, state.sort ?? null)
+  const pages = Math.max(1, Math.ceil(all.length / element.pageSize))
+  const page = Math.min(Math.max(1, Math.trunc(state.page ?? 1) || 1), pages)
+  const start = (page - 1) * element.pageSize
+  const rows = sorted(all, sort, locale).slice(start, start + element.pageSize)
+  return { rows, page, pages, first: rows.length === 0 ? 0 : start + 1, total: all.length, sort }
+}
+
+/** A cell, never what every object has. */
+export function cellOf(row: TableRow, column: string): Cell | undefined {
+  return Object.hasOwn(row, column) ? row[column] : undefined
+}
+
+const kept = new WeakMap<readonly TableRow[], { readonly key: string; readonly rows: readonly TableRow[] }>()
+
+/** The last order of each list of rows is kept: turning a page of 10,000 rows does not sort them again. */
+function sorted(rows: readonly TableRow[], sort: Sort | null, locale: string): readonly TableRow[] {
+  if (sort === null) return rows
+  const key = `${locale} ${sort.direction} ${sort.column}`
+  const before = kept.get(rows)
+  if (before?.key === key) return before.rows
+  const order = localOrder(locale)
+  const way = sort.direction === 'ascending' ? 1 : -1
+  const result = rows.toSorted((one, other) => {
+    const a = cellOf(one, sort.column) ?? null
+    const b = cellOf(other, sort.column) ?? null
+    // Empty cells come last either way: nobody sorts to see them.
+    if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1
+    return way * compare(a, b, order)
+  })
+  kept.set(rows, { key, rows: result })
+  return result
+}
+
+function compare(a: NonNullable<Cell>, b: NonNullable<Cell>, order: Intl.Collator): number {
+  if (typeof a === 'number' && typeof b === 'number') return a - b
+  if (typeof a === 'boolean' && typeof b === 'boolean') return Number(a) - Number(b)
+  return order.compare(String(a), String(b))
+}
+
+function allowedSort(element: TableElement, sort: Sort | null): Sort | null {
+  const isSortable = element.columns.some(({ name, sortable }) => name === sort?.column && sortable)
+  return isSortable ? sort : null
+}

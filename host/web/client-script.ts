@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { createRequire, stripTypeScriptTypes } from 'node:module'
+
+/** The browser's script as one text, made once at the start. */
+export type ClientScript = {
+  readonly text: string
+  /** Names this text, for an address that may be cached and for the ETag. */
+  readonly hash: string
+}
+
+const FOLDER = new URL('client/', import.meta.url)
+/** `import … from './x.ts'`, on one line or several. */
+const IMPORT = /^import\s+(type\s+)?[^'"]*?from\s+'([^']+)'\n?/gm
+
+/**
+ * Puts the modules of `client/` after one another, each after those that it imports, in one strict function. Types become
+ * white space, so there is no build and no source map to keep. All modules share that function's scope: a test sees to it
+ * that no name is there twice.
+ */
+export function makeClientScript(): ClientScript {
+  const modules: string[] = []
+  const seen = new Set<string>()
+  const add = (file: string): void => {
+    if (seen.has(file)) return
+    seen.add(file)
+    const source = readFileSync(new URL(file, FOLDER), 'utf8')
+    for (const [, isType, from] of source.matchAll(IMPORT)) {
+      if (isType === undefined && from?.startsWith('./')) add(from.slice('./'.length))
+    }
+    modules.push(asPart(source))
+  }
+  add('main.ts')
+  const text = `'use strict';(() => {\n${libraryText()}\n${modules.join('\n')}\n})()\n`
+  return { text, hash: createHash('sha256').update(text).digest('base64url').slice(0, 22) }
+}
+
+function asPart(source: string): string {
+  const stripped = stripTypeScriptTypes(source.replace(IMPORT, ''), { mode: 'strip' })
+  return stripped
+    .replace(/^export (?=(async )?function|const|let|class)/gm, '')
+    .replace(/[^\S\n]+$/gm, '')
+    .replace(/\n{2,}/g, '\n')
+}
+
+/** idiomorph as its makers publish it for pages: one `var Idiomorph`. */
+function libraryText(): string {
+  const file = createRequire(import.meta.url).resolve('idiomorph/dist/idiomorph.min.js')
+  return readFileSync(file, 'utf8').trim()
+}

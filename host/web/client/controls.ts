@@ -1,0 +1,96 @@
+/** An input of any kind, those that select rows of a table included. */
+export type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement
+
+/** What was sent of an input, by its key: until the host's answer is in the page, this is what the input stands for. */
+const sentValues = new Map<string, { readonly value: string; readonly seq: number }>()
+
+export function isControl(node: unknown): node is Control {
+  return node instanceof HTMLInputElement || node instanceof HTMLSelectElement || node instanceof HTMLTextAreaElement
+}
+
+export function controlsIn(root: Element): Control[] {
+  return [...root.querySelectorAll<Control>('input, select, textarea')]
+}
+
+/** The value as the host takes it; null where there is none, also where a number or date cannot be read. */
+export function eventValue(control: Control): string | number | boolean | null {
+  if (control instanceof HTMLInputElement) {
+    if (control.type === 'checkbox') return control.checked
+    if (control.type === 'radio') return groupOf(control).find(({ checked }) => checked)?.value ?? null
+    if (control.type === 'number') return Number.isFinite(control.valueAsNumber) ? control.valueAsNumber : null
+    if (control.type === 'date') return control.value === '' ? null : control.value
+  }
+  if (control instanceof HTMLSelectElement) return control.value === '' ? null : control.value
+  return control.value
+}
+
+/** Whether the user changed an input since it was sent or came from the host. */
+export function isChanged(control: Control): boolean {
+  return (
+    control.validity.badInput || liveValue(control) !== (sentValues.get(keyOf(control))?.value ?? hostValue(control))
+  )
+}
+
+export function markSent(control: Control, seq: number): void {
+  sentValues.set(keyOf(control), { value: liveValue(control), seq })
+}
+
+/** Whether an input keeps what it has over a patch that knows of the events up to `seq`. */
+export function isAhead(control: Control, seq: number): boolean {
+  return isChanged(control) || (sentValues.get(keyOf(control))?.seq ?? 0) > seq
+}
+
+/** The host's value is in the page. */
+export function markReceived(control: Control): void {
+  // A password is not in the page: what was sent stays what the input stands for while the host has one.
+  if (!control.hasAttribute('data-kept')) sentValues.delete(keyOf(control))
+}
+
+/** Another form is shown. */
+export function forgetSent(): void {
+  sentValues.clear()
+}
+
+/** Puts the host's value behind what the user sees, without changing that. */
+export function takeHostValue(control: Control, from: Element): void {
+  if (control instanceof HTMLSelectElement && from instanceof HTMLSelectElement) {
+    const { value } = control
+    for (const option of control.options) {
+      option.defaultSelected = [...from.options].some((one) => one.value === option.value && one.defaultSelected)
+    }
+    control.value = value
+    if (control.selectedIndex === -1) control.value = from.value
+    return
+  }
+  for (const name of ['value', 'checked']) {
+    const value = from.getAttribute(name)
+    if (value === null) control.removeAttribute(name)
+    else if (control.getAttribute(name) !== value) control.setAttribute(name, value)
+  }
+}
+
+function keyOf(control: Control): string {
+  return control.type === 'radio' ? `radio ${control.name}` : control.id
+}
+
+function hostValue(control: Control): string {
+  if (control instanceof HTMLSelectElement) return [...control.options].find((one) => one.defaultSelected)?.value ?? ''
+  if (control instanceof HTMLInputElement && control.type === 'checkbox') return String(control.defaultChecked)
+  if (control instanceof HTMLInputElement && control.type === 'radio') {
+    return groupOf(control).find((one) => one.defaultChecked)?.id ?? ''
+  }
+  return control.defaultValue
+}
+
+function liveValue(control: Control): string {
+  if (control instanceof HTMLInputElement && control.type === 'checkbox') return String(control.checked)
+  if (control instanceof HTMLInputElement && control.type === 'radio') {
+    return groupOf(control).find((one) => one.checked)?.id ?? ''
+  }
+  return control.value
+}
+
+function groupOf(control: HTMLInputElement): HTMLInputElement[] {
+  const all = control.form?.querySelectorAll<HTMLInputElement>(`input[type=radio][name="${CSS.escape(control.name)}"]`)
+  return all === undefined ? [control] : [...all]
+}

@@ -1,0 +1,106 @@
+import type { ClosedWhy, MessageLevel } from '../../clients/frames.ts'
+
+/** Messages on the page at most; the oldest goes first. */
+const MOST_MESSAGES = 4
+/** Milliseconds that an answer may take before the progress bar shows. */
+const PATIENCE = 300
+
+let progressTimer: ReturnType<typeof setTimeout> | undefined
+
+/** One of the platform's texts in the user's language; they stand in the page (`client-texts`). */
+export function pageText(name: string): string {
+  return place('client-texts').dataset[name] ?? ''
+}
+
+export function showMessage(text: string, level: MessageLevel): void {
+  const region = place(level === 'error' ? 'client-alerts' : 'client-messages')
+  for (const one of region.querySelectorAll<HTMLElement>('.message')) {
+    if (one.dataset.text === text) one.remove()
+  }
+  const message = document.createElement('div')
+  message.className = `message ${level}`
+  message.dataset.text = text
+  const words = document.createElement('p')
+  const isolated = document.createElement('bdi')
+  isolated.textContent = text
+  words.append(isolated)
+  const close = document.createElement('button')
+  close.type = 'button'
+  close.className = 'dismiss'
+  close.setAttribute('aria-label', pageText('dismiss'))
+  close.textContent = '×'
+  close.addEventListener('click', () => {
+    message.remove()
+    document.querySelector<HTMLElement>('form[data-form] h1')?.focus({ preventScroll: true })
+  })
+  message.append(words, close)
+  region.append(message)
+  while (region.childElementCount > MOST_MESSAGES) region.firstElementChild?.remove()
+}
+
+/** What went well is old news once the user goes on. */
+export function clearOldMessages(): void {
+  for (const one of document.querySelectorAll('.message.info, .message.success')) one.remove()
+}
+
+/** Says that the connection is lost, and when it is back. */
+export function showConnection(isOnline: boolean): void {
+  const status = place('client-connection')
+  const wasLost = status.dataset.state === 'lost'
+  if (!isOnline) setText(status, 'lost', pageText('offline'))
+  else if (wasLost) setText(status, 'back', pageText('online'))
+}
+
+/** The notice that the connection is back goes with the next thing that the user does. */
+export function clearConnection(): void {
+  const status = place('client-connection')
+  if (status.dataset.state === 'back') setText(status, '', '')
+}
+
+export function showProgress(isWaiting: boolean): void {
+  const bar = place('client-progress')
+  if (!isWaiting) {
+    clearTimeout(progressTimer)
+    progressTimer = undefined
+    bar.hidden = true
+  } else {
+    progressTimer ??= setTimeout(() => {
+      bar.hidden = false
+    }, PATIENCE)
+  }
+}
+
+/** The client is over: says why, and leaves one way on. */
+export function showClosed(why: ClosedWhy): void {
+  const status = place('client-connection')
+  setText(
+    status,
+    'closed',
+    pageText(`closed${why.replace(/(^|-)(\w)/g, (_all, _dash, letter: string) => letter.toUpperCase())}`),
+  )
+  const again = document.createElement('a')
+  again.href = location.href
+  again.textContent = pageText('again')
+  status.append(' ', again)
+  // What was typed can still be read and copied, and tabs still open; nothing else can be used.
+  const form = place('client-form')
+  form.dataset.over = ''
+  for (const one of form.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>('input, textarea'))
+    one.readOnly = true
+  const others = form.querySelectorAll<HTMLButtonElement | HTMLInputElement>(
+    'button:not([role=tab]), select, input[type=checkbox], input[type=radio]',
+  )
+  for (const one of others) one.disabled = true
+  again.focus()
+}
+
+function setText(status: HTMLElement, state: string, text: string): void {
+  status.dataset.state = state
+  status.textContent = text
+}
+
+function place(id: string): HTMLElement {
+  const found = document.getElementById(id)
+  if (found === null) throw new TypeError(`the page lacks #${id}`)
+  return found
+}

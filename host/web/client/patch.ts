@@ -1,0 +1,93 @@
+import { Idiomorph } from 'idiomorph'
+import type { Change } from '../../clients/frames.ts'
+import { type Control, controlsIn, forgetSent, isAhead, isControl, markReceived, takeHostValue } from './controls.ts'
+import { forgetOpened, keepOpened } from './tabs.ts'
+
+/** While a patch is put in, focus moves by us and not by the user. */
+let isPatching = false
+
+export function isBeingPatched(): boolean {
+  return isPatching
+}
+
+/**
+ * Puts changed elements into the page. Focus, caret and what the user entered since stay.
+ * @param seq the last event whose effects are in the changes
+ */
+export function applyChanges(changes: readonly Change[], seq: number): void {
+  isPatching = true
+  const focused = document.activeElement
+  const around = focused?.closest('.element') ?? null
+  for (const { id, html } of changes) {
+    const target = document.getElementById(id)
+    if (target !== null) morph(target, html, seq)
+  }
+  keepOpened(seq)
+  keepFocus(focused, around)
+  isPatching = false
+}
+
+/** @returns whether another form is shown than before */
+export function showForm(root: HTMLElement, html: string, seq: number): boolean {
+  const shown = root.querySelector<HTMLElement>('form[data-form]')
+  const next = new DOMParser().parseFromString(html, 'text/html').querySelector<HTMLElement>('form[data-form]')
+  if (next === null) return false
+  if (shown !== null && shown.id === next.id) {
+    applyChanges([{ id: shown.id, html }], seq)
+    return false
+  }
+  isPatching = true
+  forgetSent()
+  forgetOpened()
+  root.replaceChildren(document.adoptNode(next))
+  // A screen reader begins with the new form's title. The page's first form leaves the focus where it is.
+  if (shown !== null) next.querySelector<HTMLElement>('h1')?.focus()
+  window.scrollTo(0, 0)
+  isPatching = false
+  return true
+}
+
+function morph(target: HTMLElement, html: string, seq: number): void {
+  const ahead = new Set<Control>(controlsIn(target).filter((control) => isAhead(control, seq)))
+  Idiomorph.morph(target, html, {
+    morphStyle: 'outerHTML',
+    callbacks: {
+      beforeNodeMorphed(node, next) {
+        if (isControl(node) && next instanceof Element && next.hasAttribute('data-kept')) ahead.add(node)
+        return true
+      },
+      // `true` lets the attribute change.
+      beforeAttributeUpdated: (name, element) => !isOfUser(name, element, ahead),
+      afterNodeMorphed(node, next) {
+        if (!isControl(node) || !(next instanceof Element)) return
+        if (ahead.has(node)) {
+          takeHostValue(node, next)
+          return
+        }
+        if (node instanceof HTMLSelectElement && next instanceof HTMLSelectElement) node.value = next.value
+        markReceived(node)
+      },
+    },
+  })
+}
+
+/** Whether an attribute is what the user entered and the host does not know yet. */
+function isOfUser(name: string, element: Element, ahead: ReadonlySet<Control>): boolean {
+  if (name === 'selected') {
+    const select = element.closest('select')
+    return select !== null && ahead.has(select)
+  }
+  return (name === 'value' || name === 'checked') && isControl(element) && ahead.has(element)
+}
+
+/** An element that had the focus and was taken away leaves it to what is in its place. */
+function keepFocus(focused: Element | null, around: Element | null): void {
+  if (focused === null || focused === document.body || focused.isConnected) return
+  const same = focused.id === '' ? null : document.getElementById(focused.id)
+  const place = around === null ? null : document.getElementById(around.id)
+  const next =
+    same ??
+    place?.querySelector<HTMLElement>('button, a[href], input, select, textarea, [tabindex]') ??
+    document.querySelector<HTMLElement>('form[data-form] h1')
+  next?.focus()
+}

@@ -1,0 +1,43 @@
+/** Tabs that the user opened, by element, until the host's answer is in the page. */
+const opened = new Map<string, { readonly tab: string; readonly seq: number }>()
+
+/** Opens a tab in the page. */
+export function openTab(tab: HTMLElement): void {
+  const list = tab.closest('[role=tablist]')
+  for (const one of list?.querySelectorAll<HTMLElement>('[role=tab]') ?? []) {
+    const isOpen = one === tab
+    one.setAttribute('aria-selected', String(isOpen))
+    one.tabIndex = isOpen ? 0 : -1
+    const panel = document.getElementById(one.getAttribute('aria-controls') ?? '')
+    if (panel !== null) panel.hidden = !isOpen
+  }
+}
+
+export function markOpened(tab: HTMLElement, seq: number): void {
+  opened.set(tab.dataset.element ?? '', { tab: tab.id, seq })
+}
+
+/** After a patch that knows of the events up to `seq`: tabs that were opened later stay open. */
+export function keepOpened(seq: number): void {
+  for (const [element, { tab, seq: openedBy }] of opened) {
+    if (openedBy <= seq) opened.delete(element)
+    const found = document.getElementById(tab)
+    if (openedBy > seq && found !== null) openTab(found)
+  }
+}
+
+/** Another form is shown. */
+export function forgetOpened(): void {
+  opened.clear()
+}
+
+/** The tab that a key leads to from `tab`, or null. */
+export function tabByKey(tab: HTMLElement, key: string): HTMLElement | null {
+  const tabs = [...(tab.closest('[role=tablist]')?.querySelectorAll<HTMLElement>('[role=tab]') ?? [])]
+  const isRightToLeft = getComputedStyle(tab).direction === 'rtl'
+  const steps = { ArrowRight: isRightToLeft ? -1 : 1, ArrowLeft: isRightToLeft ? 1 : -1 }
+  if (key === 'Home') return tabs[0] ?? null
+  if (key === 'End') return tabs.at(-1) ?? null
+  if (key !== 'ArrowRight' && key !== 'ArrowLeft') return null
+  return tabs[(tabs.indexOf(tab) + steps[key] + tabs.length) % tabs.length] ?? null
+}

@@ -1,0 +1,132 @@
+import { type Control, controlsIn, eventValue, isChanged, isControl, markSent } from './controls.ts'
+import type { Exchange, NewFrame } from './exchange.ts'
+import { clearConnection, clearOldMessages, pageText, showMessage } from './notices.ts'
+import { isBeingPatched } from './patch.ts'
+import { markOpened, openTab, tabByKey } from './tabs.ts'
+
+type EventFrame = Extract<NewFrame, { kind: 'event' }>
+type EventType = EventFrame['type']
+
+/** Turns what a user does in the form into events: all listeners are on `root`, none on elements that come and go. */
+export function listenToUser(root: HTMLElement, exchange: Exchange): void {
+  root.addEventListener('submit', (event) => event.preventDefault())
+  root.addEventListener('change', ({ target }) => isControl(target) && changed(target))
+  root.addEventListener('click', ({ target }) => {
+    const button = target instanceof Element ? target.closest<HTMLButtonElement>('button') : null
+    if (button !== null && !button.disabled) pressed(button)
+  })
+  root.addEventListener('dblclick', ({ target }) => {
+    const row =
+      target instanceof Element && target.closest('button, input, label') === null ? target.closest('tr') : null
+    row?.querySelector<HTMLButtonElement>('button[data-open]')?.click()
+  })
+  root.addEventListener('keydown', (event) => {
+    const { target, key, altKey, ctrlKey, metaKey } = event
+    if (!(target instanceof HTMLElement) || target.role !== 'tab' || altKey || ctrlKey || metaKey) return
+    const next = tabByKey(target, key)
+    if (next === null) return
+    event.preventDefault()
+    next.focus()
+    next.click()
+  })
+  root.addEventListener('focusin', ({ target, relatedTarget }) =>
+    focusMoved('onElementFocusGained', target, relatedTarget),
+  )
+  root.addEventListener('focusout', ({ target, relatedTarget }) =>
+    focusMoved('onElementFocusLost', target, relatedTarget),
+  )
+
+  function changed(control: Control): void {
+    clearConnection()
+    if (control.dataset.selectAll !== undefined) selectAll(control)
+    else if (control.dataset.select !== undefined) selectRow(control)
+    else sendChange(control)
+  }
+
+  function sendChange(control: Control): void {
+    if (control.dataset.element === undefined || !isChanged(control)) return
+    sayUnreadable(control)
+    markSent(control, send('onElementDataChange', control, eventValue(control)))
+  }
+
+  function selectRow(control: Control): void {
+    const row = rowOf(control)
+    if (row === null || !(control instanceof HTMLInputElement)) return
+    markSent(control, send('onRecordSelection', control, { rows: [row], selected: control.checked }))
+  }
+
+  function selectAll(all: Control): void {
+    if (!(all instanceof HTMLInputElement)) return
+    const boxes = [...(all.closest('table')?.querySelectorAll<HTMLInputElement>('input[data-select]') ?? [])]
+    const rows = boxes.map(rowOf).filter((row) => row !== null)
+    if (rows.length === 0) return
+    const seq = send('onRecordSelection', all, { rows, selected: all.checked })
+    for (const box of boxes) {
+      box.checked = all.checked
+      markSent(box, seq)
+    }
+    markSent(all, seq)
+  }
+
+  function pressed(button: HTMLButtonElement): void {
+    const { press, open, sort, direction, page, tab } = button.dataset
+    if (tab !== undefined) {
+      if (button.getAttribute('aria-selected') === 'true') return
+      openTab(button)
+      markOpened(button, send('showTab', button, tab))
+      return
+    }
+    if (button.getAttribute('aria-disabled') === 'true') return
+    if (press === undefined && open === undefined && sort === undefined && page === undefined) return
+    // What would happen later, without the user in front of it, is not taken now; what is entered is.
+    if (!exchange.isOnline) {
+      showMessage(pageText('notnow'), 'warning')
+      return
+    }
+    clearOldMessages()
+    clearConnection()
+    // Also what a password manager filled in without saying so.
+    for (const control of controlsIn(root)) if (control.dataset.select === undefined) sendChange(control)
+    if (press !== undefined) send('onAction', button, null)
+    else if (open !== undefined) send('onAction', button, rowOf(button))
+    else if (page !== undefined) send('showPage', button, Number(page))
+    else if (sort !== undefined && (direction === 'ascending' || direction === 'descending')) {
+      send('onSort', button, { column: sort, direction })
+    }
+  }
+
+  function focusMoved(type: 'onElementFocusGained' | 'onElementFocusLost', target: unknown, other: unknown): void {
+    if (isBeingPatched() || !(target instanceof HTMLElement)) return
+    if (!(target.dataset.events ?? '').split(' ').includes(type)) return
+    // From one choice of a radio group to the next the focus stays in the element.
+    if (other instanceof HTMLElement && other.dataset.element === target.dataset.element) return
+    send(type, target, null)
+  }
+
+  function send<Type extends EventType>(
+    type: Type,
+    from: HTMLElement,
+    value: Extract<EventFrame, { type: Type }>['value'],
+  ): number {
+    const form = from.closest<HTMLElement>('form[data-form]')?.dataset.form ?? ''
+    const element = from.dataset.element ?? ''
+    return exchange.send({ kind: 'event', form, element, type, value } as EventFrame)
+  }
+}
+
+/** After a patch: an input whose text is no number or date says so again. */
+export function sayUnreadable(control: Control): void {
+  const { badInput } = control.validity
+  const error = document.getElementById(control.id.replace(/\.input$/, '.error'))
+  if (!badInput || error === null) return
+  control.setAttribute('aria-invalid', 'true')
+  const described = control.getAttribute('aria-describedby')?.split(' ') ?? []
+  control.setAttribute('aria-describedby', [...new Set([...described, error.id])].join(' '))
+  error.textContent = pageText(control.type === 'date' ? 'baddate' : 'badnumber')
+  error.hidden = false
+}
+
+function rowOf(within: Element): string | number | null {
+  const row = within.closest<HTMLElement>('tr')?.dataset.row
+  return row === undefined ? null : (JSON.parse(row) as string | number)
+}

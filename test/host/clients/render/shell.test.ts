@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { renderShell, renderTexts, type ShellModel } from '../../../../host/clients/render/shell.ts'
+import { PLATFORM_LOCALES, platformText } from '../../../../host/web/texts.ts'
+
+const model: ShellModel = {
+  locale: 'nl-BE',
+  nonce: 'dGVzdA',
+  title: 'Orders <b>',
+  scriptHref: '/client.js',
+  socketHref: '/solution/orders/client',
+  styleHref: '/solution/orders/media/style.css',
+  user: { username: '<i>anna', logoutAction: '/solution/orders/logout', changePasswordHref: null, formToken: '"token' },
+}
+
+test('shell: names from outside are text', () => {
+  const html = renderShell(model)
+  expect(html).toContain('<title>Orders &lt;b&gt;</title>')
+  expect(html).toContain('<bdi>&lt;i&gt;anna</bdi>')
+  expect(html).toContain('value="&quot;token"')
+})
+
+test('shell: the solution’s style sheet comes after ours', () => {
+  const html = renderShell(model)
+  expect(html.indexOf('<link rel="stylesheet" href="/solution/orders/media/style.css">')).toBeGreaterThan(
+    html.indexOf('</style>'),
+  )
+  expect(renderShell({ ...model, styleHref: null })).not.toContain('rel="stylesheet"')
+})
+
+test('shell: every script and style carries the nonce, and nothing runs from an attribute', () => {
+  const html = renderShell(model)
+  expect(html.match(/<(script|style)\b(?! nonce="dGVzdA")/g)).toBe(null)
+  expect(html).not.toMatch(/<[^>]+ (on\w+|style)=/)
+})
+
+test('shell: without a user there is nothing to sign out of', () => {
+  expect(renderShell({ ...model, user: null })).not.toContain('logout')
+})
+
+test.each(PLATFORM_LOCALES)('shell: what the script says is there in %s', (locale) => {
+  const { text } = renderTexts(locale)
+  expect(text).not.toContain('!platform')
+  expect(text).toContain(`data-again="${platformText(locale, 'platform.client.again')}"`)
+  expect(text.match(/ data-closed-[a-z-]+="[^"]+"/g)).toHaveLength(4)
+})

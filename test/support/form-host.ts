@@ -1,0 +1,109 @@
+import type { WebSocketRoute } from 'playwright-core'
+import {
+  type BrowserEvent,
+  type BrowserFrame,
+  type Change,
+  type HostFrame,
+  readBrowserFrame,
+} from '../../host/clients/frames.ts'
+import type { RenderContext } from '../../host/clients/render/context.ts'
+import { renderElement, renderForm } from '../../host/clients/render/form.ts'
+import type { ElementState, FormView } from '../../host/clients/view.ts'
+import type { FormDefinition } from '../../runtime/forms/form-definition.ts'
+
+/**
+ * The host's end of a client's connection, without solution and sandbox: it takes every value, sorts, selects and turns
+ * pages, and remembers what came. It outlives connections, as a client does.
+ */
+export function createFormHost(definition: FormDefinition, context: RenderContext) {
+  const elements = new Map<string, ElementState>()
+  const view: FormView = { elements }
+  const events: BrowserEvent[] = []
+  const hellos: BrowserFrame[] = []
+  /** What is left to do before an event is answered: `hold` stops answers, `release` gives them. */
+  let held: (() => void)[] | null = null
+  let handled = 0
+  let page = ''
+  let socket: WebSocketRoute | null = null
+  let isReachable = true
+
+  const send = (frame: HostFrame) => socket?.send(JSON.stringify(frame))
+  const change = (name: string, state: ElementState) => elements.set(name, { ...elements.get(name), ...state })
+  const changes = (...names: string[]): Change[] =>
+    names.map((name) => renderElement(definition, view, context, name)).filter((one) => one !== null)
+
+  function handle(event: BrowserEvent): void {
+    handled = event.seq
+    events.push(event)
+    const { element: name } = event
+    let changed = false
+    if (event.type === 'onElementDataChange') change(name, { value: event.value })
+    if (event.type === 'showTab') change(name, { value: event.value })
+    if (event.type === 'onSort' || event.type === 'showPage' || event.type === 'onRecordSelection') changed = true
+    if (event.type === 'onSort') change(name, { sort: event.value, page: 1 })
+    if (event.type === 'showPage') change(name, { page: event.value })
+    if (event.type === 'onRecordSelection') {
+      const { rows, selected } = event.value
+      const others = (elements.get(name)?.selected ?? []).filter((id) => !rows.includes(id))
+      change(name, { selected: selected ? [...others, ...rows] : others })
+    }
+    if (changed) send({ kind: 'patch', seq: handled, changes: changes(name) })
+    send({ kind: 'idle', seq: handled })
+  }
+
+  return {
+    events,
+    hellos,
+    view,
+    send,
+    change,
+    /** Shows what was changed, as a handler's result would be. */
+    patch(...names: string[]): void {
+      send({ kind: 'patch', seq: handled, changes: changes(...names) })
+    },
+    showForm(): void {
+      const form = renderForm(definition, view, context)
+      if (form !== null) send({ kind: 'form', seq: handled, ...form })
+    },
+    hold(): void {
+      held = []
+    },
+    release(): void {
+      const waiting = held ?? []
+      held = null
+      for (const one of waiting) one()
+    },
+    /** Ends the connection and lets none in until it is reachable again. */
+    lose(): void {
+      isReachable = false
+      void socket?.close({ code: 1001 })
+      socket = null
+    },
+    comeBack(): void {
+      isReachable = true
+    },
+    /** For `page.routeWebSocket`. */
+    connect(route: WebSocketRoute): void {
+      if (!isReachable) return void route.close({ code: 1001 })
+      socket = route
+      route.onMessage((message) => {
+        const frame = readBrowserFrame(String(message))
+        if (frame === null) throw new TypeError(`not a frame: ${String(message).slice(0, 200)}`)
+        if (frame.kind === 'hello') {
+          hellos.push(frame)
+          if (frame.page !== page) handled = 0
+          page = frame.page
+          send({ kind: 'hello', seq: handled })
+          this.showForm()
+        }
+        if (frame.kind === 'event' && frame.seq > handled) {
+          const answer = () => {
+            if (frame.seq > handled) handle(frame)
+          }
+          if (held === null) answer()
+          else held.push(answer)
+        }
+      })
+    },
+  }
+}
