@@ -245,9 +245,9 @@ for (const dialect of [ALPHA, GAMMA]) {
 
     test('a query that takes too long ends within QUERY_TIME and 250 ms, also at the server', async () => {
       await query('SELECT 1')
-      const begun = performance.now()
-      await expect(query(dialect.endless)).rejects.toThrow('(limit QUERY_TIME: 1000)')
-      expect(performance.now() - begun).toBeLessThan(1250)
+      // Which of the two timers of this process comes first, however busy the machine is.
+      const late = new Promise((resolve) => setTimeout(resolve, 1250, 'late'))
+      await expect(Promise.race([query(dialect.endless), late])).rejects.toThrow('(limit QUERY_TIME: 1000)')
       await expect(query(dialect.sleep, [30])).rejects.toThrow('QUERY_TIME')
       const admin = opened[0] as ServerDatabase
       const running =
