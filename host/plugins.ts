@@ -5,6 +5,7 @@ import * as z from 'zod'
 import application from '../plugins/application/host.ts'
 import database, { type DatabasePorts } from '../plugins/database/host.ts'
 import eventsManager from '../plugins/events-manager/host.ts'
+import forms from '../plugins/forms/host.ts'
 import http, { type HttpPorts } from '../plugins/http/host.ts'
 import i18n from '../plugins/i18n/host.ts'
 import security, { type SecurityPorts, type UsersPort } from '../plugins/security/host.ts'
@@ -68,6 +69,15 @@ export function builtInPlugins(environment: Environment, limits: Limits, needs: 
       },
     }),
     eventsManager({ eventTypes: eventTypesOf }),
+    forms({
+      update: (call, update) => {
+        const { effects } = hostCall(call)
+        effects.formUpdates = [...(effects.formUpdates ?? []), update]
+      },
+      show: (call, form) => {
+        hostCall(call).effects.form = form
+      },
+    }),
     ...(needs.database ? [database(needs.database)] : []),
     ...(needs.http ? [http(needs.http, limits)] : []),
   ]

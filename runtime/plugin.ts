@@ -1,5 +1,6 @@
 import type { ZodType } from 'zod'
 import type { Manifest } from './bundle/manifest.ts'
+import type { FormDefinition } from './forms/form-definition.ts'
 
 /** What plugins may know of the solution version that a call belongs to. */
 export type SolutionFacts = {
@@ -13,6 +14,8 @@ export type SolutionFacts = {
   readonly texts: Tables
   /** The names of its forms. */
   readonly forms: readonly string[]
+  /** The forms of main and its modules by name, without those of authenticators: what a client has. */
+  readonly definitions: ReadonlyMap<string, FormDefinition>
 }
 
 /**
@@ -37,7 +40,7 @@ export type Command = {
   /** Whether it logs a user in or out: such commands are applied before the others, since those depend on it. */
   readonly decidesLogin: boolean
   /** @throws ZodError when the arguments are not what the binding sends. */
-  readonly check: (args: unknown) => unknown
+  readonly check: (args: unknown, solution: SolutionFacts) => unknown
   /** Called once per command, in the order of the script, after every command of the call was checked. */
   readonly apply: (call: Call, args: never) => void
 }
@@ -60,6 +63,8 @@ export interface Plugin {
   readonly name: string
   /** `plugins`: the binding is no global of its own but a property of the frozen global `plugins`. */
   readonly under?: 'plugins'
+  /** It is only there in clients, and costs other calls nothing. */
+  readonly clientsOnly?: true
   /** Source that runs inside the sandbox and builds the global. It imports nothing but types. */
   readonly guest: URL
   /** Effects, by method. Checked again here, applied in order, and only after the entry function returned well. */

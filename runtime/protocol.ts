@@ -7,11 +7,19 @@ export type Unit = 'authenticator' | 'main' | 'configuration'
 
 export type SandboxScript = { readonly file: string; readonly source: string }
 
+/** `functions`: those that it declares at its top level. */
+export type SandboxFormScript = SandboxScript & { readonly form: string; readonly functions: readonly string[] }
+
 /** What every context holds, whatever the solution: a sandbox process makes it ready before it has one. */
 export type Trusted = {
   /** Sources, stripped of types: `runtime/sandbox/guest.ts`, and the plugins' guest parts in the order of building. */
   readonly bootstrap: string
-  readonly guests: readonly { readonly name: string; readonly under?: 'plugins'; readonly source: string }[]
+  readonly guests: readonly {
+    readonly name: string
+    readonly under?: 'plugins'
+    readonly clientsOnly?: true
+    readonly source: string
+  }[]
   readonly limits: Readonly<Record<string, number>>
   readonly rehearsal: Rehearsal
 }
@@ -26,6 +34,13 @@ export type SandboxSolution = {
   readonly units: Readonly<Partial<Record<Unit, readonly number[]>>>
   readonly settings: Readonly<Record<string, Json>>
   readonly tables: Readonly<Record<string, Tables>>
+  /** What only clients need; processes that serve logins do not get it. */
+  readonly clients?: {
+    /** One a form, loaded after the scripts of `main`. */
+    readonly formScripts: readonly SandboxFormScript[]
+    readonly settings: Readonly<Record<string, Json>>
+    readonly tables: Readonly<Record<string, Tables>>
+  }
 }
 
 /** The files of an upload that are looked into only in a sandbox process. */

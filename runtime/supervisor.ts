@@ -108,7 +108,7 @@ export function createSupervisor({ limits, trusted, timeZone, memory = NO_BOUND 
 
   async function startWorker(version: Loadable): Promise<Worker | null> {
     // Made before a process is taken: a plugin's settings may throw.
-    const solution = version.solution()
+    const { clients: _, ...solution } = version.solution()
     const process = await pool.take()
     if (process === null) return null
     const worker = createWorker(process, version.key, solution, limits, { gone, isLong })

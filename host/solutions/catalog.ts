@@ -2,7 +2,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { SolutionFacts } from '../../runtime/plugin.ts'
 import type { Loadable, Supervisor } from '../../runtime/supervisor.ts'
 import { answeredWithin } from '../database/answered-within.ts'
-import type { PreparedSolution } from './prepared-solution.ts'
+import { clientForms, type PreparedSolution } from './prepared-solution.ts'
 import type { SandboxSolutionMaker } from './sandbox-solution.ts'
 import type { SolutionStore } from './solution-store.ts'
 
@@ -150,7 +150,8 @@ export function activeSolution(
   const { name, title, version } = prepared.manifest
   const { manifest, modules, texts } = prepared
   const forms = prepared.forms.map(({ form }) => form)
-  const facts: SolutionFacts = { name, version, sha256, manifest, modules, texts, forms }
+  const definitions = new Map([...clientForms(prepared)].map(([form, { definition }]) => [form, definition]))
+  const facts: SolutionFacts = { name, version, sha256, manifest, modules, texts, forms, definitions }
   const loadable = { key: versionKey(name, sha256), solution: () => makeSandboxSolution(facts, prepared) }
   return { ...prepared, name, title, facts, loadable }
 }

@@ -1,3 +1,4 @@
+import type { FormUpdate } from '../../plugins/forms/host.ts'
 import type { Login, SignedInUser, Tenant } from '../../plugins/security/host.ts'
 import type { Call } from '../../runtime/plugin.ts'
 import type { AccountSourceName } from '../login/account-sources.ts'
@@ -9,6 +10,8 @@ export type Effects = {
   locale: string | null
   showUrl: string | null
   form: string | null
+  /** What clients show of their forms from now on, in the order it came. */
+  formUpdates?: readonly FormUpdate[]
   logout: { readonly solution: string | null; readonly argument: string | null } | null
   readonly messages: Map<string, string>
 }

@@ -3,7 +3,7 @@ import type { Manifest } from '../../runtime/bundle/manifest.ts'
 import type { Bundle } from '../../runtime/bundle/read-bundle.ts'
 import { Identifier } from '../../runtime/bundle/schema-parts.ts'
 import type { FormDefinition } from '../../runtime/forms/form-definition.ts'
-import type { CheckedFiles, Unit } from '../../runtime/protocol.ts'
+import type { CheckedFiles, SandboxFormScript, Unit } from '../../runtime/protocol.ts'
 import type { CompiledTemplate } from '../../runtime/template/compiled-template.ts'
 
 /**
@@ -98,12 +98,7 @@ function mergeTexts(bundle: Bundle, checked: CheckedFiles): PreparedSolution['te
 export function unitsOf(
   solution: Pick<PreparedSolution, 'manifest' | 'modules' | 'scripts'>,
 ): Record<Unit, readonly number[]> {
-  const manifests = new Map(solution.modules.map(({ name, manifest }) => [name, manifest]))
-  const isAuthenticator = (name: string) =>
-    manifests.get(name)?.type === 'authenticator' || name === solution.manifest.loginSolution
-  const authenticators = solution.modules.map(({ name }) => name).filter(isAuthenticator)
-  const forLogin = reachable(authenticators, manifests, () => true)
-  const forClient = reachable(solution.manifest.modules, manifests, (name) => !isAuthenticator(name))
+  const { forLogin, forClient } = modulesByUse(solution)
   const indexes = (wanted: (module: string | null) => boolean) =>
     solution.scripts.flatMap(({ module }, index) => (wanted(module) ? [index] : []))
   return {
@@ -111,6 +106,36 @@ export function unitsOf(
     main: indexes((module) => module === null || forClient.has(module)),
     configuration: indexes((module) => module === null),
   }
+}
+
+function modulesByUse(solution: Pick<PreparedSolution, 'manifest' | 'modules'>) {
+  const manifests = new Map(solution.modules.map(({ name, manifest }) => [name, manifest]))
+  const isAuthenticator = (name: string) =>
+    manifests.get(name)?.type === 'authenticator' || name === solution.manifest.loginSolution
+  const authenticators = solution.modules.map(({ name }) => name).filter(isAuthenticator)
+  return {
+    forLogin: reachable(authenticators, manifests, () => true),
+    forClient: reachable(solution.manifest.modules, manifests, (name) => !isAuthenticator(name)),
+  }
+}
+
+/** The forms that clients have, by name. */
+export function clientForms(
+  solution: Pick<PreparedSolution, 'manifest' | 'modules' | 'forms'>,
+): ReadonlyMap<string, PreparedForm> {
+  const { forClient } = modulesByUse(solution)
+  const forms = solution.forms.filter(({ module }) => module === null || forClient.has(module))
+  return new Map(forms.map((form) => [form.form, form]))
+}
+
+/** The scripts of those forms: each from where the form itself is. */
+export function formScriptsOf(
+  solution: Pick<PreparedSolution, 'manifest' | 'modules' | 'forms' | 'formScripts'>,
+): SandboxFormScript[] {
+  const forms = clientForms(solution)
+  return solution.formScripts
+    .filter(({ form, module }) => forms.get(form)?.module === module)
+    .map(({ form, file, source, functions }) => ({ form, file, source, functions }))
 }
 
 function reachable(

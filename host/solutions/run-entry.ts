@@ -2,7 +2,7 @@ import { ZodError } from 'zod'
 import { parseStrictJson } from '../../runtime/bundle/strict-json.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Failed, GuestCommand, Outcome } from '../../runtime/outcome.ts'
-import { type Command, type Json, type Plugin, ScriptError } from '../../runtime/plugin.ts'
+import { type Command, type Json, type Plugin, ScriptError, type SolutionFacts } from '../../runtime/plugin.ts'
 import type { Unit } from '../../runtime/protocol.ts'
 import type { Supervisor } from '../../runtime/supervisor.ts'
 import type { ActiveSolution } from './catalog.ts'
@@ -52,13 +52,13 @@ export function createEntryRunner({ supervisor, plugins, log, limits, onPluginEr
   }
 
   /** Every command is checked before the first is applied. @throws when the guest sent what no binding sends */
-  function checkCommands(commands: readonly GuestCommand[]): CheckedCommand[] {
+  function checkCommands(commands: readonly GuestCommand[], solution: SolutionFacts): CheckedCommand[] {
     if (commands.length > limits.CALL_REQUESTS) throw new TypeError('there are more commands than a call may have')
     return commands.map(({ plugin, method, args }) => {
       const methods = byName.get(plugin)?.commands
       const command = methods && Object.hasOwn(methods, method) ? methods[method] : undefined
       if (command === undefined) throw new TypeError(`there is no command ${plugin}.${method}`)
-      return { command, args: readArguments(command, args, `${plugin}.${method}`) }
+      return { command, args: readArguments(command, args, `${plugin}.${method}`, solution) }
     })
   }
 
@@ -111,7 +111,7 @@ export function createEntryRunner({ supervisor, plugins, log, limits, onPluginEr
       const { milliseconds } = returned
       let checked: CheckedCommand[]
       try {
-        checked = checkCommands(returned.commands)
+        checked = checkCommands(returned.commands, solution.facts)
       } catch (error) {
         // The binding let it pass, or a guest went around it: its process is not to be used again.
         supervisor.retire(solution.loadable.key)
@@ -146,9 +146,9 @@ function withoutEffect(entry: string, commands: readonly GuestCommand[]): NewLog
 }
 
 /** @throws TypeError that names the binding */
-function readArguments(command: Command, args: readonly Json[], binding: string): never {
+function readArguments(command: Command, args: readonly Json[], binding: string, solution: SolutionFacts): never {
   try {
-    return command.check(args) as never
+    return command.check(args, solution) as never
   } catch (error) {
     const issue = error instanceof ZodError ? error.issues[0] : undefined
     const which = typeof issue?.path[0] === 'number' ? `argument ${issue.path[0] + 1}: ` : ''

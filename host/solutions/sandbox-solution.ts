@@ -1,6 +1,6 @@
 import type { Json, Plugin, SolutionFacts, Tables } from '../../runtime/plugin.ts'
 import type { SandboxSolution } from '../../runtime/protocol.ts'
-import { type PreparedSolution, unitsOf } from './prepared-solution.ts'
+import { formScriptsOf, type PreparedSolution, unitsOf } from './prepared-solution.ts'
 
 /** Makes what a sandbox process loads, from a prepared solution and the plugins' guest parts. */
 export type SandboxSolutionMaker = (facts: SolutionFacts, prepared: PreparedSolution) => SandboxSolution
@@ -9,15 +9,18 @@ export function createSandboxSolutionMaker(plugins: readonly Plugin[]): SandboxS
   return (facts, prepared) => {
     const settings: Record<string, Json> = {}
     const tables: Record<string, Tables> = {}
+    const forClients: { settings: Record<string, Json>; tables: Record<string, Tables> } = { settings: {}, tables: {} }
     for (const plugin of plugins) {
-      if (plugin.settings) settings[plugin.name] = plugin.settings(facts)
-      if (plugin.tables) tables[plugin.name] = plugin.tables(facts)
+      const given = plugin.clientsOnly === true ? forClients : { settings, tables }
+      if (plugin.settings) given.settings[plugin.name] = plugin.settings(facts)
+      if (plugin.tables) given.tables[plugin.name] = plugin.tables(facts)
     }
     return {
       scripts: prepared.scripts.map(({ file, source }) => ({ file, source })),
       units: unitsOf(prepared),
       settings,
       tables,
+      clients: { formScripts: formScriptsOf(prepared), ...forClients },
     }
   }
 }

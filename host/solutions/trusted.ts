@@ -29,9 +29,10 @@ export function readTrusted(
   makeSandboxSolution: SandboxSolutionMaker,
   limits: Limits,
 ): Trusted {
-  const guests = plugins.map(({ name, under, guest }) => ({
+  const guests = plugins.map(({ name, under, clientsOnly, guest }) => ({
     name,
     ...(under ? { under } : {}),
+    ...(clientsOnly ? { clientsOnly } : {}),
     source: readGuest(guest),
   }))
   return { bootstrap: readGuest(BOOTSTRAP), guests, limits, rehearsal: createRehearsal(plugins, makeSandboxSolution) }

@@ -59,7 +59,10 @@ export default function application(api: GuestApi<Settings, string>) {
       if (typeof form !== 'string' || !isForm(form)) {
         throw new safe.TypeError(`application.showForm: the solution has no form ${safe.describe(form)}`)
       }
-      api.command('showForm', [form])
+      // A client goes through the life of its forms; elsewhere the host is told.
+      const show = api.offered('showForm')
+      if (show === null) api.command('showForm', [form])
+      else if (!show(form)) throw new safe.TypeError(`application.showForm: clients have no form ${form}`)
     },
     getSolutionName: (): string => settings.name,
     getSolutionVersion: (): string => settings.version,

@@ -14,6 +14,8 @@ interface JSEvent {
   readonly source: string | null
   /** The form that triggered a default form event, else null. */
   readonly formName: string | null
+  /** The element that triggered it, else null. */
+  readonly elementName: string | null
   /** The arguments. */
   readonly data: unknown[]
   /** The later listeners are skipped and do not count. */

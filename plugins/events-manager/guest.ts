@@ -13,10 +13,12 @@ type Arguments = {
   readonly third: unknown
   readonly all: readonly unknown[] | null
 }
+type Firing = { stopped: boolean; event: JSEvent }
 type JSEvent = {
   readonly type: string
   readonly source: string | null
   readonly formName: string | null
+  readonly elementName: string | null
   readonly data: unknown[]
   readonly stopPropagation: () => void
 }
@@ -65,6 +67,8 @@ export default function eventsManager(api: GuestApi<Settings>) {
     if (value === undefined || value === null) return null
     if (typeof value === 'string') return value
     if (value === globalThis) return 'globals'
+    const form = api.offered('formName')?.(value) ?? null
+    if (form !== null) return `forms.${form}`
     throw new safe.TypeError('the context must be a form, the global scope or a string')
   }
 
@@ -119,28 +123,37 @@ export default function eventsManager(api: GuestApi<Settings>) {
     return after.length < before.length
   }
 
-  function fire(type: EventType, context: string | null, args: Arguments, wanted: 0 | 1): boolean | unknown[] {
+  function fire(
+    type: EventType,
+    context: string | null,
+    args: Arguments,
+    wanted: 0 | 1,
+    firing: Firing = createFiring(type.name, context, args, null, null),
+  ): boolean | unknown[] {
     const most = limits.EVENT_DEPTH as number
     if (depth >= most) throw api.quotaError('EVENT_DEPTH', most, depth + 1)
     depth++
     try {
-      return run(type, context, args, wanted)
+      return run(type, context, args, wanted, firing)
     } finally {
       depth--
     }
   }
 
-  function run(type: EventType, context: string | null, args: Arguments, wanted: 0 | 1): boolean | unknown[] {
+  function run(
+    type: EventType,
+    context: string | null,
+    args: Arguments,
+    wanted: 0 | 1,
+    firing: Firing,
+  ): boolean | unknown[] {
     const round = type.listeners
     const { count, first } = args
     const values: unknown[] = []
     let all = true
     let found = 0
-    let stopped = false
-    const event = createEvent(type.name, context, args, () => {
-      stopped = true
-    })
-    for (let index = 0; index < round.length && !stopped; index++) {
+    const { event } = firing
+    for (let index = 0; index < round.length && !firing.stopped; index++) {
       const { callback, context: where } = round[index] as Listener
       if (where !== null && context !== null && where !== context) continue
       let value: unknown
@@ -193,9 +206,28 @@ export default function eventsManager(api: GuestApi<Settings>) {
     return data
   }
 
-  function createEvent(type: string, context: string | null, args: Arguments, stopPropagation: () => void): JSEvent {
-    return { type, source: context, formName: null, data: dataOf(args), stopPropagation }
+  function createFiring(
+    type: string,
+    source: string | null,
+    args: Arguments,
+    formName: string | null,
+    elementName: string | null,
+  ): Firing {
+    const stopPropagation = (): void => {
+      firing.stopped = true
+    }
+    const event = { type, source, formName, elementName, data: dataOf(args), stopPropagation }
+    const firing: Firing = { stopped: false, event }
+    return firing
   }
+
+  /** The form's own function gets the same event as the listeners: it can stop it before them. */
+  api.offer('defaultEvent', (name, form, element, given) => {
+    const type = eventTypes[name] as EventType
+    const args = readArguments(api.safe.toArray(given as unknown[]))
+    const firing = createFiring(name, `forms.${form}`, args, form, element)
+    return { event: firing.event, fire: () => fire(type, `forms.${form}`, args, 0, firing) === true }
+  })
 
   api.onLoad(({ builtIn, custom }) => {
     for (let index = 0; index < builtIn.length; index++) addType(builtIn[index] as string, true)

@@ -57,6 +57,12 @@ function failedOf(message: GuestFailure, milliseconds: number, files: ReadonlySe
   }
 }
 
+/** What a form's script threw while it was loaded, as the guest's wrapper told it. */
+export function toldFault(text: string, file: string, files: ReadonlySet<string>): LoadFault {
+  const { name, message, stack } = readFailure(text)
+  return { code: 'script_load', message: `${name}: ${message}`, file, ...findPosition(stack, files) }
+}
+
 /** The guest's wrapper writes it, so it is JSON; should it not be, the call has failed all the same. */
 function readFailure(text: string): GuestFailure {
   try {

@@ -1,4 +1,4 @@
-import type { SandboxCall } from '../protocol.ts'
+import type { SandboxCall, SandboxFormScript } from '../protocol.ts'
 import {
   brokenOff,
   type CallEnd,
@@ -13,11 +13,13 @@ import {
   memoryText,
   outOfMemory,
   timedOut,
+  toldFault,
 } from './call-end.ts'
 import {
   type Callback,
   type Context,
   compileBeside,
+  compileForm,
   finderSource,
   type Isolate,
   type Reference,
@@ -37,6 +39,8 @@ export type Client = {
   closed: boolean
   loaded: LoadedClient | null
 }
+
+type Compiled = { readonly scripts: readonly Script[]; readonly forms: readonly Script[] }
 
 type LoadedClient = {
   readonly context: Context
@@ -97,6 +101,8 @@ export type ClientIsolateOptions = {
   readonly settings: string
   /** What each client's context loads, in this order. */
   readonly scripts: readonly { readonly file: string; readonly source: string }[]
+  /** Loaded after them. */
+  readonly formScripts: readonly SandboxFormScript[]
   readonly files: ReadonlySet<string>
   readonly events: ClientIsolateEvents
 }
@@ -117,6 +123,8 @@ const LOOK = 50
  */
 const SWEEP_TIME = 50
 const SWEEPS = 3
+/** One of the platform's own, which the guest knows itself. */
+const OWN_ENTRY = /^[A-Za-z_$][\w$]{0,62}\.[a-zA-Z]{1,30}$/
 const ENTRY = /^[A-Za-z_$][\w$]{0,99}$/
 
 export function createClientIsolate(options: ClientIsolateOptions): ClientIsolate {
@@ -124,8 +132,8 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
   const clients = new Set<Client>()
   const lane = createLane()
   const finders = new Map<string, Script>()
-  /** The scripts, compiled once; scripts of forms will stand beside them. */
-  let compiled: readonly Script[] | null = null
+  /** The scripts, compiled once. */
+  let compiled: Compiled | null = null
   /** Does nothing. Made in time: to compile it would run, without a limit, what it is there to run with one. */
   let sweeper: Script | null = null
   let lost = false
@@ -217,7 +225,9 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
       const loaded = await watched(call, limits.LOAD_TIME as number, makeContext(client))
       if (loaded === null) return
       client.loaded = loaded
-      await runScripts(call, loaded.context, compiled)
+      const until = performance.now() + (limits.LOAD_TIME as number)
+      await runScripts(call, loaded.context, compiled.scripts, until)
+      await runForms(call, loaded, compiled.forms, until)
       if (lost) return
       const milliseconds = elapsed(call)
       end(client, call, { ok: true, json: `{"ok":true,"result":null,"commands":[],"milliseconds":${milliseconds}}` })
@@ -234,9 +244,11 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
     if (client.closed) release(client)
   }
 
-  async function compileAll(): Promise<readonly Script[]> {
+  async function compileAll(): Promise<Compiled> {
     sweeper ??= await isolate.compileScript('void 0', { filename: TRUSTED })
-    return Promise.all(options.scripts.map(({ file, source }) => compileBeside(isolate, file, source)))
+    const scripts = options.scripts.map(({ file, source }) => compileBeside(isolate, file, source))
+    const forms = options.formScripts.map((script) => compileForm(isolate, script))
+    return { scripts: await Promise.all(scripts), forms: await Promise.all(forms) }
   }
 
   async function makeContext(client: Client): Promise<LoadedClient> {
@@ -250,8 +262,7 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
   }
 
   /** @throws LoadFault */
-  async function runScripts(call: OpenCall, context: Context, scripts: readonly Script[]): Promise<void> {
-    const end = performance.now() + (limits.LOAD_TIME as number)
+  async function runScripts(call: OpenCall, context: Context, scripts: readonly Script[], end: number): Promise<void> {
     for (const [index, script] of scripts.entries()) {
       const file = options.scripts[index]?.file ?? ''
       const timeout = Math.max(1, Math.ceil(end - performance.now()))
@@ -263,6 +274,27 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
         if (performance.now() >= end - 1) throw loadTimedOut(limits, file)
         throw describeFault(error, 'script_load', file, files)
       }
+    }
+  }
+
+  /** Each in its turn gives a function, which the guest runs and whose result it keeps. @throws LoadFault */
+  async function runForms(call: OpenCall, loaded: LoadedClient, forms: readonly Script[], end: number): Promise<void> {
+    for (const [index, script] of forms.entries()) {
+      if (lost) return
+      const { file, form } = options.formScripts[index] as SandboxFormScript
+      const timeout = Math.max(1, Math.ceil(end - performance.now()))
+      const text = JSON.stringify({ kind: 'script', name: form })
+      let told: string | null
+      try {
+        const made = (await script.run(loaded.context, { reference: true, timeout })) as Reference
+        const args = [text, made.derefInto({ release: true })]
+        told = await watched(call, timeout, loaded.enter.apply(undefined, args, { timeout }) as Promise<string>)
+      } catch (error) {
+        if (isolate.isDisposed) throw outOfMemoryAt(file)
+        if (performance.now() >= end - 1) throw loadTimedOut(limits, file)
+        throw describeFault(error, 'script_load', file, files)
+      }
+      if (told !== null && told !== '') throw toldFault(told, file, files)
     }
   }
 
@@ -280,14 +312,15 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
 
   async function enterNow(client: Client, id: number, what: SandboxCall): Promise<void> {
     const call = begin(client, id, what.timeLimit, limits[what.timeLimit] as number)
-    if (client.loaded === null || !ENTRY.test(what.entry)) {
+    const isOwn = OWN_ENTRY.test(what.entry)
+    if (client.loaded === null || !(isOwn || ENTRY.test(what.entry))) {
       end(client, call, brokenOff(new TypeError('there is no such entry'), 0))
       return
     }
     const { finders: known, context } = client.loaded
     const args: unknown[] = [callText(what)]
     try {
-      if (!known.has(what.entry)) args.push(await findBy(call, context, what.entry))
+      if (!isOwn && !known.has(what.entry)) args.push(await findBy(call, context, what.entry))
     } catch (error) {
       if (isolate.isDisposed) loseMemory(call)
       else end(client, call, brokenOff(error, elapsed(call)))

@@ -33,8 +33,9 @@ const CLIENTS_PER_ISOLATE = 24
 
 export function createClients(prepared: PreparedIsolate, solution: SandboxSolution, events: ClientEvents): Clients {
   const { limits } = prepared
-  const files = new Set(solution.scripts.map(({ file }) => file))
-  const settings = JSON.stringify(solution.settings)
+  const formScripts = solution.clients?.formScripts ?? []
+  const files = new Set([...solution.scripts, ...formScripts].map(({ file }) => file))
+  const settings = JSON.stringify({ ...solution.settings, ...solution.clients?.settings })
   const scripts = (solution.units.main ?? []).flatMap((index) => solution.scripts[index] ?? [])
   const isolates = new Set<ClientIsolate>()
   const clients = new Map<number, { readonly client: Client; readonly isolate: ClientIsolate }>()
@@ -48,7 +49,7 @@ export function createClients(prepared: PreparedIsolate, solution: SandboxSoluti
   const ask = callbackOf(
     createFromGuest<Client>({
       files,
-      tables: solution.tables,
+      tables: { ...solution.tables, ...solution.clients?.tables },
       contextOf: (number) => byNumber.get(number),
       log: ({ call }, ...line) => {
         if (call !== null) events.log(call.id, ...line)
@@ -69,6 +70,7 @@ export function createClients(prepared: PreparedIsolate, solution: SandboxSoluti
       ask,
       settings,
       scripts,
+      formScripts,
       files,
       events: {
         started: events.started,

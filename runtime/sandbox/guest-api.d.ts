@@ -12,6 +12,16 @@ export interface GuestApi<Settings = unknown, State = unknown> {
   state(): State | null
   /** Called at the start of each call, before the entry function. */
   onCall(start: (state: State) => void): void
+  /** A way in for the host alone, as `name.method`: scripts can neither define nor call it. */
+  entry(method: string, run: (...args: never[]) => unknown): void
+  /** Called after each entry function that returned well, while the call still runs; null: there is nothing to wait for. */
+  beforeReturn(step: () => Promise<void> | null): void
+  /** Called for each form script while a client is opened: `script` runs it and returns its functions by name. */
+  onScript(run: (name: string, script: () => unknown) => void): void
+  /** Gives the guest parts of other plugins a function; they cannot import one another, and scripts do not get it. */
+  offer<Name extends keyof Offers>(what: Name, offered: Offers[Name]): void
+  /** What another guest part offers; null where none does. */
+  offered<Name extends keyof Offers>(what: Name): Offers[Name] | null
   /** Appends an effect to the call's list. @throws Error while scripts load, and when the quota is used up */
   command(method: string, args: readonly unknown[]): void
   /** Asks the host. The Promise fails with an Error that names the binding; it never carries a host error. */
@@ -41,6 +51,22 @@ export interface GuestApi<Settings = unknown, State = unknown> {
   readonly safe: SafeBuiltins
 }
 
+/** What guest parts do for one another. */
+export interface Offers {
+  /** An event that the platform fires: the form's own function gets `event` last, then `fire` calls the listeners. */
+  defaultEvent(type: string, form: string, element: string | null, args: readonly unknown[]): DefaultEvent
+  /** Wishes for another form: it is shown when the running call has returned. @returns whether there is such a form */
+  showForm(form: string): boolean
+  /** The name of the form that the value is, as `forms.orders`; null for any other. */
+  formName(value: unknown): string | null
+}
+
+/** `fire`: the logical AND of what the listeners return. */
+export interface DefaultEvent {
+  readonly event: unknown
+  readonly fire: () => boolean
+}
+
 /** Built-in functions, captured before any script ran, with `this` as the first argument. */
 export interface SafeBuiltins {
   apply<R>(target: (...args: never[]) => R, receiver: unknown, args: ArrayLike<unknown>): R
@@ -59,6 +85,15 @@ export interface SafeBuiltins {
   /** What the pattern matched, or null. Give it literals without the flags g and y. */
   match(pattern: RegExp, text: string): string | null
   hasOwn(value: object, key: string): boolean
+  /** The descriptor loses its prototype, so that no script can add to it. */
+  defineProperty(target: object, key: string, descriptor: PropertyDescriptor): void
+  parse(text: string): unknown
+  /** A text or number as JSON. */
+  stringify(value: string | number | boolean | null): string
+  /** Makes a list of `api.list` an array as scripts know it. */
+  toArray<T>(items: T[]): T[]
+  /** The handler must have no prototype. */
+  proxy<T extends object>(target: T, handler: ProxyHandler<T>): T
   TypeError: TypeErrorConstructor
   RangeError: RangeErrorConstructor
   Error: ErrorConstructor

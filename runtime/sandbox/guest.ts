@@ -15,6 +15,7 @@ type FindEntry = () => unknown
 /** `findEntry` comes with the first call of an entry function that is not the one which the context was started for. */
 type Enter = (text: string, findEntry?: FindEntry) => string
 type Start = (host: Host, context: number, settings: string, findEntry?: FindEntry) => Enter
+type ScriptText = { kind: 'script'; name: string }
 type CallText = { kind: 'call'; entry: string; args: unknown[]; state: Record<string, unknown> }
 type AnswerText = { kind: 'answer'; id: number; ok: boolean; value: unknown }
 /** A plugin's name, and how scripts reach its binding, such as `plugins.database`. */
@@ -36,6 +37,8 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
   const SafeRangeError = RangeError
   const SafePromise = Promise
   const promiseThen = Promise.prototype.then
+  const SafeProxy = Proxy
+  const arrayPrototype = Array.prototype
   const { upperCase, lowerCase, slice, indexOf, isWellFormed, regExpExec } = {
     upperCase: String.prototype.toUpperCase,
     lowerCase: String.prototype.toLowerCase,
@@ -166,6 +169,11 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
   const finders: Record<string, FindEntry> = record()
   const loadStarts = list<(settings: Record<string, unknown>) => void>()
   const callStarts = list<() => void>()
+  /** The platform's own entries, by names that no function of a script can have, such as `forms.event`. */
+  const entries: Record<string, () => unknown> = record()
+  const offers: Record<string, unknown> = record()
+  let beforeReturn: (() => Promise<void> | null) | null = null
+  let runScript: ((name: string, run: () => unknown) => void) | null = null
 
   /** What is counted is counted anew for each call; what was logged while the scripts loaded counts for the first. */
   function forgetLastCall(): void {
@@ -328,17 +336,28 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
     const own = calls
     running = true
     for (let index = 0; index < callStarts.length; index++) (callStarts[index] as () => void)()
-    const entry = (finders[message.entry] ?? findEntry)()
+    const entry = entries[message.entry] ?? (finders[message.entry] ?? findEntry)()
     if (typeof entry !== 'function') {
       running = false
       return failedText(new SafeTypeError(`the scripts have no function ${message.entry}`))
     }
     const result = apply(entry as () => unknown, undefined, message.args)
-    if (typeof result !== 'object' || result === null) return finished(returnedText(result))
+    if (typeof result !== 'object' || result === null) return conclude(own, result)
     const settled = new SafePromise((resolve) => resolve(result))
     // The result of `then` is not used, but its species constructor would be looked up on our own Promise only.
     apply(promiseThen as never, settled, [
-      (value: unknown) => done(own, () => returnedText(value)),
+      (value: unknown) => done(own, () => conclude(own, value)),
+      (error: unknown) => done(own, () => failedText(error)),
+    ])
+    return ''
+  }
+
+  /** What is left to do once the entry function has returned. @returns '' while that waits */
+  function conclude(own: number, value: unknown): string {
+    const left = beforeReturn === null ? null : beforeReturn()
+    if (left === null) return finished(returnedText(value))
+    apply(promiseThen as never, left, [
+      () => done(own, () => returnedText(value)),
       (error: unknown) => done(own, () => failedText(error)),
     ])
     return ''
@@ -353,7 +372,7 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
     } catch (error) {
       text = failedText(error)
     }
-    host('done', finished(text))
+    if (text !== '') host('done', finished(text))
   }
 
   function finished(text: string): string {
@@ -363,7 +382,11 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
 
   function enter(text: string, finder?: FindEntry): string {
     try {
-      const read = parse(text) as CallText | AnswerText
+      const read = parse(text) as CallText | AnswerText | ScriptText
+      if (read.kind === 'script') {
+        if (runScript !== null && finder !== undefined) runScript(read.name, finder)
+        return ''
+      }
       if (finder !== undefined && read.kind === 'call') finders[read.entry] = finder
       if (read.kind === 'call') return call(read)
       answer(read)
@@ -422,6 +445,17 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
     indexOf: (text, part, from) => apply(indexOf, text, [part, from]),
     isWellFormed: (text) => apply(isWellFormed, text, []),
     match: (pattern, text) => apply(regExpExec, pattern, [text])?.[0] ?? null,
+    defineProperty: (target, key, descriptor) => {
+      setPrototypeOf(descriptor, null)
+      defineProperty(target, key, descriptor)
+    },
+    parse,
+    stringify: (text) => stringify(text),
+    toArray: (items) => {
+      setPrototypeOf(items, arrayPrototype)
+      return items
+    },
+    proxy: (target, handler) => new SafeProxy(target, handler),
     hasOwn: (value, key) => getOwnPropertyDescriptor(value, key) !== undefined,
     TypeError: SafeTypeError,
     RangeError: SafeRangeError,
@@ -443,6 +477,19 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
       onCall: (start: (state: unknown) => void) => {
         callStarts[callStarts.length] = () => start(stateOf(name))
       },
+      entry: (method: string, run: (...args: never[]) => unknown) => {
+        entries[`${name}.${method}`] = run as () => unknown
+      },
+      beforeReturn: (step: () => Promise<void> | null) => {
+        beforeReturn = step
+      },
+      onScript: (run: (name: string, script: () => unknown) => void) => {
+        runScript = run
+      },
+      offer: (what: string, offered: unknown) => {
+        offers[what] = offered
+      },
+      offered: (what: string) => (offers[what] ?? null) as never,
       command: (method: string, args: readonly unknown[]) => command(binding, method, args),
       request: (method: string, args: readonly unknown[]) => request(binding, method, args),
       lookUp: (table: string, key: string) => host('look', `${name} ${table}`, key),
@@ -505,8 +552,11 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
   defineGlobal('console', consoleOf())
   for (let index = 0; index < plugins.length; index++) {
     const { name, under, build } = plugins[index] as PluginGuest
-    if (under === null) defineGlobal(name, build(apiOf({ name, path: name })))
-    else defineFrozen(underPlugins, name, build(apiOf({ name, path: `${under}.${name}` })))
+    const path = under === null ? name : `${under}.${name}`
+    const built = build(apiOf({ name, path }))
+    if (built === undefined) continue
+    if (under === null) defineGlobal(name, built)
+    else defineFrozen(underPlugins, name, built)
   }
   if (ownKeys(underPlugins).length > 0) defineGlobal('plugins', underPlugins)
   return start

@@ -1,7 +1,7 @@
 import ivm from 'isolated-vm'
 import type { LogLevel, Position } from '../outcome.ts'
 import type { Json } from '../plugin.ts'
-import type { SandboxCall, SandboxSolution, Trusted, Unit } from '../protocol.ts'
+import type { SandboxCall, SandboxFormScript, SandboxSolution, Trusted, Unit } from '../protocol.ts'
 import {
   brokenOff,
   type CallEnd,
@@ -66,12 +66,33 @@ export async function compileBeside(isolate: ivm.Isolate, file: string, source: 
   try {
     return await isolate.compileScript(closed(source), { filename: file })
   } catch (error) {
-    const told = await isolate.compileScript(source, { filename: file }).then(
-      (script) => script.release(),
-      (alone: unknown) => alone,
-    )
-    throw describeFault(told ?? error, 'script_syntax', file, new Set([file]))
+    throw describeFault((await syntaxError(isolate, file, source)) ?? error, 'script_syntax', file, new Set([file]))
   }
+}
+
+/** What stands before a form's script, on its first line. */
+const BEFORE_FORM = '(function () {'
+
+/**
+ * A form's script as a function, so that what it declares is not global; its value is that function, which returns the named
+ * functions. Positions are those of the file. @throws the syntax error, a LoadFault
+ */
+export async function compileForm(isolate: ivm.Isolate, { file, source, functions }: SandboxFormScript) {
+  const given = functions.map((name) => `, ${name}`).join('')
+  const wrapped = `${BEFORE_FORM}${source}\n;return { __proto__: null${given} } })`
+  try {
+    return await isolate.compileScript(wrapped, { filename: file, columnOffset: -BEFORE_FORM.length })
+  } catch (error) {
+    throw describeFault((await syntaxError(isolate, file, source)) ?? error, 'script_syntax', file, new Set([file]))
+  }
+}
+
+/** Of the file alone; undefined where it has none. */
+function syntaxError(isolate: ivm.Isolate, file: string, source: string): Promise<unknown> {
+  return isolate.compileScript(source, { filename: file }).then(
+    (script) => script.release(),
+    (error: unknown) => error,
+  )
 }
 
 /** A function that contexts of all isolates can call; they wait for its answer. */
@@ -138,8 +159,13 @@ export type PreparedIsolate = {
   readonly freshContext: () => FreshContext
   /** Makes the next fresh context now. */
   readonly makeAhead: () => void
-  /** A further isolate whose contexts begin in the same way. */
+  /** A further isolate, of clients: its contexts begin in the same way and with what only clients have. */
   readonly another: () => ivm.Isolate
+}
+
+function snapshotOf(trusted: Trusted) {
+  const code = `globalThis.${START} = ${trustedSource(trusted)};`
+  return ivm.Isolate.createSnapshot([{ code, filename: TRUSTED }])
 }
 
 /**
@@ -148,10 +174,11 @@ export type PreparedIsolate = {
  */
 export function prepareIsolate(trusted: Trusted): PreparedIsolate {
   const { limits } = trusted
-  const code = `globalThis.${START} = ${trustedSource(trusted)};`
-  const snapshot = ivm.Isolate.createSnapshot([{ code, filename: TRUSTED }])
-  const another = () => new ivm.Isolate({ memoryLimit: inMegabytes(limits.ISOLATE_MEMORY as number), snapshot })
-  const isolate = another()
+  const memoryLimit = inMegabytes(limits.ISOLATE_MEMORY as number)
+  const forLogins = { ...trusted, guests: trusted.guests.filter(({ clientsOnly }) => clientsOnly !== true) }
+  const isolate = new ivm.Isolate({ memoryLimit, snapshot: snapshotOf(forLogins) })
+  /** Made when it is needed: a process that serves logins has no clients. */
+  let forClients: ReturnType<typeof snapshotOf> | null = null
   let ahead: FreshContext | null = null
 
   function makeContext(): FreshContext {
@@ -170,7 +197,10 @@ export function prepareIsolate(trusted: Trusted): PreparedIsolate {
     makeAhead() {
       ahead ??= makeContext()
     },
-    another,
+    another() {
+      forClients ??= snapshotOf(trusted)
+      return new ivm.Isolate({ memoryLimit, snapshot: forClients })
+    },
   }
 }
 

@@ -2,9 +2,11 @@ import { builtInPlugins } from '../../host/plugins.ts'
 import { activeSolution } from '../../host/solutions/catalog.ts'
 import { createSandboxSolutionMaker } from '../../host/solutions/sandbox-solution.ts'
 import { readTrusted } from '../../host/solutions/trusted.ts'
+import type { FormDefinition } from '../../runtime/forms/form-definition.ts'
 import { createLimits, type LimitName } from '../../runtime/limits.ts'
 import type { Failed, GuestLogLine } from '../../runtime/outcome.ts'
 import type { Json } from '../../runtime/plugin.ts'
+import { topLevelFunctions } from '../../runtime/sandbox/top-level-names.ts'
 import {
   type ClientOutcome,
   createSupervisor,
@@ -21,7 +23,8 @@ export type Asked = { readonly text: Json; readonly answer: (value: Json) => voi
 
 export type ClientLab = {
   readonly supervisor: Supervisor
-  readonly version: (source: string) => Loadable
+  /** `forms`: by name, a definition with all defaults and a script. */
+  readonly version: (source: string, forms?: Readonly<Record<string, LabForm>>) => Loadable
   /** @throws Error when the client cannot be opened */
   readonly open: (version: Loadable) => Promise<LabClient>
   readonly tryOpen: (version: Loadable) => Promise<SandboxClient | Failed>
@@ -32,6 +35,9 @@ export type ClientLab = {
   readonly pids: () => number[]
   readonly stop: () => void
 }
+
+/** The functions are those that `script` declares at its top level. */
+export type LabForm = { readonly definition: FormDefinition; readonly script?: string }
 
 export type LabClient = SandboxClient & {
   /** Calls a function of the scripts with texts. */
@@ -82,10 +88,15 @@ export function createClientLab(
   return {
     supervisor,
     lines,
-    version(source) {
+    version(source, forms = {}) {
       const manifest = manifestOf({ authenticator: 'NONE' })
       const scripts = [{ module: null, file: 'globals.js', source }]
-      const parts = { manifest, modules: [], scripts, formScripts: [], forms: [], texts: {}, template: null }
+      const definitions = Object.entries(forms).map(([form, { definition }]) => ({ module: null, form, definition }))
+      const formScripts = Object.entries(forms).map(([form, { script = '' }]) => {
+        const functions = topLevelFunctions(script) ?? []
+        return { module: null, form, file: `forms/${form}.js`, source: script, functions }
+      })
+      const parts = { manifest, modules: [], scripts, formScripts, forms: definitions, texts: {}, template: null }
       const prepared = { ...parts, entries: {}, warnings: [] }
       return activeSolution(`clients-${versions++}`, prepared, makeSandboxSolution).loadable
     },

@@ -45,7 +45,7 @@ function callOf(name: string, asked: Record<string, unknown> = ASKED, ofModule: 
   const modules = [{ name: 'm', manifest: manifestOf({ name: 'm', type: 'module', databases: ofModule }) }]
   return createHostCall({
     kind: 'open',
-    solution: { name, version: '1.0.0', sha256: 'x', manifest, modules, texts: {}, forms: [] },
+    solution: { name, version: '1.0.0', sha256: 'x', manifest, modules, texts: {}, forms: [], definitions: new Map() },
     correlationId: '',
     user: null,
     account: null,

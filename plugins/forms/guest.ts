@@ -1,0 +1,730 @@
+import type { GuestApi } from '../../runtime/sandbox/guest-api.d.ts'
+
+type Settings = { readonly names: readonly string[]; readonly properties: Record<string, readonly string[]> }
+type Run = (...args: never[]) => unknown
+type Row = Record<string, string | number | boolean | null>
+type Option = { value: string | number; label: string }
+type Definition = {
+  readonly title: string
+  readonly handlers: Record<string, string>
+  readonly elements: readonly ElementDefinition[]
+}
+type ElementDefinition = {
+  readonly type: string
+  readonly name: string
+  readonly handlers: Record<string, string>
+  readonly maxLength: number
+  readonly selection: string
+  readonly columns: readonly { name: string; type: string }[]
+  readonly tabs: readonly string[]
+}
+/** What scripts and the host read of an element; without prototype. `changed`: what the host does not know yet. */
+type Element = {
+  readonly definition: ElementDefinition
+  readonly path: string
+  readonly state: Record<string, unknown>
+  changed: Record<string, true> | null
+}
+type Form = {
+  readonly name: string
+  readonly handlers: Record<string, string>
+  readonly elements: Record<string, Element>
+  readonly names: readonly string[]
+  /** `forms.<name>.elements` */
+  elementsView: object
+  title: string
+  titleChanged: boolean
+  hasLoaded: boolean
+}
+type Event = { readonly form: string; readonly element: string; readonly type: string; readonly value: unknown }
+
+export default function forms(api: GuestApi<Settings>) {
+  const { safe } = api
+  /** How often a form that is shown may wish for another one in the same call. */
+  const MOST_SHOWS = 10
+  const MOST_OPTIONS = 1000
+  const MOST_ROWS = 10_000
+  const MOST_PAGES = 1_000_000
+  const TEXTS = { __proto__: null, text: 1, password: 1, email: 1, textarea: 1 } as unknown as Record<string, 1>
+  const EMPTY: readonly unknown[] = api.list()
+  let settings: Settings = { names: [], properties: {} }
+  /** By name; a form is made at its first use. */
+  const made: Record<string, Form> = { __proto__: null } as never
+  const views: Record<string, object> = { __proto__: null } as never
+  const scripts: Record<string, Record<string, Run>> = { __proto__: null } as never
+  const changedForms = { list: api.list<Form>() }
+  let current: string | null = null
+  let wanted: string | null = null
+  let isShowUntold = false
+
+  // --- what scripts see ------------------------------------------------------------------------------------------------
+
+  function fail(path: string, wish: string, value: unknown): never {
+    const given = typeof value === 'string' ? safe.stringify(value) : safe.describe(value)
+    throw new safe.TypeError(`${path} must be ${wish}, not ${safe.slice(given, 0, 100)}`)
+  }
+
+  /** The known name that is most like the given one, as the end of a sentence. */
+  function hint(name: string, known: readonly string[]): string {
+    if (name.length > 64) return ''
+    let nearest = ''
+    let least = 1000
+    const most = known.length > 1000 ? 1000 : known.length
+    for (let index = 0; index < most; index++) {
+      const candidate = known[index] as string
+      const distance = editDistance(safe.lowerCase(name), safe.lowerCase(candidate))
+      if (distance < least) {
+        least = distance
+        nearest = candidate
+      }
+    }
+    return nearest === '' ? '' : `; the nearest is ${nearest}`
+  }
+
+  function editDistance(a: string, b: string): number {
+    let row = api.list<number>()
+    for (let column = 0; column <= b.length; column++) row[column] = column
+    for (let i = 1; i <= a.length; i++) {
+      const next = api.list<number>()
+      next[0] = i
+      for (let j = 1; j <= b.length; j++) {
+        let least = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1)
+        if ((row[j] as number) + 1 < least) least = (row[j] as number) + 1
+        if ((next[j - 1] as number) + 1 < least) least = (next[j - 1] as number) + 1
+        next[j] = least
+      }
+      row = next
+    }
+    return row[b.length] as number
+  }
+
+  /** What the language itself asks every object for. */
+  function isAskedByLanguage(key: unknown): boolean {
+    return typeof key !== 'string' || key === 'then' || key === 'toJSON'
+  }
+
+  /** A frozen object that refuses names which it does not have, when they are read as well as when they are set. */
+  function strict(
+    target: object,
+    what: string,
+    known: readonly string[],
+    set: (key: string, value: unknown) => void,
+    more: (key: string) => unknown = () => undefined,
+  ): object {
+    safe.freeze(target)
+    const unknown = (key: unknown) =>
+      new safe.TypeError(`${what} has no ${safe.slice(safe.describe(key), 0, 100)}${hint(safe.describe(key), known)}`)
+    return safe.proxy(target, {
+      __proto__: null,
+      get(_target: object, key: string | symbol): unknown {
+        if (typeof key === 'string' && safe.hasOwn(target, key)) return (target as Record<string, unknown>)[key]
+        const found = typeof key === 'string' ? more(key) : undefined
+        if (found !== undefined || isAskedByLanguage(key)) return found
+        throw unknown(key)
+      },
+      set(_target: object, key: string | symbol, value: unknown): boolean {
+        if (typeof key !== 'string') throw unknown(key)
+        if (!safe.hasOwn(target, key) && more(key) === undefined) throw unknown(key)
+        set(key, value)
+        return true
+      },
+    } as ProxyHandler<object>)
+  }
+
+  function empty(): object {
+    return { __proto__: null } as object
+  }
+
+  function readOnly(path: string): (key: string) => never {
+    return (key) => {
+      throw new safe.TypeError(`${path}.${key} cannot be replaced`)
+    }
+  }
+
+  /** @param set for what can be set: a Proxy may not take what its target has no setter for */
+  function define(target: object, key: string, get: () => unknown, set?: (value: unknown) => void): void {
+    safe.freeze(get)
+    if (set !== undefined) safe.freeze(set)
+    safe.defineProperty(target, key, {
+      get,
+      ...(set === undefined ? null : { set }),
+      enumerable: true,
+      configurable: false,
+    })
+  }
+
+  function isForm(name: string): boolean {
+    for (let index = 0; index < settings.names.length; index++) if (settings.names[index] === name) return true
+    return false
+  }
+
+  function viewOf(name: string): object {
+    const known = views[name]
+    if (known !== undefined) return known
+    const path = `forms.${name}`
+    const target = empty()
+    const names = api.list<string>()
+    names[0] = 'elements'
+    names[1] = 'title'
+    names[2] = 'getName'
+    define(target, 'elements', () => formOf(name).elementsView)
+    safe.defineProperty(target, 'getName', { value: safe.freeze(() => name), enumerable: true })
+    const setTitle = (value: unknown): void => {
+      const form = formOf(name)
+      form.title = readText(`${path}.title`, value, 2000, false)
+      form.titleChanged = true
+      note(form)
+    }
+    define(target, 'title', () => formOf(name).title, setTitle)
+    const set = (key: string, value: unknown): void => {
+      if (key === 'title') setTitle(value)
+      else readOnly(path)(key)
+    }
+    // Scripts before that of the form see it too: its functions are there once that is loaded.
+    const view = strict(target, path, names, set, (key) => {
+      const functions = scripts[name]
+      return functions === undefined ? undefined : functions[key]
+    })
+    views[name] = view
+    return view
+  }
+
+  function formOf(name: string): Form {
+    const known = made[name]
+    if (known !== undefined) return known
+    const { title, handlers, elements } = safe.parse(api.lookUp('forms', name) ?? '{}') as Definition
+    const names = api.list<string>()
+    const inside: Record<string, Element> = { __proto__: null } as never
+    const target = empty()
+    const path = `forms.${name}.elements`
+    const form: Form = {
+      name,
+      handlers,
+      elements: inside,
+      names,
+      elementsView: target,
+      title,
+      titleChanged: false,
+      hasLoaded: false,
+    }
+    for (let index = 0; index < elements.length; index++) {
+      const definition = elements[index] as ElementDefinition
+      names[index] = definition.name
+      inside[definition.name] = createElement(definition, `${path}.${definition.name}`)
+    }
+    for (let index = 0; index < names.length; index++) {
+      const element = inside[names[index] as string] as Element
+      let view: object | null = null
+      define(target, element.definition.name, () => {
+        view ??= elementView(form, element)
+        return view
+      })
+    }
+    form.elementsView = strict(target, path, names, readOnly(path))
+    made[name] = form
+    return form
+  }
+
+  function createElement(definition: ElementDefinition, path: string): Element {
+    const state: Record<string, unknown> = { __proto__: null } as never
+    const known = settings.properties[definition.type] ?? EMPTY
+    for (let index = 0; index < known.length; index++) {
+      const key = known[index] as string
+      // A link has an address or a function, never both.
+      if (key === 'href' && !safe.hasOwn(definition, key)) continue
+      state[key] = safe.hasOwn(definition, key) ? (definition as unknown as Record<string, unknown>)[key] : usual(key)
+    }
+    const { type } = definition
+    if (type === 'table') state.rows = frozenRows(read(definition, 'value') as Row[])
+    else if (safe.hasOwn(state, 'options')) state.options = frozenList(state.options as Option[])
+    if (safe.hasOwn(state, 'value') && state.value === undefined) state.value = TEXTS[type] === 1 ? '' : null
+    if (type === 'table') state.selected = safe.freeze(safe.toArray(api.list()))
+    return { definition, path, state, changed: null }
+  }
+
+  function read(value: object, key: string): unknown {
+    return safe.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined
+  }
+
+  function usual(key: string): unknown {
+    if (key === 'value') return undefined
+    if (key === 'sort') return null
+    return key === 'page' ? 1 : ''
+  }
+
+  function elementView(form: Form, element: Element): object {
+    const target = empty()
+    const names = safe.keys(element.state)
+    const set = (key: string, value: unknown): void => change(form, element, key, readProperty(element, key, value))
+    for (let index = 0; index < names.length; index++) {
+      const key = names[index] as string
+      define(
+        target,
+        key,
+        () => element.state[key],
+        (value) => set(key, value),
+      )
+    }
+    return strict(target, element.path, names, set)
+  }
+
+  // --- values --------------------------------------------------------------------------------------------------------------
+
+  function readText(path: string, value: unknown, most: number, isMany: boolean): string {
+    if (value === null || value === undefined) return ''
+    const form = isMany ? /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/ : /[\x00-\x1f\x7f-\x9f]/
+    if (
+      typeof value !== 'string' ||
+      value.length > most ||
+      !safe.isWellFormed(value) ||
+      safe.match(form, value) !== null
+    ) {
+      fail(path, `a text of at most ${most} characters without control characters`, value)
+    }
+    return value
+  }
+
+  function readProperty(element: Element, key: string, value: unknown): unknown {
+    const path = `${element.path}.${key}`
+    switch (key) {
+      case 'visible':
+      case 'enabled':
+      case 'required':
+        return typeof value === 'boolean' ? value : fail(path, 'true or false', value)
+      case 'value':
+        return readValue(element, path, value)
+      case 'options':
+        return readOptions(path, value)
+      case 'rows':
+        return readRows(element.definition, path, value)
+      case 'selected':
+        return readSelected(element, path, value)
+      case 'sort':
+        return readSort(element.definition, path, value)
+      case 'page':
+        return isWhole(value, MOST_PAGES) ? value : fail(path, `a whole number from 1 to ${MOST_PAGES}`, value)
+      case 'href':
+        if (typeof value === 'string' && api.isAllowedAddress(value)) return value
+        return fail(path, 'an http, https or mailto address or a path that starts with "/"', value)
+      case 'src':
+        if (typeof value === 'string' && value.length <= 240 && safe.match(SOURCE, value) !== null) return value
+        return fail(path, 'a path below media/ such as "logo.svg"', value)
+      default:
+        return readText(path, value, 2000, false)
+    }
+  }
+  const SOURCE = /^(?!\.{1,2}(?:\/|$))[A-Za-z0-9._-]+(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._-]+)*$/
+
+  function isWhole(value: unknown, most: number): boolean {
+    return typeof value === 'number' && value >= 1 && value <= most && value % 1 === 0
+  }
+
+  function isKey(value: unknown): value is string | number {
+    if (typeof value === 'string') return value !== '' && value.length <= 200 && safe.isWellFormed(value)
+    return typeof value === 'number' && safe.isFinite(value)
+  }
+
+  function readValue(element: Element, path: string, value: unknown): unknown {
+    const { type, maxLength, tabs } = element.definition
+    if (TEXTS[type] === 1) return readText(path, value, maxLength, type === 'textarea')
+    if (type === 'checkbox') return typeof value === 'boolean' ? value : fail(path, 'true or false', value)
+    if (type === 'tabs') {
+      for (let index = 0; index < tabs.length; index++) if (tabs[index] === value) return value
+      return fail(path, 'the name of one of the tabs', value)
+    }
+    if (value === null || value === undefined) return null
+    if (type === 'number')
+      return typeof value === 'number' && safe.isFinite(value) ? value : fail(path, 'a number or null', value)
+    if (type === 'date') return isDay(value) ? value : fail(path, 'a date written YYYY-MM-DD or null', value)
+    const options = element.state.options as Option[]
+    if (isKey(value)) {
+      for (let index = 0; index < options.length; index++) {
+        const { value: known } = options[index] as Option
+        if (`${known}` === `${value}`) return known
+      }
+    }
+    return fail(path, 'the value of one of the options or null', value)
+  }
+
+  function isDay(value: unknown): value is string {
+    if (typeof value !== 'string' || safe.match(/^\d{4}-\d{2}-\d{2}$/, value) === null) return false
+    const year = +safe.slice(value, 0, 4)
+    const month = +safe.slice(value, 5, 7)
+    const day = +safe.slice(value, 8, 10)
+    const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0
+    const most = month === 2 ? (isLeap ? 29 : 28) : month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31
+    return month >= 1 && month <= 12 && day >= 1 && day <= most
+  }
+
+  function listOf(
+    path: string,
+    value: unknown,
+    most: number,
+    what: string,
+  ): { list: readonly unknown[]; length: number } {
+    if (!safe.isArray(value)) return fail(path, `a list of at most ${most} ${what}`, value)
+    const length = api.lengthOf(value)
+    if (length > most) fail(path, `a list of at most ${most} ${what}`, `${length} of them`)
+    return { list: value, length }
+  }
+
+  /** Lists become JSON of what was checked and then objects again: no setter or getter of a script is in those. */
+  function spend(size: number): void {
+    const most = (api.limits.ARGUMENT_SIZE as number) - 16_384
+    if (size > most) throw api.quotaError('ARGUMENT_SIZE', most, size)
+  }
+
+  function readOptions(path: string, value: unknown): unknown {
+    const { list, length } = listOf(path, value, MOST_OPTIONS, 'options')
+    const seen: Record<string, true> = { __proto__: null } as never
+    let text = '['
+    for (let index = 0; index < length; index++) {
+      const option = list[index]
+      const at = `${path}[${index}]`
+      if (typeof option !== 'object' || option === null) return fail(at, 'an object with value and label', option)
+      const { value: key, label } = option as { value: unknown; label: unknown }
+      if (!isKey(key)) return fail(`${at}.value`, 'a text of 1 to 200 characters or a number', key)
+      if (seen[`${key}`]) return fail(`${at}.value`, 'another than those of the other options', key)
+      seen[`${key}`] = true
+      const shown = readText(`${at}.label`, label, 2000, false)
+      text += `${index === 0 ? '' : ','}{"value":${safe.stringify(key)},"label":${safe.stringify(shown)}}`
+      spend(text.length)
+    }
+    return frozenList(safe.parse(`${text}]`) as object[])
+  }
+
+  function readRows({ columns }: ElementDefinition, path: string, value: unknown): unknown {
+    const { list, length } = listOf(path, value, MOST_ROWS, 'rows')
+    const seen: Record<string, true> = { __proto__: null } as never
+    let text = '['
+    for (let index = 0; index < length; index++) {
+      const row = list[index]
+      const at = `${path}[${index}]`
+      if (typeof row !== 'object' || row === null) return fail(at, 'an object with id and cells', row)
+      const names = safe.keys(row)
+      let id: unknown
+      let cells = ''
+      for (let place = 0; place < names.length; place++) {
+        const name = names[place] as string
+        const cell = (row as Record<string, unknown>)[name]
+        if (name === 'id') id = cell
+        else cells += `,${safe.stringify(name)}:${readCell(columns, `${at}.${name}`, name, cell)}`
+      }
+      if (!isKey(id)) return fail(`${at}.id`, 'a text of 1 to 200 characters or a number', id)
+      if (seen[`${id}`]) return fail(`${at}.id`, 'another than those of the other rows', id)
+      seen[`${id}`] = true
+      text += `${index === 0 ? '' : ','}{"id":${safe.stringify(id)}${cells}}`
+      spend(text.length)
+    }
+    return frozenRows(safe.parse(`${text}]`) as Row[])
+  }
+
+  /** @returns JSON */
+  function readCell(columns: ElementDefinition['columns'], path: string, name: string, cell: unknown): string {
+    let type: string | null = null
+    for (let index = 0; index < columns.length; index++) {
+      const column = columns[index] as { name: string; type: string }
+      if (column.name === name) type = column.type
+    }
+    if (type === null) throw new safe.TypeError(`${safe.slice(path, 0, 300)}: the table has no such column`)
+    if (cell === null || cell === undefined) return 'null'
+    if (type === 'number')
+      return typeof cell === 'number' && safe.isFinite(cell)
+        ? safe.stringify(cell)
+        : fail(path, 'a number or null', cell)
+    if (type === 'boolean')
+      return typeof cell === 'boolean' ? safe.stringify(cell) : fail(path, 'true, false or null', cell)
+    if (type === 'date')
+      return isDay(cell) ? safe.stringify(cell) : fail(path, 'a date written YYYY-MM-DD or null', cell)
+    if (typeof cell === 'string' && cell.length <= 10_000 && safe.isWellFormed(cell)) return safe.stringify(cell)
+    return fail(path, 'a text of at most 10000 characters or null', cell)
+  }
+
+  function frozenRows(rows: Row[]): readonly Row[] {
+    return frozenList(rows) as readonly Row[]
+  }
+
+  function frozenList(items: object[]): readonly object[] {
+    for (let index = 0; index < items.length; index++) safe.freeze(items[index])
+    return safe.freeze(items)
+  }
+
+  function idsOf(rows: readonly Row[]): Record<string, string | number> {
+    const ids: Record<string, string | number> = { __proto__: null } as never
+    for (let index = 0; index < rows.length; index++) {
+      const { id } = rows[index] as { id: string | number }
+      ids[`${id}`] = id
+    }
+    return ids
+  }
+
+  function readSelected(element: Element, path: string, value: unknown): unknown {
+    const { selection } = element.definition
+    const most = selection === 'none' ? 0 : selection === 'single' ? 1 : MOST_ROWS
+    const { list, length } = listOf(path, value, most, 'ids')
+    const ids = idsOf(element.state.rows as Row[])
+    const found = api.list<string | number>()
+    for (let index = 0; index < length; index++) {
+      const id = list[index]
+      const known = isKey(id) ? ids[`${id}`] : undefined
+      if (known === undefined) return fail(`${path}[${index}]`, 'the id of a row', id)
+      found[index] = known
+    }
+    return safe.freeze(safe.toArray(found))
+  }
+
+  function readSort({ columns }: ElementDefinition, path: string, value: unknown): unknown {
+    if (value === null || value === undefined) return null
+    if (typeof value !== 'object') return fail(path, 'null or an object with column and direction', value)
+    const { column, direction } = value as { column: unknown; direction: unknown }
+    if (direction !== 'ascending' && direction !== 'descending')
+      return fail(`${path}.direction`, '"ascending" or "descending"', direction)
+    for (let index = 0; index < columns.length; index++) {
+      if ((columns[index] as { name: string }).name === column) return safe.freeze({ column, direction })
+    }
+    return fail(`${path}.column`, 'the name of a column', column)
+  }
+
+  // --- changes -------------------------------------------------------------------------------------------------------------
+
+  function note(form: Form): void {
+    const { list } = changedForms
+    for (let index = 0; index < list.length; index++) if (list[index] === form) return
+    list[list.length] = form
+  }
+
+  function change(form: Form, element: Element, key: string, value: unknown): void {
+    element.state[key] = value
+    element.changed ??= { __proto__: null } as never
+    ;(element.changed as Record<string, true>)[key] = true
+    note(form)
+    if (key === 'rows') keepSelected(form, element)
+    if (key === 'options') keepChoice(form, element)
+  }
+
+  function keepSelected(form: Form, element: Element): void {
+    const selected = element.state.selected as (string | number)[]
+    const ids = idsOf(element.state.rows as Row[])
+    const kept = api.list<string | number>()
+    for (let index = 0; index < selected.length; index++) {
+      const known = ids[`${selected[index] as string}`]
+      if (known !== undefined) kept[kept.length] = known
+    }
+    if (kept.length < selected.length) change(form, element, 'selected', safe.freeze(safe.toArray(kept)))
+  }
+
+  function keepChoice(form: Form, element: Element): void {
+    const { value } = element.state
+    const options = element.state.options as Option[]
+    for (let index = 0; index < options.length; index++) if ((options[index] as Option).value === value) return
+    if (value !== null) change(form, element, 'value', null)
+  }
+
+  /** Long lists go by themselves: each command has a bound of its own. */
+  function flush(): void {
+    const { list } = changedForms
+    for (let index = 0; index < list.length; index++) flushForm(list[index] as Form)
+    if (isShowUntold) api.command('show', [current])
+    for (let index = 0; index < list.length; index++) forgetChanges(list[index] as Form)
+    changedForms.list = api.list()
+    isShowUntold = false
+  }
+
+  function flushForm(form: Form): void {
+    const { name, names, elements } = form
+    const small = empty() as Record<string, unknown>
+    for (let index = 0; index < names.length; index++) {
+      const element = elements[names[index] as string] as Element
+      if (element.changed === null) continue
+      const values = empty() as Record<string, unknown>
+      const keys = safe.keys(element.changed)
+      for (let place = 0; place < keys.length; place++) {
+        const key = keys[place] as string
+        values[key] = element.state[key]
+      }
+      const own = element.definition.name
+      if (values.rows !== undefined || values.options !== undefined) {
+        const large = empty() as Record<string, unknown>
+        large[own] = values
+        api.command('update', [{ form: name, elements: large }])
+      } else small[own] = values
+    }
+    if (form.titleChanged) api.command('update', [{ form: name, title: form.title, elements: small }])
+    else if (safe.keys(small).length > 0) api.command('update', [{ form: name, elements: small }])
+  }
+
+  function forgetChanges(form: Form): void {
+    form.titleChanged = false
+    const { names, elements } = form
+    for (let index = 0; index < names.length; index++) (elements[names[index] as string] as Element).changed = null
+  }
+
+  // --- events and life -------------------------------------------------------------------------------------------------
+
+  /**
+   * The form's own function, then the listeners. @param handler the function's name, if there is one
+   * @returns what the function returned, and whether all listeners agreed
+   */
+  async function fire(form: Form, element: Element | null, type: string, args: unknown[], handler: string | undefined) {
+    const events = api.offered('defaultEvent')
+    const started = events?.(type, form.name, element === null ? null : element.definition.name, args) ?? null
+    let returned: unknown
+    const functions = scripts[form.name]
+    const own = handler === undefined || functions === undefined ? undefined : read(functions, handler)
+    if (typeof own === 'function') {
+      const given = api.list<unknown>()
+      for (let index = 0; index < args.length; index++) given[index] = args[index]
+      given[given.length] = started?.event
+      returned = safe.apply(own as Run, undefined, given)
+      if (safe.isPromise(returned)) returned = await returned
+    }
+    return { __proto__: null, returned, agreed: started === null || started.fire() } as unknown as {
+      returned: unknown
+      agreed: boolean
+    }
+  }
+
+  function argsOf(...items: unknown[]): unknown[] {
+    return items
+  }
+
+  function life(form: Form, type: string, args: unknown[] = argsOf()) {
+    return fire(form, null, type, args, read(form.handlers, type) as string | undefined)
+  }
+
+  async function show(name: string): Promise<void> {
+    if (name === current) return
+    if (current !== null) {
+      const before = formOf(current)
+      const { returned, agreed } = await life(before, 'onBeforeHide')
+      if (returned === false || !agreed) return
+      await life(before, 'onHide')
+    }
+    const form = formOf(name)
+    const isFirst = !form.hasLoaded
+    form.hasLoaded = true
+    current = name
+    isShowUntold = true
+    if (isFirst) await life(form, 'onLoad')
+    await life(form, 'onShow', argsOf(isFirst))
+  }
+
+  async function showWanted(): Promise<void> {
+    for (let shows = 0; wanted !== null; shows++) {
+      const name = wanted
+      wanted = null
+      if (shows >= MOST_SHOWS) throw new safe.RangeError(`forms that are shown asked for others ${MOST_SHOWS} times`)
+      await show(name)
+    }
+    flush()
+  }
+
+  /** The user's input. A handler that refuses it, or fails, leaves the old value. */
+  async function changeValue(form: Form, element: Element, value: unknown): Promise<void> {
+    const before = element.state.value
+    const after = readValue(element, `${element.path}.value`, value)
+    change(form, element, 'value', after)
+    change(form, element, 'error', '')
+    let isRefused = true
+    try {
+      const handler = read(element.definition.handlers, 'onElementDataChange') as string | undefined
+      const { returned, agreed } = await fire(form, element, 'onElementDataChange', argsOf(before, after), handler)
+      isRefused = returned === false || typeof returned === 'string' || !agreed
+      if (typeof returned === 'string') {
+        change(form, element, 'error', readText(`${element.path}.error`, safe.slice(returned, 0, 2000), 2000, false))
+      }
+    } finally {
+      // What the handler itself set meanwhile stays.
+      if (isRefused && element.state.value === after) change(form, element, 'value', before)
+    }
+  }
+
+  function select(form: Form, element: Element, { rows, selected }: { rows: unknown[]; selected: unknown }): unknown {
+    const single = element.definition.selection === 'single'
+    const isMeant: Record<string, true> = { __proto__: null } as never
+    for (let index = 0; index < rows.length; index++) isMeant[`${rows[index] as string}`] = true
+    const before = element.state.selected as (string | number)[]
+    const after = api.list<unknown>()
+    for (let index = 0; index < before.length; index++) {
+      if (!isMeant[`${before[index] as string}`] && !(single && selected)) after[after.length] = before[index]
+    }
+    for (let index = 0; index < rows.length && selected === true; index++) after[after.length] = rows[index]
+    change(form, element, 'selected', readSelected(element, `${element.path}.selected`, safe.toArray(after)))
+    return element.state.selected
+  }
+
+  async function handle({ form: name, element: elementName, type, value }: Event): Promise<void> {
+    if (name !== current) return
+    const form = formOf(name)
+    const element = form.elements[elementName]
+    if (type === 'onResize') {
+      await life(form, type)
+      return
+    }
+    // The host checked it against what it knew; a call before this one may have changed that.
+    if (element === undefined || element.state.visible !== true || element.state.enabled !== true) return
+    const handler = read(element.definition.handlers, type) as string | undefined
+    if (type === 'onElementDataChange') await changeValue(form, element, value)
+    else if (type === 'showTab') change(form, element, 'value', readProperty(element, 'value', value))
+    else if (type === 'showPage') change(form, element, 'page', readProperty(element, 'page', value))
+    else if (type === 'onSort') {
+      change(form, element, 'sort', readProperty(element, 'sort', value))
+      change(form, element, 'page', 1)
+      const { column, direction } = element.state.sort as { column: string; direction: string }
+      await fire(form, element, type, argsOf(column, direction), handler)
+    } else if (type === 'onRecordSelection') {
+      const ids = select(form, element, value as { rows: unknown[]; selected: unknown })
+      await fire(form, element, type, argsOf(ids), handler)
+    } else if (type === 'onAction' && element.definition.type === 'table') {
+      await fire(form, element, type, argsOf(value), handler)
+    } else await fire(form, element, type, argsOf(), handler)
+  }
+
+  async function close(): Promise<void> {
+    for (let index = 0; index < settings.names.length; index++) {
+      const form = made[settings.names[index] as string]
+      if (form?.hasLoaded) await life(form, 'onUnload')
+    }
+  }
+
+  function wish(name: string): boolean {
+    if (!isForm(name)) return false
+    wanted = name
+    return true
+  }
+
+  api.offer('showForm', wish)
+  api.offer('formName', (value) => {
+    const names = safe.keys(views)
+    for (let index = 0; index < names.length; index++)
+      if (views[names[index] as string] === value) return names[index] ?? null
+    return null
+  })
+  api.onCall(() => {
+    // Of a call that failed.
+    wanted = null
+  })
+  api.beforeReturn(() => {
+    if (wanted !== null) return showWanted()
+    flush()
+    return null
+  })
+  api.onScript((name, script) => {
+    scripts[name] = script() as Record<string, Run>
+  })
+  api.entry('event', handle as never)
+  api.entry('show', wish as never)
+  api.entry('close', close)
+  /** After a call that failed: what it changed all the same is told now. */
+  api.entry('flush', () => {})
+  api.onLoad((loaded) => {
+    // A version that names no forms, as tests and the check of the guest parts have it.
+    settings = loaded ?? settings
+    const target = empty()
+    for (let index = 0; index < settings.names.length; index++) {
+      const name = settings.names[index] as string
+      define(target, name, () => viewOf(name))
+    }
+    api.defineGlobal('forms', strict(target, 'forms', settings.names, readOnly('forms')))
+  })
+}

@@ -1,0 +1,99 @@
+import forms, { type FormUpdate } from '../../plugins/forms/host.ts'
+import type { FormDefinition } from '../../runtime/forms/form-definition.ts'
+import type { Failed } from '../../runtime/outcome.ts'
+import type { Call, Json, SolutionFacts } from '../../runtime/plugin.ts'
+import type { ClientOutcome, SandboxClient } from '../../runtime/supervisor.ts'
+import { type ClientLab, createClientLab, type LabClient } from './clients.ts'
+import { checkedForm } from './forms.ts'
+
+/** `form` as an author writes it. */
+export type WrittenForms = Readonly<Record<string, { readonly form: unknown; readonly script?: string }>>
+
+/** What a call told the host of forms, checked by the host's part. */
+export type Changes = {
+  readonly shown: string | null
+  /** By form and element, as `orders.total`. */
+  readonly elements: Readonly<Record<string, unknown>>
+  readonly titles: Readonly<Record<string, string>>
+}
+
+export type FormClient = LabClient & {
+  /** What a user does, as the host tells it. */
+  readonly fire: (form: string, element: string, type: string, value?: Json) => Promise<ClientOutcome>
+  /** @throws Error when the call failed */
+  readonly changes: (call: Promise<ClientOutcome>) => Promise<Changes>
+  /** Another client of the same version. */
+  readonly again: () => Promise<FormClient>
+}
+
+export type FormLab = Omit<ClientLab, 'open' | 'tryOpen' | 'version'> & {
+  readonly open: (source: string, forms: WrittenForms) => Promise<FormClient>
+  readonly tryOpen: (source: string, forms: WrittenForms) => Promise<SandboxClient | Failed>
+}
+
+/** Clients with forms in real sandbox processes. */
+export function createFormLab(options: Parameters<typeof createClientLab>[0] = {}): FormLab {
+  const lab = createClientLab(options)
+
+  function versionOf(source: string, written: WrittenForms) {
+    const read = Object.entries(written).map(
+      ([name, { form, script = '' }]) => [name, definitionOf(form), script] as const,
+    )
+    const version = lab.version(
+      source,
+      Object.fromEntries(read.map(([name, definition, script]) => [name, { definition, script }])),
+    )
+    return { version, definitions: new Map(read.map(([name, definition]) => [name, definition])) }
+  }
+
+  return {
+    ...lab,
+    tryOpen: (source, written) => lab.tryOpen(versionOf(source, written).version),
+    async open(source, written) {
+      const { version, definitions } = versionOf(source, written)
+      const again = async () => wrap(await lab.open(version))
+      function wrap(client: LabClient): FormClient {
+        return {
+          ...client,
+          again,
+          fire: (form, element, type, value = null) => client.run('forms.event', { form, element, type, value }),
+          changes: async (call) => changesOf(await call, definitions),
+        }
+      }
+      return again()
+    },
+  }
+}
+
+/** @throws Error for a form that an upload would refuse */
+export function definitionOf(written: unknown): FormDefinition {
+  const { form, faults } = checkedForm(written)
+  if (form === null) throw new Error(faults.join('\n'))
+  return form
+}
+
+/** Checks and applies what the guest sent, as the host does. @throws Error when the call failed, and what the check throws */
+export function changesOf(outcome: ClientOutcome, definitions: ReadonlyMap<string, FormDefinition>): Changes {
+  if (outcome.code !== 'returned') throw new Error(`${outcome.code}: ${outcome.message}`)
+  const changes = {
+    shown: null as string | null,
+    elements: {} as Record<string, unknown>,
+    titles: {} as Record<string, string>,
+  }
+  const plugin = forms({
+    update(_call, { form, title, elements }: FormUpdate) {
+      if (title !== undefined) changes.titles[form] = title
+      for (const [name, state] of Object.entries(elements)) changes.elements[`${form}.${name}`] = state
+    },
+    show(_call, form) {
+      changes.shown = form
+    },
+  })
+  for (const { plugin: name, method, args } of outcome.commands) {
+    if (name !== 'forms') continue
+    const command = plugin.commands[method]
+    if (command === undefined) throw new Error(`there is no command ${method}`)
+    command.apply({} as Call, command.check(args, { definitions } as SolutionFacts) as never)
+  }
+  return changes
+}
