@@ -1,4 +1,4 @@
-import { timingSafeEqual } from 'node:crypto'
+import { isSameSecret } from '../secrets/same-secret.ts'
 import { OAuthProblem, quote } from './problems.ts'
 import type { Provider } from './provider.ts'
 import type { Transaction } from './transactions.ts'
@@ -70,7 +70,7 @@ function checkIssuer(
       ? issuerOrigins.includes(URL.parse(issuer)?.origin ?? '')
       : issuerHasTenant
         ? isOfTenant(issuer, expected)
-        : isSame(issuer, expected)
+        : isSameSecret(issuer, expected)
   if (isExpected) return
   throw new OAuthProblem('oauth_token', `the answer is of the issuer ${quote(issuer)}, not of ${quote(expected)}`)
 }
@@ -80,11 +80,6 @@ function isOfTenant(issuer: string, template: string): boolean {
   const [before = '', after = ''] = template.split('{tenantid}')
   const tenant = issuer.slice(before.length, issuer.length - after.length)
   return issuer === `${before}${tenant}${after}` && /^[0-9a-f-]{36}$/.test(tenant)
-}
-
-function isSame(one: string, other: string): boolean {
-  const [a, b] = [Buffer.from(one), Buffer.from(other)]
-  return a.length === b.length && timingSafeEqual(a, b)
 }
 
 /** The user's or the provider's own no (RFC 6749 section 4.1.2.1, OIDC Core section 3.1.2.6; LinkedIn and Apple have words of their own). */

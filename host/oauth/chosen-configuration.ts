@@ -1,4 +1,3 @@
-import type { Failed } from '../../runtime/outcome.ts'
 import type { Asking } from '../login/arrival.ts'
 import { queryParams } from '../login/query-params.ts'
 import type { ActiveSolution } from '../solutions/catalog.ts'
@@ -6,7 +5,7 @@ import { secretFields } from '../solutions/redact.ts'
 import type { EntryRunner } from '../solutions/run-entry.ts'
 import { checkConfiguration, loginFailedUrlOf, type OAuthConfiguration } from './configuration.ts'
 import type { OAuthSettingsStore, WrittenOAuthSettings } from './oauth-settings.ts'
-import { OAuthProblem } from './problems.ts'
+import { OAuthProblem, problemOfFailure } from './problems.ts'
 import type { ProviderRequests } from './provider-requests.ts'
 
 /** Says which settings count for a sign-in. */
@@ -54,7 +53,7 @@ export function createConfigurationChooser({
       secrets: secretFields(url),
       call: { kind: 'configuration', correlationId, user: null, account: null, address, locale, serverUrl },
     })
-    if (failure !== null) throw problemOf(failure)
+    if (failure !== null) throw problemOfFailure(failure, 'getOAuthConfig')
     if (hasValues) return checkConfiguration(values, 'getOAuthConfig', refusalOf)
     const message = 'getOAuthConfig returned null: no configuration matches the query parameters'
     throw new OAuthProblem('oauth_configuration', message)
@@ -110,10 +109,4 @@ export function placeOf(ofManifest: object | null, ofOperator: object | null): s
   return ofManifest === null
     ? 'the operator’s OAuth settings'
     : '"oauth" in solution.json with the operator’s settings over it'
-}
-
-/** The log has the failure with its place already. */
-function problemOf({ code }: Failed): OAuthProblem {
-  if (code === 'sandbox_busy') return new OAuthProblem('oauth_busy', 'no sandbox process was free for getOAuthConfig')
-  return new OAuthProblem('oauth_script', `getOAuthConfig ended with ${code}`)
 }

@@ -1,4 +1,5 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { createHash } from 'node:crypto'
+import { isSameSecret } from '../secrets/same-secret.ts'
 import type { Claims, Provider } from './provider.ts'
 import { type FindKey, readSignedToken } from './signed-token.ts'
 import { checkAudience, checkId, checkIssuer, checkTimes, readTime, refused } from './token-claims.ts'
@@ -64,7 +65,7 @@ function checkEarlier(iss: string, sub: string, { issuer, subject }: ExpectedIdT
 
 function checkNonce(nonce: unknown, { nonce: asked, earlierNonce }: ExpectedIdToken): void {
   const wanted = asked ?? (nonce === undefined ? null : (earlierNonce ?? null))
-  if (wanted !== null && !(typeof nonce === 'string' && isSame(nonce, wanted)))
+  if (wanted !== null && !(typeof nonce === 'string' && isSameSecret(nonce, wanted)))
     throw refused(WHAT, `has ${nonce === undefined ? 'no "nonce"' : 'a "nonce" that is not that of this sign-in'}`)
 }
 
@@ -73,7 +74,7 @@ function checkHash(name: 'at_hash' | 'c_hash', claim: unknown, came: string | un
   if (claim === undefined || came === undefined) return
   const hash = createHash(algorithm).update(came).digest()
   const half = hash.subarray(0, hash.length / 2).toString('base64url')
-  if (typeof claim !== 'string' || !isSame(claim, half))
+  if (typeof claim !== 'string' || !isSameSecret(claim, half))
     throw refused(WHAT, `has a "${name}" that does not fit what came with it`)
 }
 
@@ -82,9 +83,4 @@ function checkAge(claims: Readonly<Record<string, unknown>>, maxAge: number, { n
   if (signedInAt < now - maxAge * 1000 - skew)
     throw refused(WHAT, `says that the user signed in more than ${maxAge} s ago, which "max_age" does not allow`)
   if (signedInAt > now + skew) throw refused(WHAT, 'says that the user signed in at a time that is still to come')
-}
-
-function isSame(one: string, other: string): boolean {
-  const [given, wanted] = [Buffer.from(one), Buffer.from(other)]
-  return given.length === wanted.length && timingSafeEqual(given, wanted)
 }

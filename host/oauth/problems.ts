@@ -1,3 +1,5 @@
+import type { Failed } from '../../runtime/outcome.ts'
+
 /**
  * Why a sign-in by a provider came to nothing. The code stands in the solution's log and in the audit; `status` is that of
  * the page, whose texts are `platform.oauth.{page}.*`. A refused login is an answer, not an error.
@@ -32,6 +34,13 @@ export class OAuthProblem extends Error {
     this.name = 'OAuthProblem'
     this.code = code
   }
+}
+
+/** A script that was asked could not say: the solution's log has the failure already, with its place. */
+export function problemOfFailure({ code }: Failed, entry: string): OAuthProblem {
+  return code === 'sandbox_busy'
+    ? new OAuthProblem('oauth_busy', `no sandbox process was free for ${entry}`)
+    : new OAuthProblem('oauth_script', `${entry} ended with ${code}`)
 }
 
 /** Characters of a provider's text that a log line quotes. */

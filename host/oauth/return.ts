@@ -13,7 +13,7 @@ import {
 import type { ClaimsReader, VerifiedClaims } from './claims.ts'
 import type { ClientSecrets } from './client-secret.ts'
 import { lastLoginOf } from './last-login.ts'
-import { OAuthProblem } from './problems.ts'
+import { OAuthProblem, problemOfFailure } from './problems.ts'
 import type { ProviderLogins } from './provider-logins.ts'
 import { type ProblemContext, type ShowProblemParts, showProblem } from './show-problem.ts'
 import type { TokenRequests, Tokens } from './token-requests.ts'
@@ -108,10 +108,7 @@ async function letIn(
   const { logins, askAuthenticator, now = Date.now } = parts
   const params = { ...queryParams(url), last_login: lastLoginOf(claims, now(), null) }
   const answer = await askAuthenticator(arrival, params)
-  if (answer.kind === 'failed') {
-    const isBusy = answer.failure.code === 'sandbox_busy'
-    throw new OAuthProblem(isBusy ? 'oauth_busy' : 'oauth_script', `onSolutionOpen ended with ${answer.failure.code}`)
-  }
+  if (answer.kind === 'failed') throw problemOfFailure(answer.failure, 'onSolutionOpen')
   if (answer.kind === 'refused') {
     if (answer.effects.showUrl !== null) return sendToAddress(ctx, answer.effects.showUrl, serverUrl, locale)
     throw new OAuthProblem('oauth_unknown_user', 'the authenticator did not log the user in')

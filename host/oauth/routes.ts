@@ -18,7 +18,7 @@ import { fragmentPage, repostPage } from '../web/pages.ts'
 import { type AuthorizeParts, authorize } from './authorize.ts'
 import { type BackchannelLogoutParts, backchannelLogout } from './backchannel-logout.ts'
 import type { OAuthConfiguration } from './configuration.ts'
-import { OAuthProblem } from './problems.ts'
+import { OAuthProblem, problemOfFailure } from './problems.ts'
 import { type ReturnParts, returnFromProvider, startPageOf } from './return.ts'
 import { showProblem } from './show-problem.ts'
 
@@ -42,10 +42,7 @@ export async function signInAtProvider(arrival: Arrival, parts: OAuthParts): Pro
   try {
     const remembered = await signInRemembered(arrival, parts.providerSource, parts)
     if (remembered !== null && 'found' in remembered) return remembered.found
-    if (remembered !== null) {
-      const isBusy = remembered.failure.code === 'sandbox_busy'
-      throw new OAuthProblem(isBusy ? 'oauth_busy' : 'oauth_script', 'a remembered user could not be asked about')
-    }
+    if (remembered !== null) throw problemOfFailure(remembered.failure, 'onSolutionOpen')
     configuration = await parts.chooser.choose(arrival)
     await authorize(arrival, configuration, parts)
   } catch (error) {

@@ -1,9 +1,10 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Limits } from '../../runtime/limits.ts'
 import type { PlatformKey } from '../config/platform-key.ts'
 import type { Database } from '../database/open.ts'
 import { firstRows } from '../database/portable.ts'
 import { storedHash } from '../database/stored-hash.ts'
+import { isSameSecret } from '../secrets/same-secret.ts'
 import type { OAuthConfiguration } from './configuration.ts'
 import type { Provider } from './provider.ts'
 
@@ -119,7 +120,7 @@ export function createTransactions(
       if (row === undefined || row.created_at + limits.OAUTH_TRANSACTION <= now()) return { kind: 'unknown' }
       // Its cookie is gone since. The page is no secret: it is one of the solution's own, which any link can lead to.
       if (row.used_at !== null) return { kind: 'used', returnTo: row.return_to }
-      if (cookie === undefined || !isSame(storedHash(cookie), row.browser_hash)) return { kind: 'unknown' }
+      if (cookie === undefined || !isSameSecret(storedHash(cookie), row.browser_hash)) return { kind: 'unknown' }
       const { numUpdatedRows } = await db
         .updateTable('oauth_transactions')
         .set({ used_at: now(), content: '' })
@@ -139,8 +140,4 @@ export function createTransactions(
         .execute()
     },
   }
-}
-
-function isSame(one: string, other: string): boolean {
-  return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
 }

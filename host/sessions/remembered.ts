@@ -1,9 +1,10 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Limits } from '../../runtime/limits.ts'
 import { answeredWithin, SHORT_ANSWER } from '../database/answered-within.ts'
 import type { Database } from '../database/open.ts'
 import { storedHash } from '../database/stored-hash.ts'
 import type { AccountSourceName } from '../login/account-sources.ts'
+import { isSameSecret } from '../secrets/same-secret.ts'
 
 /** Who is remembered, and what was known of them at the last sign-in. */
 export type RememberedUser = {
@@ -117,8 +118,8 @@ export function createRemembered(db: Database, limits: Limits, now: () => number
         providerLogin: row.provider_login,
       }
       const given = storedHash(validator)
-      if (isSame(given, row.validator_hash)) return { kind: 'current', series }
-      const isPrevious = row.previous_hash !== null && isSame(given, row.previous_hash)
+      if (isSameSecret(given, row.validator_hash)) return { kind: 'current', series }
+      const isPrevious = row.previous_hash !== null && isSameSecret(given, row.previous_hash)
       if (isPrevious && row.rotated_at + limits.REMEMBER_GRACE > now()) return { kind: 'previous', series }
       // A validator that never was one of this series says as much: only a guess or an older one of it comes here.
       await endWhere({ selector })
@@ -173,8 +174,4 @@ export function createRemembered(db: Database, limits: Limits, now: () => number
 
 function partsOf(cookie: string): { readonly selector: string; readonly validator: string } {
   return { selector: cookie.slice(0, SELECTOR_TEXT), validator: cookie.slice(SELECTOR_TEXT) }
-}
-
-function isSame(one: string, other: string): boolean {
-  return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
 }
