@@ -1,0 +1,116 @@
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** A request's body that waits for the collector. `count`: the data points, log records or spans in it. */
+export type Batch = { readonly name: string; readonly count: number; readonly format: Format; readonly size: number }
+export type Format = 'pb' | 'json'
+
+/**
+ * Batches of one signal, oldest first, each a file of a folder, so that they outlive the process. What is over the bound
+ * is dropped from the oldest end. Nothing of it is synchronous.
+ */
+export interface BatchQueue {
+  /** Finds what an earlier process left. */
+  open(): Promise<void>
+  /** Never rejects: what the disk does not take is dropped and told. */
+  put(body: Uint8Array, count: number, format: Format): Promise<void>
+  oldest(): Batch | null
+  /** @returns null when the file is gone or cannot be read; then the batch is gone from the queue too */
+  read(batch: Batch): Promise<Uint8Array | null>
+  remove(batch: Batch): Promise<void>
+  /** In bytes. */
+  size(): number
+}
+
+export type DropReason = 'queue_full' | 'disk' | 'refused'
+
+export type BatchQueueOptions = {
+  readonly folder: string
+  /** In bytes. */
+  readonly bound: number
+  readonly dropped: (count: number, reason: DropReason) => void
+}
+
+/** Numbers are of one width, so that names sort as the batches came. */
+const DIGITS = 12
+const NAME = /^(\d{12})-(\d{1,9})\.(pb|json)$/
+
+export function createBatchQueue({ folder, bound, dropped }: BatchQueueOptions): BatchQueue {
+  let batches: Batch[] = []
+  let size = 0
+  let number = 0
+  /** One write after the other, so that order and bound hold. */
+  let writing: Promise<void> = Promise.resolve()
+
+  function forget(batch: Batch): boolean {
+    const place = batches.indexOf(batch)
+    if (place < 0) return false
+    batches.splice(place, 1)
+    size -= batch.size
+    return true
+  }
+
+  async function makeRoom(wanted: number): Promise<void> {
+    while (size + wanted > bound && batches[0] !== undefined) await drop(batches[0], 'queue_full')
+  }
+
+  async function drop(batch: Batch, reason: DropReason): Promise<void> {
+    if (!forget(batch)) return
+    dropped(batch.count, reason)
+    await rm(join(folder, batch.name), { force: true }).catch(() => {})
+  }
+
+  async function write(body: Uint8Array, count: number, format: Format): Promise<void> {
+    if (body.length > bound) return dropped(count, 'queue_full')
+    await makeRoom(body.length)
+    const name = `${String(++number).padStart(DIGITS, '0')}-${count}.${format}`
+    const file = join(folder, name)
+    try {
+      await writeFile(`${file}.part`, body, { mode: 0o600 })
+      await rename(`${file}.part`, file)
+    } catch {
+      dropped(count, 'disk')
+      await rm(`${file}.part`, { force: true }).catch(() => {})
+      return
+    }
+    batches.push({ name, count, format, size: body.length })
+    size += body.length
+  }
+
+  return {
+    async open() {
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      const found: Batch[] = []
+      for (const name of (await readdir(folder)).sort()) {
+        const [, digits, count, format] = NAME.exec(name) ?? []
+        // What a process was writing when it ended.
+        if (name.endsWith('.part')) await rm(join(folder, name), { force: true })
+        if (digits === undefined) continue
+        number = Math.max(number, Number(digits))
+        const { size: bytes } = await stat(join(folder, name))
+        found.push({ name, count: Number(count), format: format as Format, size: bytes })
+        size += bytes
+      }
+      batches = [...found, ...batches]
+      await makeRoom(0)
+    },
+    put(body, count, format) {
+      writing = writing.then(() => write(body, count, format))
+      return writing
+    },
+    oldest: () => batches[0] ?? null,
+    async read(batch) {
+      try {
+        return await readFile(join(folder, batch.name))
+      } catch {
+        if (forget(batch)) dropped(batch.count, 'disk')
+        return null
+      }
+    },
+    async remove(batch) {
+      forget(batch)
+      await rm(join(folder, batch.name), { force: true }).catch(() => {})
+    },
+    size: () => size,
+  }
+}

@@ -1,0 +1,38 @@
+import type { ISerializer } from '@opentelemetry/otlp-transformer'
+import type { ResourceMetrics } from '@opentelemetry/sdk-metrics'
+import type { BatchQueue, Format } from './batch-queue.ts'
+
+/** The result codes of the SDK's exporters. */
+const SUCCESS = 0
+const FAILED = 1
+
+type Told = (result: { code: number }) => void
+
+/**
+ * An exporter of the SDK that writes requests into a queue instead of sending them: so they outlive the collector being
+ * away, and this process.
+ */
+export function queueExporter<T, R>(
+  serializer: ISerializer<T, R>,
+  countOf: (items: T) => number,
+  format: Format,
+  { queue, wake }: { readonly queue: Pick<BatchQueue, 'put'>; readonly wake: () => void },
+) {
+  let last: Promise<void> = Promise.resolve()
+  return {
+    export(items: T, told: Told) {
+      const body = serializer.serializeRequest(items)
+      if (body === undefined) return told({ code: FAILED })
+      last = queue.put(body, countOf(items), format).then(() => {
+        wake()
+        told({ code: SUCCESS })
+      })
+    },
+    forceFlush: () => last,
+    shutdown: () => last,
+  }
+}
+
+export function pointsOf({ scopeMetrics }: ResourceMetrics): number {
+  return scopeMetrics.flatMap(({ metrics }) => metrics).reduce((sum, { dataPoints }) => sum + dataPoints.length, 0)
+}

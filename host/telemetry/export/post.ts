@@ -1,0 +1,106 @@
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import type { Target } from '../telemetry-settings.ts'
+import type { Format } from './batch-queue.ts'
+
+/**
+ * What a collector said to one request.
+ * `later`: it is away or busy; `wait` in ms where it named one. `barred`: it is the wrong address or token, which only the
+ * operator can put right; `status` 0: there is no address to try. `refused`: it never takes this body.
+ */
+export type PostResult =
+  | { readonly kind: 'taken'; readonly rejected: number }
+  | { readonly kind: 'later'; readonly wait: number | null; readonly why: string }
+  | { readonly kind: 'barred'; readonly status: number }
+  | { readonly kind: 'refused'; readonly status: number }
+
+export type PostOptions = {
+  readonly target: Target
+  readonly isCompressed: boolean
+  /** In ms. */
+  readonly timeout: number
+  /** Reads how many items of an accepted request were rejected. */
+  readonly rejectedOf: (answer: Uint8Array, format: Format) => number
+}
+
+/** Of an answer: the collector says little, and what is not one may say much. */
+const MOST_ANSWER = 64 * 1024
+/** A collector cannot put us off for longer, in ms. */
+const LONGEST_WAIT = 10 * 60_000
+const zip = promisify(gzip)
+
+/** Statuses of OTLP that are worth trying again; 408 of proxies. @see https://opentelemetry.io/docs/specs/otlp/#failures-1 */
+const RETRIED = [408, 429, 502, 503, 504]
+/** The operator's to put right. Chosen here: OTLP drops what got 404, but an address can be corrected. */
+const BARRED = [401, 403, 404, 405, 407]
+
+/** One request to the collector. It follows no redirect: the token is for that address alone. */
+export async function post(
+  body: Uint8Array,
+  format: Format,
+  { target, isCompressed, timeout, rejectedOf }: PostOptions,
+  stopped: AbortSignal,
+): Promise<PostResult> {
+  try {
+    const sent = isCompressed ? await zip(body) : body
+    const answer = await fetch(target.url, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: {
+        ...target.headers,
+        'content-type': format === 'pb' ? 'application/x-protobuf' : 'application/json',
+        'user-agent': 'solhost',
+        ...(isCompressed ? { 'content-encoding': 'gzip' } : {}),
+      },
+      body: new Uint8Array(sent),
+      signal: AbortSignal.any([stopped, AbortSignal.timeout(timeout)]),
+    })
+    const text = await readSome(answer)
+    const { status } = answer
+    if (answer.ok) return { kind: 'taken', rejected: text === null ? 0 : rejectedIn(text) }
+    if (RETRIED.includes(status)) {
+      return { kind: 'later', wait: waitOf(answer.headers.get('retry-after')), why: `it answers ${status}` }
+    }
+    if (BARRED.includes(status) || status < 400) return { kind: 'barred', status }
+    // Chosen here: 500 and 501 too may be a collector in trouble, and tell nothing of the body.
+    if (status >= 500) return { kind: 'later', wait: null, why: `it answers ${status}` }
+    return { kind: 'refused', status }
+  } catch (error) {
+    return { kind: 'later', wait: null, why: whyOf(error) }
+  }
+
+  function rejectedIn(text: Uint8Array): number {
+    try {
+      return rejectedOf(text, format)
+    } catch {
+      return 0
+    }
+  }
+}
+
+/** @returns null for an answer that is too long to be one of a collector */
+async function readSome(answer: Response): Promise<Uint8Array | null> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of answer.body ?? []) {
+    length += chunk.length
+    if (length > MOST_ANSWER) return null
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+/** RFC 9110, section 10.2.3: seconds or a date. */
+function waitOf(header: string | null): number | null {
+  if (header === null) return null
+  const wait = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now()
+  return Number.isNaN(wait) ? null : Math.min(Math.max(wait, 0), LONGEST_WAIT)
+}
+
+/** A code such as ECONNREFUSED; a text may name addresses of our network. */
+function whyOf(error: unknown): string {
+  const { name, cause } = error as { name?: string; cause?: { code?: unknown } }
+  if (name === 'TimeoutError') return 'it does not answer in time'
+  const code = cause?.code
+  return typeof code === 'string' && /^[A-Z0-9_]{1,60}$/.test(code) ? code : 'there is no connection'
+}

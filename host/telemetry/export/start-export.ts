@@ -1,0 +1,160 @@
+import { join } from 'node:path'
+import type { LoggerProvider, TracerProvider } from '@opentelemetry/api'
+import type { Resource } from '@opentelemetry/resources'
+import type { IMetricReader } from '@opentelemetry/sdk-metrics'
+import type { Logger } from 'pino'
+import type { Metrics } from '../metrics.ts'
+import { SIGNALS, type Signal, type TelemetrySettings } from '../telemetry-settings.ts'
+import { createBatchQueue } from './batch-queue.ts'
+import { pointsOf, queueExporter } from './exporters.ts'
+import { createSender, type Sender, type SenderState } from './sender.ts'
+
+/** What sends, once it has begun; null: that signal is sent nowhere. */
+export type Export = {
+  readonly reader: IMetricReader | null
+  readonly tracers: TracerProvider | null
+  readonly loggers: LoggerProvider | null
+  readonly states: () => readonly SenderState[]
+  /** Ends within about `STOP_PATIENCE` and the time of a few writes. */
+  readonly stop: () => Promise<void>
+}
+
+export type ExportParts = {
+  readonly settings: TelemetrySettings
+  readonly home: string
+  /** In bytes: a third of it for each signal. */
+  readonly bound: number
+  readonly resource: Resource
+  readonly metrics: Metrics
+  /** Not the one that is sent: what it says of sending would be sent. */
+  readonly log: Logger
+}
+
+/** Spans and log records wait so long for others at most, in ms, and so many of them; more are not taken. */
+const BATCH_TIME = 5000
+const BATCH = { maxQueueSize: 4096, maxExportBatchSize: 512 }
+/** The texts of log records and attributes are cut at so many characters. */
+const LONGEST_TEXT = 4096
+/** How long a stop tries to send what waits, in ms: the host's own stop has 4 s. */
+const STOP_PATIENCE = 500
+
+/** Loads what sends, and begins with it. @throws what `mkdir` throws when PLATFORM_HOME cannot be written to */
+export async function startExport({ settings, home, bound, resource, metrics, log }: ExportParts): Promise<Export> {
+  const otlp = await import('@opentelemetry/otlp-transformer')
+  const { targets, protocol, isCompressed, timeout, interval, sampled } = settings
+  const format = protocol === 'http/json' ? 'json' : 'pb'
+  const serializers = {
+    metrics: { pb: otlp.ProtobufMetricsSerializer, json: otlp.JsonMetricsSerializer },
+    logs: { pb: otlp.ProtobufLogsSerializer, json: otlp.JsonLogsSerializer },
+    traces: { pb: otlp.ProtobufTraceSerializer, json: otlp.JsonTraceSerializer },
+  }
+  const senders = new Map<Signal, Sender>()
+  const ends: (() => Promise<void>)[] = []
+  const batching = { ...BATCH, scheduledDelayMillis: Math.min(BATCH_TIME, interval) }
+
+  async function openQueue(signal: Signal) {
+    const target = targets[signal]
+    if (target === undefined) return null
+    const folder = join(home, 'telemetry', signal)
+    const queue = createBatchQueue({
+      folder,
+      bound: Math.floor(bound / SIGNALS.length),
+      dropped: (count, reason) => sender.dropped(count, reason),
+    })
+    const sender = createSender({
+      signal,
+      target,
+      isCompressed,
+      timeout,
+      queue,
+      log,
+      rejectedOf: (answer, of) => rejectedIn(serializers[signal][of].deserializeResponse(answer)),
+      counted: (count, reason) => metrics.add('dropped', { signal, reason }, count),
+      sent: () => metrics.add('batchesSent', { signal }),
+    })
+    await queue.open()
+    senders.set(signal, sender)
+    return { queue, wake: sender.wake }
+  }
+
+  async function metricReader(): Promise<IMetricReader | null> {
+    const to = await openQueue('metrics')
+    if (to === null) return null
+    const { AggregationTemporality, PeriodicExportingMetricReader } = await import('@opentelemetry/sdk-metrics')
+    const exporter = {
+      ...queueExporter(serializers.metrics[format], pointsOf, format, to),
+      selectAggregationTemporality: () => AggregationTemporality.CUMULATIVE,
+    }
+    return new PeriodicExportingMetricReader({
+      exporter,
+      exportIntervalMillis: interval,
+      exportTimeoutMillis: Math.min(timeout, interval),
+    })
+  }
+
+  async function tracerProvider(): Promise<TracerProvider | null> {
+    const to = await openQueue('traces')
+    if (to === null) return null
+    const {
+      BatchSpanProcessor,
+      ParentBasedSampler,
+      TraceIdRatioBasedSampler,
+      TracerProvider: Provider,
+    } = await import('@opentelemetry/sdk-trace')
+    const exporter = queueExporter(serializers.traces[format], (spans) => spans.length, format, to)
+    const provider = new Provider({
+      resource,
+      sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(sampled) }),
+      spanLimits: { attributeValueLengthLimit: LONGEST_TEXT },
+      spanProcessors: [new BatchSpanProcessor({ ...batching, exporter })],
+    })
+    ends.push(() => provider.shutdown())
+    return provider
+  }
+
+  async function loggerProvider(): Promise<LoggerProvider | null> {
+    const to = await openQueue('logs')
+    if (to === null) return null
+    const { BatchLogRecordProcessor, LoggerProvider: Provider } = await import('@opentelemetry/sdk-logs')
+    const exporter = queueExporter(serializers.logs[format], (records) => records.length, format, to)
+    const provider = new Provider({
+      resource,
+      logRecordLimits: { attributeValueLengthLimit: LONGEST_TEXT },
+      processors: [new BatchLogRecordProcessor({ ...batching, exporter })],
+    })
+    ends.push(() => provider.shutdown())
+    return provider
+  }
+
+  const reader = await metricReader()
+  if (reader !== null) ends.push(() => reader.shutdown())
+  const tracers = await tracerProvider()
+  const loggers = await loggerProvider()
+  metrics.observe('waiting', () => {
+    return [...senders.values()]
+      .map((one) => one.state())
+      .map(({ signal, waiting }) => ({ value: waiting, labels: { signal } }))
+  })
+  for (const sender of senders.values()) sender.wake()
+  return {
+    reader,
+    tracers,
+    loggers,
+    states: () => [...senders.values()].map((sender) => sender.state()),
+    async stop() {
+      await Promise.allSettled(ends.map((end) => end()))
+      await Promise.all([...senders.values()].map((sender) => sender.stop(STOP_PATIENCE)))
+    },
+  }
+}
+
+type Answer = {
+  readonly partialSuccess?:
+    | { readonly rejectedDataPoints?: number; readonly rejectedLogRecords?: number; readonly rejectedSpans?: number }
+    | undefined
+}
+
+function rejectedIn({ partialSuccess = {} }: Answer): number {
+  const { rejectedDataPoints, rejectedLogRecords, rejectedSpans } = partialSuccess
+  return Number(rejectedDataPoints ?? rejectedLogRecords ?? rejectedSpans ?? 0)
+}

@@ -1,0 +1,197 @@
+import type { Outcome } from '../../runtime/outcome.ts'
+import { Histogram } from './histogram.ts'
+
+/** How a call of a solution's script ended. */
+export type CallEnd = {
+  readonly solution: string
+  /** The entry function, such as `onSolutionOpen`; of a form's event `forms.{form}.{element}.{type}`. */
+  readonly entry: string
+  readonly outcome: { readonly code: Outcome['code']; readonly milliseconds: number }
+}
+
+/** What is looked at now and then. Memory in bytes. */
+export type Gauges = {
+  readonly processes: number
+  /** Of all sandbox processes together. */
+  readonly processMemory: number
+  readonly hostMemory: number
+  readonly clients: number
+}
+
+/** Times in ms; null where there was no call. */
+export type CallFigures = {
+  readonly count: number
+  readonly failed: number
+  readonly p50: number | null
+  readonly p95: number | null
+  readonly largest: number
+}
+
+/** `at`: when it began, in epoch ms. Of gauges the largest value that was seen; null: nobody looked. */
+export type Point = { readonly at: number; readonly calls: CallFigures; readonly gauges: Gauges | null }
+
+/** @see RANGES */
+export type Range = 'recent' | 'day'
+
+export type EntryFigures = CallFigures & { readonly solution: string; readonly entry: string }
+
+/**
+ * What this host did lately, in memory: bounded, and gone with the process. Quantiles are those of `Histogram`, at most 9 %
+ * off.
+ */
+export interface Figures {
+  /** Costs less than a microsecond: it is called where scripts run. What found no process to run in does not count. */
+  called(end: CallEnd): void
+  looked(gauges: Gauges): void
+  /** The oldest first, without gaps; the last one is still being filled. */
+  points(range: Range): readonly Point[]
+  /** Each entry function and handler since so many hours, the one that took the most time in all first. */
+  entries(hours: number): readonly EntryFigures[]
+}
+
+/** `recent`: 10 s each, over 2 hours. `day`: a minute each, over 24 hours. In ms. */
+export const RANGES = {
+  recent: { step: 10_000, points: 720 },
+  day: { step: 60_000, points: 1440 },
+} as const satisfies Record<Range, { readonly step: number; readonly points: number }>
+
+const HOUR = 3_600_000
+/** Entries are told for a day. */
+export const MOST_HOURS = 24
+/** Entries counted by name in one hour; further ones together as `others`: names come from solutions. */
+const MOST_ENTRIES = 200
+
+/** @param now the clock, in epoch milliseconds */
+export function createFigures(now: () => number = Date.now): Figures {
+  const series = { recent: createSeries(RANGES.recent), day: createSeries(RANGES.day) }
+  const hours = createRing(HOUR, MOST_HOURS + 1, () => new Map<string, Counted>())
+
+  function countEntry(end: CallEnd, time: number): void {
+    const entries = hours.at(time)
+    const name = `${end.solution} ${end.entry}`
+    const key = entries.has(name) || entries.size < MOST_ENTRIES ? name : OTHERS
+    const counted = entries.get(key) ?? new Counted()
+    entries.set(key, counted)
+    counted.add(end)
+  }
+
+  return {
+    called(end) {
+      if (end.outcome.code === 'sandbox_busy') return
+      const time = now()
+      series.recent.called(end, time)
+      series.day.called(end, time)
+      countEntry(end, time)
+    },
+    looked(gauges) {
+      series.recent.looked(gauges, now())
+      series.day.looked(gauges, now())
+    },
+    points: (range) => series[range].points(now()),
+    entries(wanted) {
+      const sums = new Map<string, Counted>()
+      for (const { slot } of hours.since(now() - Math.min(wanted, MOST_HOURS) * HOUR)) {
+        for (const [name, counted] of slot) {
+          const sum = sums.get(name) ?? new Counted()
+          sum.addAll(counted)
+          sums.set(name, sum)
+        }
+      }
+      return [...sums]
+        .sort(([, one], [, other]) => other.milliseconds - one.milliseconds)
+        .slice(0, MOST_ENTRIES)
+        .map(([name, counted]) => ({ ...placeOf(name), ...counted.figures() }))
+    },
+  }
+}
+
+const OTHERS = ' others'
+
+function placeOf(name: string): { readonly solution: string; readonly entry: string } {
+  // No name of a solution has a space.
+  const end = name.indexOf(' ')
+  return { solution: name.slice(0, end), entry: name.slice(end + 1) }
+}
+
+class Counted {
+  private readonly times = new Histogram()
+  private failed = 0
+  milliseconds = 0
+
+  add({ outcome: { code, milliseconds } }: CallEnd): void {
+    this.times.add(milliseconds)
+    this.milliseconds += milliseconds
+    if (code !== 'returned') this.failed++
+  }
+
+  addAll(other: Counted): void {
+    this.times.addAll(other.times)
+    this.milliseconds += other.milliseconds
+    this.failed += other.failed
+  }
+
+  figures(): CallFigures {
+    const { count, largest } = this.times
+    return { count, failed: this.failed, p50: this.times.quantile(0.5), p95: this.times.quantile(0.95), largest }
+  }
+}
+
+const NO_CALLS: CallFigures = { count: 0, failed: 0, p50: null, p95: null, largest: 0 }
+
+type Slot = { calls: Counted | null; gauges: Gauges | null }
+
+function createSeries({ step, points }: { readonly step: number; readonly points: number }) {
+  const ring = createRing<Slot>(step, points, () => ({ calls: null, gauges: null }))
+  return {
+    called(end: CallEnd, time: number) {
+      const slot = ring.at(time)
+      slot.calls ??= new Counted()
+      slot.calls.add(end)
+    },
+    looked(gauges: Gauges, time: number) {
+      const slot = ring.at(time)
+      slot.gauges = slot.gauges === null ? gauges : largestOf(slot.gauges, gauges)
+    },
+    points(time: number): Point[] {
+      const first = Math.floor(time / step) - points + 1
+      const told = Array.from({ length: points }, (_, index): Point => {
+        return { at: (first + index) * step, calls: NO_CALLS, gauges: null }
+      })
+      for (const { number, slot } of ring.since(first * step)) {
+        const calls = slot.calls?.figures() ?? NO_CALLS
+        if (number < first + points) told[number - first] = { at: number * step, calls, gauges: slot.gauges }
+      }
+      return told
+    },
+  }
+}
+
+function largestOf(one: Gauges, other: Gauges): Gauges {
+  return {
+    processes: Math.max(one.processes, other.processes),
+    processMemory: Math.max(one.processMemory, other.processMemory),
+    hostMemory: Math.max(one.hostMemory, other.hostMemory),
+    clients: Math.max(one.clients, other.clients),
+  }
+}
+
+type Kept<T> = { readonly number: number; readonly slot: T }
+
+/** The last slots of time, each made when something falls into it; the oldest one's place is taken again. */
+function createRing<T>(step: number, length: number, make: () => T) {
+  const slots: (Kept<T> | undefined)[] = []
+  return {
+    at(time: number): T {
+      const number = Math.floor(time / step)
+      const kept = slots[number % length]
+      if (kept?.number === number) return kept.slot
+      const made = { number, slot: make() }
+      slots[number % length] = made
+      return made.slot
+    },
+    since(time: number): Kept<T>[] {
+      const first = Math.floor(time / step)
+      return slots.filter((kept): kept is Kept<T> => kept !== undefined && kept.number >= first)
+    },
+  }
+}

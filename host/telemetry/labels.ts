@@ -1,0 +1,34 @@
+import { FAILURES } from '../../runtime/outcome.ts'
+import { OAUTH_PROBLEMS } from '../oauth/problems.ts'
+
+/** Labels have the values of these lists, whatever came in: a metric must not grow by what somebody sends. */
+
+const MODES = ['default', 'authenticator', 'login_form', 'oauth', 'oauth_authenticator'] as const
+const RESULTS: readonly string[] = [
+  'ok',
+  'refused',
+  'throttled',
+  'ERR_DATABASE_UNREACHABLE',
+  ...Object.keys(FAILURES),
+  ...Object.keys(OAUTH_PROBLEMS),
+]
+const ENTRIES = ['onSolutionOpen', 'getOAuthConfig'] as const
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+
+export function modeLabel(mode: string): string {
+  return MODES.find((one) => one === mode.toLowerCase()) ?? 'other'
+}
+
+export function resultLabel(outcome: string): string {
+  return RESULTS.includes(outcome) ? outcome : 'other'
+}
+
+/** Events of forms together: their names are the solution's. */
+export function entryLabel(entry: string): string {
+  if (entry.startsWith('forms.')) return 'forms'
+  return ENTRIES.find((one) => one === entry) ?? 'other'
+}
+
+export function methodLabel(method: string): string {
+  return METHODS.find((one) => one === method) ?? 'other'
+}

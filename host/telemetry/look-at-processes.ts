@@ -1,0 +1,64 @@
+import { memoryOf } from '../../runtime/process-memory.ts'
+import type { RunningProcess, Supervisor } from '../../runtime/supervisor.ts'
+import { solutionOfKey } from '../solutions/catalog.ts'
+import type { Figures, Gauges } from './figures.ts'
+
+/** A sandbox process as it is now. `memory`: what it holds alone, in bytes. */
+export type SeenProcess = {
+  readonly pid: number
+  /** null: it waits for one, or checks an upload. */
+  readonly solution: string | null
+  readonly calls: number
+  /** null: it is none for clients. */
+  readonly clients: number | null
+  readonly memory: number
+}
+
+export type Seen = Gauges & { readonly list: readonly SeenProcess[] }
+
+/** So often it is looked, in ms: the step of the finest series. */
+const LOOK_EVERY = 10_000
+
+/** The sandbox processes and what they and the host hold. A file of `/proc` is read for each. */
+export function lookAtProcesses(
+  processes: readonly RunningProcess[],
+  memory: typeof memoryOf = memoryOf,
+  ownPid: number = process.pid,
+): Seen {
+  let shared = 0
+  const list = processes.map(({ pid, key, calls, clients }) => {
+    const held = memory(pid)
+    shared = Math.max(shared, held.shared)
+    return {
+      pid,
+      solution: key === null ? null : solutionOfKey(key),
+      calls,
+      clients: clients ?? null,
+      memory: held.own,
+    }
+  })
+  const host = memory(ownPid)
+  return {
+    list,
+    processes: list.length,
+    // What they share they hold once: see `memoryOf`.
+    processMemory: list.reduce((sum, one) => sum + one.memory, shared),
+    hostMemory: host.own + host.shared,
+    clients: list.reduce((sum, one) => sum + (one.clients ?? 0), 0),
+  }
+}
+
+/** Looks now and again every ten seconds. @returns the function that ends it */
+export function keepLooking(
+  figures: Pick<Figures, 'looked'>,
+  { processes }: Pick<Supervisor, 'processes'>,
+): () => void {
+  const look = () => {
+    const { list: _, ...gauges } = lookAtProcesses(processes())
+    figures.looked(gauges)
+  }
+  look()
+  const timer = setInterval(look, LOOK_EVERY)
+  timer.unref()
+  return () => clearInterval(timer)
+}

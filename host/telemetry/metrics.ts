@@ -1,0 +1,114 @@
+import type { Attributes, Counter, Meter, ObservableGauge, Histogram as OtelHistogram } from '@opentelemetry/api'
+
+/** A metric as it is called at `/metrics` and in OTLP alike. Labels have few values: see `docs/telemetry.md`. */
+export type MetricEntry = {
+  readonly name: `solhost_${string}`
+  readonly type: 'counter' | 'histogram' | 'gauge'
+  readonly labels: readonly string[]
+  readonly what: string
+}
+
+/** Every metric of the platform. */
+export const METRICS = {
+  logins: counter('logins', ['solution', 'mode', 'result'], 'Attempts to sign in, by how they ended'),
+  loginTime: histogram(
+    'login_duration',
+    ['mode', 'result'],
+    'Attempts to sign in, from their request until it was clear how they end',
+  ),
+  throttles: counter('throttled', [], 'Checks of a password that were refused since too many had come'),
+  requests: histogram('http_request_duration', ['port', 'method', 'status'], 'HTTP requests, probes excepted'),
+  scriptCalls: counter('script_calls', ['solution', 'entry', 'outcome'], 'Calls of solutions’ scripts'),
+  scriptTime: histogram('script_duration', ['entry', 'outcome'], 'Scripts, while they ran'),
+  queueTime: histogram('sandbox_queue', [], 'Calls of logins, until a sandbox process began with them'),
+  bindingTime: histogram('plugin_request_duration', ['binding', 'result'], 'Answers to what scripts asked of plugins'),
+  kills: counter('sandbox_kills', ['reason'], 'Sandbox processes that were ended for what a script did'),
+  processes: gauge('sandbox_processes', ['kind'], 'Sandbox processes that run'),
+  memory: gauge('memory_bytes', ['part'], 'Memory of the host and of all sandbox processes, every 10 s'),
+  memoryLimit: gauge('memory_limit_bytes', [], 'RUNTIME_XMX, or what the control groups leave of it'),
+  clients: gauge('clients', [], 'Open clients, every 10 s'),
+  databaseTime: histogram('database_query_duration', ['operation', 'result'], 'Statements of the platform’s database'),
+  providerTime: histogram('provider_request_duration', ['result'], 'Requests to OAuth providers'),
+  batchesSent: counter('telemetry_batches_sent', ['signal'], 'Batches of telemetry that the collector took'),
+  dropped: counter('telemetry_dropped', ['signal', 'reason'], 'Data points, log records and spans that never arrive'),
+  waiting: gauge('telemetry_queue_bytes', ['signal'], 'Telemetry that waits in PLATFORM_HOME'),
+} as const satisfies Record<string, MetricEntry>
+
+function counter<const L extends readonly string[]>(name: string, labels: L, what: string) {
+  return { name: `solhost_${name}_total`, type: 'counter', labels, what } as const
+}
+
+function histogram<const L extends readonly string[]>(name: string, labels: L, what: string) {
+  return { name: `solhost_${name}_seconds`, type: 'histogram', labels, what } as const
+}
+
+function gauge<const L extends readonly string[]>(name: string, labels: L, what: string) {
+  return { name: `solhost_${name}`, type: 'gauge', labels, what } as const
+}
+
+/** Upper edges in seconds: from a statement of the embedded database to a call that was given up. */
+export const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+type Table = typeof METRICS
+export type CounterKey = KeysOf<'counter'>
+export type HistogramKey = KeysOf<'histogram'>
+export type GaugeKey = KeysOf<'gauge'>
+type KeysOf<T> = { [K in keyof Table]: Table[K]['type'] extends T ? K : never }[keyof Table]
+/** All labels of a metric, and no other. */
+export type Labels<K extends keyof Table> = Readonly<Record<Table[K]['labels'][number], string>>
+export type Observed<K extends GaugeKey> = readonly { readonly value: number; readonly labels: Labels<K> }[]
+
+/**
+ * Where the platform counts. Nothing is counted before `begin`: a collector compares what it reads with what it read
+ * before, so what came before the first look is nothing to it.
+ */
+export interface Metrics {
+  readonly isOn: () => boolean
+  add<K extends CounterKey>(metric: K, labels: Labels<K>, count?: number): void
+  record<K extends HistogramKey>(metric: K, milliseconds: number, labels: Labels<K>): void
+  /** Asked whenever somebody reads. Cheap and synchronous. */
+  observe<K extends GaugeKey>(metric: K, look: () => Observed<K>): void
+  begin(meter: Meter): void
+}
+
+export function createMetrics(): Metrics {
+  const counters = new Map<string, Counter>()
+  const histograms = new Map<string, OtelHistogram>()
+  const gauges = new Map<string, ObservableGauge>()
+  const looks: [GaugeKey, () => Observed<GaugeKey>][] = []
+  let on = false
+
+  function attach([metric, look]: (typeof looks)[number]): void {
+    gauges.get(metric)?.addCallback((result) => {
+      for (const { value, labels } of look()) result.observe(value, labels as Attributes)
+    })
+  }
+
+  return {
+    isOn: () => on,
+    add(metric, labels, count = 1) {
+      counters.get(metric)?.add(count, labels as Attributes)
+    },
+    record(metric, milliseconds, labels) {
+      histograms.get(metric)?.record(milliseconds / 1000, labels as Attributes)
+    },
+    observe(metric, look) {
+      const entry = [metric, look as () => Observed<GaugeKey>] as (typeof looks)[number]
+      looks.push(entry)
+      attach(entry)
+    },
+    begin(meter) {
+      for (const [key, { name, type, what: description }] of Object.entries(METRICS)) {
+        if (type === 'counter') counters.set(key, meter.createCounter(name, { description }))
+        else if (type === 'gauge') gauges.set(key, meter.createObservableGauge(name, { description }))
+        else
+          histograms.set(
+            key,
+            meter.createHistogram(name, { description, advice: { explicitBucketBoundaries: SECONDS } }),
+          )
+      }
+      looks.forEach(attach)
+      on = true
+    },
+  }
+}

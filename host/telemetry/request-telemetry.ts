@@ -1,0 +1,52 @@
+import type { Context, Middleware } from 'koa'
+import { stateOf } from '../http/request.ts'
+import { methodLabel } from './labels.ts'
+import type { Telemetry } from './telemetry.ts'
+
+export type RequestTelemetryParts = {
+  readonly telemetry: Telemetry
+  readonly port: 'pages' | 'admin'
+  /** Whether the request comes from a proxy of TRUSTED_PROXIES: only such a one may say which trace it belongs to. */
+  readonly isFromProxy: (request: Context['req']) => boolean
+}
+
+/** Probes come every few seconds and say nothing of users. */
+const UNTOLD = ['/health/live', '/health/ready', '/metrics']
+
+/** Times each request and opens its trace; a sign-in has a span of its own below it. */
+export function tellRequests({ telemetry: { metrics, spans }, port, isFromProxy }: RequestTelemetryParts): Middleware {
+  return (ctx, next) => {
+    if (!metrics.isOn() || UNTOLD.includes(ctx.path)) return next()
+    const method = methodLabel(ctx.method)
+    const { correlationId } = stateOf(ctx)
+    const attributes = { 'http.request.method': method, 'solhost.correlation_id': correlationId, 'solhost.port': port }
+    const traceparent = isFromProxy(ctx.req) ? ctx.get('traceparent') : null
+    return spans.request({ method, traceparent, attributes }, async (told) => {
+      const begun = performance.now()
+      try {
+        await (isSignIn(ctx) ? spans.run('login', {}, next) : next())
+      } finally {
+        const { status } = ctx
+        metrics.record('requests', performance.now() - begun, { port, method, status: `${Math.floor(status / 100)}xx` })
+        const route = routeOf(ctx)
+        const facts = route === null ? {} : { 'http.route': route }
+        told(
+          route === null ? method : `${method} ${route}`,
+          { ...facts, 'http.response.status_code': status },
+          status >= 500,
+        )
+      }
+    })
+  }
+}
+
+/** The login form was posted, or a provider sent the browser back. */
+function isSignIn({ method, path }: Context): boolean {
+  return (method === 'POST' && path.endsWith('/index.html')) || path.endsWith('/app_oauth/index.html')
+}
+
+/** As it is written in the router, never the address itself; null: nothing answers to that address. */
+function routeOf(ctx: Context): string | null {
+  const { _matchedRoute: route } = ctx as { _matchedRoute?: unknown }
+  return typeof route === 'string' && route.length <= 200 ? route : null
+}

@@ -1,0 +1,20 @@
+import { groupLimitFor, type MemoryState, wholeMegabytes } from '../../runtime/memory-bound.ts'
+import { LEAST_MEMORY } from '../config/properties.ts'
+
+/** Says at the start, once, that RUNTIME_XMX is more than the container may hold, and what is in force. */
+export function sayMemory(
+  { maximum, configured, groupLimit }: MemoryState,
+  log: { readonly warn: (line: string) => void },
+): void {
+  if (groupLimit === null || configured <= maximum) return
+  const [asked, limit, inForce] = [configured, groupLimit, maximum].map(wholeMegabytes)
+  // The settings refuse a RUNTIME_XMX below the least.
+  const advice =
+    maximum < LEAST_MEMORY
+      ? `A host needs ${wholeMegabytes(LEAST_MEMORY)} MB at least: raise the limit to ${wholeMegabytes(groupLimitFor(LEAST_MEMORY))} MB or more, and set RUNTIME_XMX to fit.`
+      : `Set RUNTIME_XMX=${inForce}m, or raise the limit.`
+  log.warn(
+    `RUNTIME_XMX is ${asked} MB, but the control group of this process, such as its container, has a limit of ${limit} MB. ` +
+      `The host and its sandbox processes are kept below ${inForce} MB. ${advice}`,
+  )
+}

@@ -1,0 +1,177 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type * as OpenTelemetry from '@opentelemetry/api'
+import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api'
+
+/** Everything that has a span of its own, with what is known of it. Nothing of it is told by a browser or a script. */
+export const SPANS = {
+  request: {
+    name: 'method and route',
+    attributes: [
+      'http.request.method',
+      'http.route',
+      'http.response.status_code',
+      'solhost.correlation_id',
+      'solhost.port',
+    ],
+  },
+  login: { name: 'login', attributes: ['solhost.solution', 'solhost.mode', 'solhost.result'] },
+  sandbox: {
+    name: 'sandbox call',
+    attributes: ['solhost.solution', 'solhost.entry', 'solhost.outcome', 'solhost.queue_ms', 'solhost.run_ms'],
+  },
+  plugin: { name: 'plugin request', attributes: ['solhost.binding'] },
+  session: { name: 'start session', attributes: [] },
+  provider: {
+    name: 'provider request',
+    attributes: ['server.address', 'http.request.method', 'http.response.status_code'],
+  },
+  database: { name: 'database query', attributes: ['db.operation.name'] },
+} as const satisfies Record<string, { readonly name: string; readonly attributes: readonly string[] }>
+
+export type SpanKey = keyof typeof SPANS
+export type SpanAttributes<K extends SpanKey> = Readonly<
+  Partial<Record<(typeof SPANS)[K]['attributes'][number], string | number>>
+>
+export type Told<K extends SpanKey> = (attributes: SpanAttributes<K>) => void
+
+type Api = typeof OpenTelemetry
+
+/** The request that some work belongs to, wherever that work goes on. */
+type Scope = { readonly request: RequestScope; readonly span: Span | null }
+export type RequestScope = {
+  /** By `performance.now()`. */
+  readonly startedAt: number
+  /** What goes on afterwards, such as a batch that others wait in too, is none of its. */
+  isOver: boolean
+}
+
+export type RequestFacts = {
+  readonly method: string
+  readonly traceparent: string | null
+  readonly attributes: SpanAttributes<'request'>
+}
+
+/**
+ * Traces. A request that is not traced has no spans, and costs what `AsyncLocalStorage.run` costs; nothing goes into a
+ * sandbox process, and nothing out of the host with requests to others.
+ */
+export interface Spans {
+  /** Runs the work of one request; `work` gets a function that gives the span its route and further facts. */
+  request<T>(
+    facts: RequestFacts,
+    work: (told: (name: string, attributes: SpanAttributes<'request'>, isError: boolean) => void) => Promise<T>,
+  ): Promise<T>
+  run<K extends SpanKey, T>(key: K, attributes: SpanAttributes<K>, work: (told: Told<K>) => Promise<T>): Promise<T>
+  /** Adds to the span that the work is in. */
+  tell(attributes: SpanAttributes<'login'>): void
+  /** What took so long and just ended. */
+  past<K extends SpanKey>(key: K, milliseconds: number, attributes: SpanAttributes<K>, isError: boolean): void
+  /** The function, to be called where something else waits, such as for messages of a process. */
+  keep<F extends (...args: never[]) => unknown>(work: F): F
+  /** The request that is served; undefined outside of one. */
+  current(): RequestScope | undefined
+  /** For log records; undefined where nothing is traced. */
+  context(): Context | undefined
+  /** @param api loaded only where something is told @param tracer null: requests are timed, and none is traced */
+  begin(api: Api, tracer: Tracer | null): void
+}
+
+export function createSpans(): Spans {
+  const scopes = new AsyncLocalStorage<Scope>()
+  let tracing: Tracing | null = null
+  let on = false
+
+  function parent(): Span | null {
+    const scope = scopes.getStore()
+    return scope === undefined || scope.request.isOver ? null : scope.span
+  }
+
+  async function ended<T>(span: Span, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      // No text: a message may quote what was sent.
+      span.setStatus({ code: ERROR })
+      throw error
+    } finally {
+      span.end()
+    }
+  }
+
+  return {
+    request(facts, work) {
+      if (!on) return work(() => {})
+      const span = tracing === null ? null : startRequest(tracing, facts)
+      const recorded = span?.isRecording() ? span : null
+      const request = { startedAt: performance.now(), isOver: false }
+      return scopes.run({ request, span: recorded }, async () => {
+        try {
+          return await work((name, attributes, isError) => {
+            recorded?.updateName(name).setAttributes(attributes as Attributes)
+            if (isError) recorded?.setStatus({ code: ERROR })
+          })
+        } finally {
+          request.isOver = true
+          recorded?.end()
+        }
+      })
+    },
+    run(key, attributes, work) {
+      const above = parent()
+      const scope = scopes.getStore()
+      if (above === null || tracing === null || scope === undefined) return work(() => {})
+      const { api, tracer } = tracing
+      const span = tracer.startSpan(SPANS[key].name, { attributes: attributes as Attributes }, below(api, above))
+      const told = (more: Readonly<Record<string, unknown>>) => void span.setAttributes(more as Attributes)
+      return scopes.run({ request: scope.request, span }, () => ended(span, () => work(told)))
+    },
+    tell: (attributes) => void parent()?.setAttributes(attributes as Attributes),
+    past(key, milliseconds, attributes, isError) {
+      const above = parent()
+      if (above === null || tracing === null) return
+      const { api, tracer } = tracing
+      const startTime = Date.now() - milliseconds
+      const options = { startTime, kind: api.SpanKind.CLIENT, attributes: attributes as Attributes }
+      const span = tracer.startSpan(SPANS[key].name, options, below(api, above))
+      if (isError) span.setStatus({ code: ERROR })
+      span.end()
+    },
+    keep(work) {
+      const scope = parent() === null ? undefined : scopes.getStore()
+      if (scope === undefined) return work
+      return ((...args: never[]) => scopes.run(scope, () => work(...args))) as typeof work
+    },
+    current: () => scopes.getStore()?.request,
+    context() {
+      const span = parent()
+      return span === null || tracing === null ? undefined : below(tracing.api, span)
+    },
+    begin(api, tracer) {
+      tracing = tracer === null ? null : { api, tracer }
+      on = true
+    },
+  }
+}
+
+/** `SpanStatusCode.ERROR`: an enum of the package, which is not loaded for it. */
+const ERROR = 2
+
+type Tracing = { readonly api: Api; readonly tracer: Tracer }
+
+function startRequest({ api, tracer }: Tracing, { method, traceparent, attributes }: RequestFacts): Span {
+  const options = { kind: api.SpanKind.SERVER, attributes: attributes as Attributes }
+  return tracer.startSpan(method, options, contextOf(api, traceparent))
+}
+
+function below({ trace, ROOT_CONTEXT }: Api, span: Span): Context {
+  return trace.setSpan(ROOT_CONTEXT, span)
+}
+
+/** @see https://www.w3.org/TR/trace-context/#traceparent-header-field-values: what is not of its form counts as absent */
+function contextOf({ trace, ROOT_CONTEXT }: Api, traceparent: string | null): Context {
+  const form = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:$|-)/
+  const [, version, traceId = '', spanId = '', flags = ''] = form.exec(traceparent ?? '') ?? []
+  if (version === undefined || version === 'ff' || /^0+$/.test(traceId) || /^0+$/.test(spanId)) return ROOT_CONTEXT
+  const traceFlags = Number.parseInt(flags, 16) & 1
+  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, isRemote: true, traceFlags })
+}

@@ -1,0 +1,202 @@
+import type { LogEvent } from 'kysely'
+import type { Supervisor } from '../../runtime/supervisor.ts'
+import type { Audit, AuditEntry } from '../audit/audit.ts'
+import type { Throttle } from '../login/throttle.ts'
+import type { Outbound } from '../outbound/outbound.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import { solutionOfKey } from '../solutions/catalog.ts'
+import type { GuestBindings } from '../solutions/guest-bindings.ts'
+import type { Figures, Gauges } from './figures.ts'
+import { entryLabel, modeLabel, resultLabel } from './labels.ts'
+import type { Telemetry } from './telemetry.ts'
+
+/**
+ * Parts of the host with telemetry around them: each function gives back the part that it was given, which does the same
+ * as before. What is counted is counted here, and the parts know nothing of it.
+ */
+
+type Watcher = Pick<Telemetry, 'metrics' | 'spans' | 'solutionLabel'>
+
+/** Sign-ins: the audit is told of each, however it ended. */
+export function watchAudit(audit: Audit, { metrics, spans, solutionLabel }: Watcher): Audit {
+  function count({ action, outcome, solution = '', mode = '' }: AuditEntry): void {
+    if (!metrics.isOn() || (action !== 'sign-in' && action !== 'remembered-sign-in')) return
+    const labels = { mode: action === 'sign-in' ? modeLabel(mode) : 'remembered', result: resultLabel(outcome) }
+    metrics.add('logins', { solution: solutionLabel(solution), ...labels })
+    const request = spans.current()
+    if (request !== undefined) metrics.record('loginTime', performance.now() - request.startedAt, labels)
+    spans.tell({ 'solhost.solution': solution, 'solhost.mode': labels.mode, 'solhost.result': labels.result })
+  }
+
+  return {
+    ...audit,
+    note(entry) {
+      count(entry)
+      audit.note(entry)
+    },
+    noteOnce(entry) {
+      count(entry)
+      return audit.noteOnce(entry)
+    },
+  }
+}
+
+export function watchThrottle(throttle: Throttle, { metrics }: Watcher): Throttle {
+  return {
+    ...throttle,
+    async count(attempt, isKnown) {
+      const wait = await throttle.count(attempt, isKnown)
+      if (wait !== null) metrics.add('throttles', {})
+      return wait
+    },
+  }
+}
+
+/** Calls of scripts, and what is looked at every ten seconds. */
+export function watchFigures(figures: Figures, { metrics, solutionLabel }: Watcher): Figures {
+  let seen: Gauges | null = null
+  metrics.observe('memory', () => {
+    if (seen === null) return []
+    return [
+      { value: seen.hostMemory, labels: { part: 'host' } },
+      { value: seen.processMemory, labels: { part: 'sandbox' } },
+    ]
+  })
+  metrics.observe('clients', () => (seen === null ? [] : [{ value: seen.clients, labels: {} }]))
+  return {
+    ...figures,
+    called(end) {
+      figures.called(end)
+      if (!metrics.isOn()) return
+      const { code, milliseconds } = end.outcome
+      const labels = { entry: entryLabel(end.entry), outcome: code }
+      metrics.add('scriptCalls', { solution: solutionLabel(end.solution), ...labels })
+      if (code !== 'sandbox_busy') metrics.record('scriptTime', milliseconds, labels)
+    },
+    looked(gauges) {
+      seen = gauges
+      figures.looked(gauges)
+    },
+  }
+}
+
+/** Calls of logins: how long they waited for a sandbox process, and their spans. */
+export function watchCalls(supervisor: Supervisor, { metrics, spans }: Watcher): Supervisor {
+  return {
+    ...supervisor,
+    call(version, call, handlers) {
+      if (!metrics.isOn()) return supervisor.call(version, call, handlers)
+      const facts = { 'solhost.solution': solutionOfKey(version.key), 'solhost.entry': call.entry }
+      return spans.run('sandbox', facts, async (told) => {
+        const asked = performance.now()
+        let began = asked
+        const outcome = await supervisor.call(version, call, {
+          // A process's messages come in nobody's name: what they lead to belongs to this request.
+          log: spans.keep(handlers.log),
+          request: spans.keep(handlers.request),
+          began() {
+            began = performance.now()
+          },
+        })
+        metrics.record('queueTime', began - asked, {})
+        told({
+          'solhost.outcome': outcome.code,
+          'solhost.queue_ms': rounded(began - asked),
+          'solhost.run_ms': rounded(performance.now() - began),
+        })
+        return outcome
+      })
+    },
+  }
+}
+
+/** What scripts ask of plugins. */
+export function watchBindings(bindings: GuestBindings, { metrics, spans }: Watcher): GuestBindings {
+  return {
+    ...bindings,
+    answer(call, plugin, method, args) {
+      if (!metrics.isOn()) return bindings.answer(call, plugin, method, args)
+      const binding = `${plugin}.${method}`
+      const begun = performance.now()
+      const tell = (result: string) => metrics.record('bindingTime', performance.now() - begun, { binding, result })
+      let answered: ReturnType<GuestBindings['answer']> | undefined
+      let refused: unknown
+      const told = spans.run('plugin', { 'solhost.binding': binding }, async () => {
+        try {
+          answered = bindings.answer(call, plugin, method, args)
+        } catch (error) {
+          refused = error
+          throw error
+        }
+        await answered.value
+      })
+      told.then(
+        () => tell('ok'),
+        // Names of no binding come from a guest that went around the plugins: they get no label, and the call ends.
+        () => answered !== undefined && tell('failed'),
+      )
+      // The work above runs at once up to its first wait: it has answered by now, or thrown, which the caller must see.
+      if (answered === undefined) throw refused
+      return answered
+    },
+  }
+}
+
+export function watchSessions(sessions: Sessions, { spans }: Watcher): Sessions {
+  return { ...sessions, start: (session) => spans.run('session', {}, () => sessions.start(session)) }
+}
+
+/** Requests to OAuth providers. */
+export function watchProviders(outbound: Outbound, { metrics, spans }: Watcher): Outbound {
+  return {
+    request(asked) {
+      const facts = { 'server.address': URL.parse(asked.url)?.hostname ?? '', 'http.request.method': asked.method }
+      return spans.run('provider', facts, async (told) => {
+        const begun = performance.now()
+        const tell = (result: string) => metrics.record('providerTime', performance.now() - begun, { result })
+        try {
+          const answer = await outbound.request(asked)
+          tell(`${Math.floor(answer.status / 100)}xx`)
+          told({ 'http.response.status_code': answer.status })
+          return answer
+        } catch (error) {
+          tell('failed')
+          throw error
+        }
+      })
+    },
+  }
+}
+
+/** Statements of the platform's database, by what they do and to which table. Their texts and values are not told. */
+export function watchQueries({ metrics, spans }: Watcher): (event: LogEvent) => void {
+  return ({ level, query: { query }, queryDurationMillis }) => {
+    if (!metrics.isOn()) return
+    const operation = OPERATIONS[query.kind] ?? 'other'
+    metrics.record('databaseTime', queryDurationMillis, { operation, result: level === 'error' ? 'failed' : 'ok' })
+    spans.past('database', queryDurationMillis, { 'db.operation.name': operation }, level === 'error')
+  }
+}
+
+const OPERATIONS: Readonly<Record<string, string>> = {
+  SelectQueryNode: 'select',
+  InsertQueryNode: 'insert',
+  UpdateQueryNode: 'update',
+  DeleteQueryNode: 'delete',
+}
+
+/** Processes by what they are for, and what they and the host may hold, in bytes. */
+export function observeProcesses(supervisor: Supervisor, { metrics }: Watcher): void {
+  metrics.observe('memoryLimit', () => [{ value: supervisor.memory().maximum, labels: {} }])
+  metrics.observe('processes', () => {
+    const counts = { logins: 0, clients: 0, waiting: 0 }
+    for (const { key, clients } of supervisor.processes()) {
+      counts[key === null ? 'waiting' : clients === undefined ? 'logins' : 'clients']++
+    }
+    return Object.entries(counts).map(([kind, value]) => ({ value, labels: { kind } }))
+  })
+}
+
+function rounded(milliseconds: number): number {
+  return Math.round(milliseconds * 100) / 100
+}

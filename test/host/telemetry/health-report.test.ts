@@ -1,0 +1,81 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readSettings } from '../../../host/config/settings.ts'
+import { type Database, openDatabase } from '../../../host/database/open.ts'
+import { createFigures } from '../../../host/telemetry/figures.ts'
+import { createHealth } from '../../../host/telemetry/health-report.ts'
+
+const SHA256 = 'a'.repeat(64)
+const home = mkdtempSync(join(tmpdir(), 'solhost-health-'))
+let db: Database
+beforeAll(async () => {
+  db = await openDatabase(readSettings({ PLATFORM_HOME: home }))
+})
+afterAll(async () => {
+  await db.destroy()
+  rmSync(home, { recursive: true })
+})
+
+type Asked = { from: number; to: number; step: number }
+
+function healthOf(clock: { time: number }, database: Database = db) {
+  const asked: Asked[] = []
+  const health = createHealth(
+    {
+      figures: createFigures(() => clock.time),
+      supervisor: {
+        processes: () => [],
+        retryAt: (key) => (key === `sick@${SHA256}` ? 5000 : null),
+        memory: () => ({ maximum: 900, configured: 1000, groupLimit: 960, used: 800 }),
+      },
+      store: {
+        list: async () =>
+          ['well', 'sick'].map((name) => ({
+            name,
+            title: name,
+            type: 'solution',
+            authenticator: 'NONE',
+            active: SHA256,
+            activeVersion: '1.0.0',
+            state: 'active',
+            listed: true,
+          })),
+      },
+      audit: {
+        countOutcomes: async ({ from, to, step }) => {
+          asked.push({ from, to, step })
+          return [{ at: from, outcome: 'ok', count: 3 }]
+        },
+      },
+      db: database,
+      kind: 'embedded',
+      version: '1.2.3',
+    },
+    () => clock.time,
+  )
+  return { health, asked }
+}
+
+test('health: how long the host runs, which solutions pause, and sign-ins over the steps of the series', async () => {
+  const clock = { time: 86_400_000_000 }
+  const { health, asked } = healthOf(clock)
+  clock.time += 65_000
+  const { startedAt, uptime, quarantined, signIns, database, memory } = await health({ range: 'day', hours: 1 })
+  expect([startedAt, uptime, quarantined]).toEqual([86_400_000_000, 65_000, [{ solution: 'sick', retryAt: 5000 }]])
+  expect(asked).toEqual([{ from: 86_400_120_000 - 86_400_000, to: 86_400_120_000, step: 60_000 }])
+  expect(memory).toMatchObject({ maximum: 900, configured: 1000, groupLimit: 960, used: 800 })
+  expect([signIns, database.ok]).toEqual([[{ at: 86_313_720_000, outcome: 'ok', count: 3 }], true])
+})
+
+test('health: while the database is away it says so, and tells what it knows by itself', async () => {
+  const away = await openDatabase(readSettings({ PLATFORM_HOME: home }))
+  await away.destroy()
+  const { database, quarantined, signIns, series } = await healthOf({ time: 1_000_000 }, away).health({
+    range: 'recent',
+    hours: 1,
+  })
+  expect(database).toEqual({ kind: 'embedded', ok: false, latency: null })
+  expect([quarantined, signIns, series.points.length]).toEqual([null, null, 720])
+})

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { sayMemory } from '../../../host/telemetry/say-memory.ts'
+
+const MEGABYTE = 1024 ** 2
+
+function said(configured: number, groupLimit: number | null, maximum: number): string[] {
+  const lines: string[] = []
+  const bytes = { configured: configured * MEGABYTE, maximum: maximum * MEGABYTE, used: 0 }
+  const limit = groupLimit === null ? null : groupLimit * MEGABYTE
+  sayMemory({ ...bytes, groupLimit: limit }, { warn: (line: string) => void lines.push(line) })
+  return lines
+}
+
+test('memory: a RUNTIME_XMX above the limit of the container is said at the start, with what to do', () => {
+  expect(said(3072, 512, 480)).toEqual([
+    'RUNTIME_XMX is 3072 MB, but the control group of this process, such as its container, has a limit of 512 MB. The host and its sandbox processes are kept below 480 MB. Set RUNTIME_XMX=480m, or raise the limit.',
+  ])
+})
+
+test('memory: no RUNTIME_XMX is advised that the settings refuse', () => {
+  expect(said(3072, 256, 224)).toEqual([
+    'RUNTIME_XMX is 3072 MB, but the control group of this process, such as its container, has a limit of 256 MB. The host and its sandbox processes are kept below 224 MB. A host needs 320 MB at least: raise the limit to 352 MB or more, and set RUNTIME_XMX to fit.',
+  ])
+})
+
+test('memory: nothing is said where RUNTIME_XMX fits, or nothing limits it', () => {
+  expect([said(480, 512, 480), said(3072, null, 3072)]).toEqual([[], []])
+})
