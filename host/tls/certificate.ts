@@ -1,0 +1,113 @@
+import { createHash, type X509Certificate } from 'node:crypto'
+import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
+import { basename } from 'node:path'
+import { Duplex } from 'node:stream'
+import { createSecureContext, TLSSocket } from 'node:tls'
+import { PlatformError } from '../../runtime/errors.ts'
+import { unreadSecret } from '../config/unread-secret.ts'
+import { whyRefused } from './why-refused.ts'
+
+/** Where the certificate of the host lies; the password, too, may lie in a file that changes with it. */
+export type CertificateSource = {
+  /** An absolute path. */
+  readonly file: string
+  readonly passphrase: string
+  /** `CERTIFICATE_PASS_FILE`; null: the password is `passphrase` and stays it. */
+  readonly passphraseFile: string | null
+}
+
+/** A certificate with its private key, of which TLS can be served. */
+export type Certificate = {
+  readonly pfx: Buffer
+  readonly passphrase: string
+  readonly x509: X509Certificate
+  /** SHA-256 of file and password: whether a file that was touched holds anything new. */
+  readonly digest: string
+}
+
+/** Chosen here: real files have 2 to 10 kB, so that what is larger is another file. In bytes. */
+const LARGEST = 1024 ** 2
+
+/**
+ * Reads and checks a PKCS12 file. At once and not asynchronously: the settings are read so, and the file is small.
+ * @throws ERR_CERTIFICATE with a sentence that says what the file is and what to do, never with the password
+ */
+export function readCertificate(source: CertificateSource): Certificate {
+  const { file } = source
+  const pfx = readFile(file)
+  const passphrase = source.passphraseFile === null ? source.passphrase : readPassphrase(source.passphraseFile)
+  try {
+    const x509 = ownCertificate(pfx, passphrase)
+    const digest = createHash('sha256').update(pfx).update('\0').update(passphrase).digest('hex')
+    return { pfx, passphrase, x509, digest }
+  } catch (error) {
+    throw refused(file, whyRefused(basename(file), pfx, passphrase, error as Error), error)
+  }
+}
+
+/** By public means alone: a server's side of a connection that is never made tells its own certificate. */
+function ownCertificate(pfx: Buffer, passphrase: string): X509Certificate {
+  const secureContext = createSecureContext({ pfx, passphrase })
+  const nowhere = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() })
+  const socket = new TLSSocket(nowhere, { isServer: true, secureContext })
+  try {
+    const x509 = socket.getX509Certificate()
+    if (x509 === undefined) throw new Error('the file holds no certificate')
+    return x509
+  } finally {
+    socket.on('error', () => undefined)
+    socket.destroy()
+  }
+}
+
+function readFile(file: string): Buffer {
+  let descriptor: number
+  try {
+    // Without O_NONBLOCK the start would wait for ever where the name is that of a pipe.
+    descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
+  } catch (error) {
+    throw refused(file, whyUnreadable(file, error as NodeJS.ErrnoException), error)
+  }
+  try {
+    const { size } = checkKind(file, descriptor)
+    if (size > LARGEST) {
+      throw refused(
+        file,
+        `has ${size} bytes; a PKCS12 file has at most ${LARGEST}. Put the file with the certificate there.`,
+      )
+    }
+    const bytes = Buffer.alloc(size)
+    const read = size === 0 ? 0 : readSync(descriptor, bytes, 0, size, 0)
+    if (read === 0) throw refused(file, 'is empty. Put the PKCS12 file there again; a copy was perhaps cut off.')
+    return bytes.subarray(0, read)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+function checkKind(file: string, descriptor: number): { readonly size: number } {
+  const stat = fstatSync(descriptor)
+  if (!stat.isFile()) throw refused(file, 'is no file. Name the PKCS12 file in that folder.')
+  return stat
+}
+
+function whyUnreadable(file: string, { code }: NodeJS.ErrnoException): string {
+  if (code === 'ENOENT') {
+    return `is not there: looked for ${file}. Put the file into the folder CERTIFICATE_FOLDER, in a container by a volume.`
+  }
+  if (code === 'EACCES') return `may not be read by this account: ${file}. Give it the right to (chmod, chown).`
+  return `cannot be read (${code}): ${file}`
+}
+
+/** As a setting is read from a file: without the white space around it. */
+function readPassphrase(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch (error) {
+    throw new PlatformError('ERR_CERTIFICATE', unreadSecret('CERTIFICATE_PASS', error))
+  }
+}
+
+function refused(file: string, why: string, cause?: unknown): PlatformError {
+  return new PlatformError('ERR_CERTIFICATE', `CERTIFICATE_NAME names "${basename(file)}", which ${why}`, {}, { cause })
+}

@@ -1,0 +1,61 @@
+import type { X509Certificate } from 'node:crypto'
+import { isIP } from 'node:net'
+
+/** What an operator must know of a certificate that works today. */
+export type CertificateState = {
+  /** The names that it is for, as the certificate has them: `DNS:apps.example.org`. */
+  readonly names: string
+  /** Epoch ms. */
+  readonly validFrom: number
+  readonly validTo: number
+  readonly problem: 'expired' | 'not-yet-valid' | 'expires-soon' | null
+}
+
+/** Of what authorities issue, the shortest (90 days) are renewed after 60: what is left then is a month. */
+export const SOON = 30 * 86_400_000
+
+/** @param now epoch ms */
+export function stateOfCertificate(x509: X509Certificate, now: number): CertificateState {
+  const validFrom = x509.validFromDate.getTime()
+  const validTo = x509.validToDate.getTime()
+  const problem =
+    now >= validTo ? 'expired' : now < validFrom ? 'not-yet-valid' : validTo - now <= SOON ? 'expires-soon' : null
+  return { names: x509.subjectAltName ?? x509.subject, validFrom, validTo, problem }
+}
+
+/** The problem as a sentence; null: there is none. @param now epoch ms */
+export function sayProblem({ problem, validFrom, validTo }: CertificateState, now: number): string | null {
+  if (problem === null) return null
+  if (problem === 'expired') {
+    return `The certificate of the host expired at ${iso(validTo)}: browsers refuse the pages. Put a new file in its place; no restart is needed.`
+  }
+  if (problem === 'not-yet-valid') {
+    return `The certificate of the host is not valid before ${iso(validFrom)}: browsers refuse the pages. Look at the clock, or put another file in its place.`
+  }
+  const days = Math.floor((validTo - now) / 86_400_000)
+  return `The certificate of the host expires at ${iso(validTo)}, in ${days} ${days === 1 ? 'day' : 'days'}. Put a new file in its place; no restart is needed.`
+}
+
+/** Names under which browsers come, for which the certificate is none; each as an example of its kind. */
+export function namesNotCovered(x509: X509Certificate, names: readonly string[]): readonly string[] {
+  return names.filter((name) => {
+    const host = name.replace(/^\[|\]$/g, '')
+    return (isIP(host) === 0 ? x509.checkHost(host) : x509.checkIP(host)) === undefined
+  })
+}
+
+/** The host names of `PUBLIC_URL` and `SOLUTION_ORIGIN`; of the latter one of a solution called "name". */
+export function publicNames(settings: {
+  readonly publicUrl: URL | null
+  readonly solutionOrigin: { readonly suffix: string } | null
+}): readonly string[] {
+  const { publicUrl, solutionOrigin } = settings
+  return [
+    ...(publicUrl === null ? [] : [publicUrl.hostname]),
+    ...(solutionOrigin === null ? [] : [`name${solutionOrigin.suffix}`]),
+  ]
+}
+
+function iso(time: number): string {
+  return new Date(time).toISOString().replace('.000Z', 'Z')
+}

@@ -1,0 +1,84 @@
+import { Server, type ServerOptions } from 'node:https'
+import type { Socket } from 'node:net'
+import type { SecureContextOptions, TLSSocket } from 'node:tls'
+import type Koa from 'koa'
+import { asksForWebSocket } from '../http/upgrades.ts'
+import type { Certificate } from './certificate.ts'
+import { createHttp2 } from './http2.ts'
+import type { HostCertificate } from './watch-certificate.ts'
+
+/** Ciphers with forward secrecy and authenticated encryption (Mozilla's "intermediate"); HTTP/2 forbids the others anyway. */
+const CIPHERS = [
+  'TLS_AES_128_GCM_SHA256',
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+].join(':')
+
+/** In ms; Node's own is 120 s, in which each connection without a word would hold a socket. */
+const HANDSHAKE_TIME = 20_000
+
+/**
+ * A server that speaks TLS and behind it HTTP/1.1 or HTTP/2, as the browser chooses (ALPN). Chosen here: Node's own server
+ * for HTTPS, so that HTTP/1.1 is exactly that of the server without TLS (time limits, upgrades, stop), with a server for
+ * HTTP/2 beside it that gets its sockets. A browser opens WebSockets on a second connection, by HTTP/1.1.
+ */
+export function createSecureServer(app: Koa, certificate: HostCertificate): Server {
+  const server = new SecureServer(
+    {
+      ...contextOf(certificate.current()),
+      ALPNProtocols: ['h2', 'http/1.1'],
+      handshakeTimeout: HANDSHAKE_TIME,
+      shouldUpgradeCallback: asksForWebSocket,
+    } as ServerOptions,
+    app,
+  )
+  // Connections that are open keep theirs: the certificate counts in the handshake alone.
+  certificate.onChange((next) => server.setSecureContext(contextOf(next)))
+  return server
+}
+
+function contextOf({ pfx, passphrase }: Certificate): SecureContextOptions {
+  return { pfx, passphrase, minVersion: 'TLSv1.2', ciphers: CIPHERS, honorCipherOrder: true }
+}
+
+class SecureServer extends Server {
+  readonly #http2: ReturnType<typeof createHttp2>
+  /** Below TLS, so that those whose handshake never ends are among them: the server waits for these too. */
+  readonly #sockets = new Set<Socket>()
+
+  constructor(options: ServerOptions, app: Koa) {
+    super(options, app.callback())
+    this.#http2 = createHttp2(app)
+    const toHttp1 = this.listeners('secureConnection')
+    this.removeAllListeners('secureConnection')
+    this.on('secureConnection', (socket: TLSSocket) => {
+      if (socket.alpnProtocol === 'h2') this.#http2.take(socket)
+      else for (const listener of toHttp1) listener.call(this, socket)
+    })
+    this.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket)
+      socket.once('close', () => this.#sockets.delete(socket))
+    })
+    // Who fails in the handshake could not read an answer of HTTP.
+    this.removeAllListeners('tlsClientError')
+    this.on('tlsClientError', (_error, socket) => void socket.destroy())
+  }
+
+  /** Called by `close` too. Sessions of HTTP/2 are told to go, and end with their last answer. */
+  override closeIdleConnections(): void {
+    super.closeIdleConnections()
+    this.#http2.goAway()
+  }
+
+  override closeAllConnections(): void {
+    super.closeAllConnections()
+    this.#http2.destroy()
+    for (const socket of this.#sockets) socket.destroy()
+  }
+}

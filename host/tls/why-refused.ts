@@ -1,0 +1,125 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+
+/**
+ * What a file is that TLS cannot be served of, and the command that makes one of it that can be: the rest of a sentence
+ * that begins with the file's name. The password is in none of the texts; the commands take it from the environment.
+ *
+ * @param error what Node said when it tried
+ */
+export function whyRefused(name: string, bytes: Buffer, passphrase: string, error: Error): string {
+  const file = quoted(name)
+  const kind = kindOf(bytes)
+  if (kind !== 'pkcs12') return KINDS[kind](file)
+  const { message } = error
+  if (/mac verify failure|bad decrypt|empty password/i.test(message)) {
+    return passphrase === ''
+      ? 'has a password, but CERTIFICATE_PASS is empty. Set CERTIFICATE_PASS.'
+      : `CERTIFICATE_PASS does not open: it is another password, or the file is damaged. Try it: openssl pkcs12 -in ${file} -noout -passin env:CERTIFICATE_PASS`
+  }
+  if (/unsupported/i.test(message)) {
+    // By a file, since openssl cannot read key and certificate from one pipe; the key is encrypted in it too.
+    const pem = quoted(`${name}.pem`)
+    return (
+      'is encrypted in the old way (RC2 with 40 bits, which PKCS12 files of Java before 8u301, of mkcert and of "openssl -legacy" ' +
+      `have); OpenSSL 3 refuses that. Convert it: openssl pkcs12 -legacy -in ${file} -out ${pem} ${PASSWORDS} && ` +
+      `openssl pkcs12 -export -in ${pem} -out ${converted(name)} ${PASSWORDS} && rm ${pem}`
+    )
+  }
+  if (/private key/i.test(message)) {
+    return (
+      'holds a certificate without its private key, as an export for others or a trust store does. ' +
+      `Make one with the key: openssl pkcs12 -export -in certificate.pem -inkey key.pem -out ${converted(name)} -passout env:CERTIFICATE_PASS`
+    )
+  }
+  if (/load certificate/i.test(message)) {
+    return (
+      'holds a private key but no certificate that belongs to it: it was left out, or is that of another key. ' +
+      `Make one with both: openssl pkcs12 -export -in certificate.pem -inkey key.pem -out ${converted(name)} -passout env:CERTIFICATE_PASS`
+    )
+  }
+  if (/too small|too weak/i.test(message)) {
+    return `holds a certificate that is too weak for TLS today (${message}): RSA needs 2048 bits, and signatures SHA-256. Ask your authority for a new one.`
+  }
+  if (/not enough data|too long|asn1|header/i.test(message)) {
+    return 'is a PKCS12 file that was cut off or damaged. Copy it again, as binary.'
+  }
+  return `cannot be used for TLS: ${message}`
+}
+
+const PASSWORDS = '-passin env:CERTIFICATE_PASS -passout env:CERTIFICATE_PASS'
+
+type Kind = 'pkcs12' | 'jks' | 'jceks' | 'pem' | 'pem-key' | 'pem-certificate' | 'der' | 'der-key' | 'pkcs7' | 'other'
+
+const KINDS: Readonly<Record<Exclude<Kind, 'pkcs12'>, (file: string) => string>> = {
+  jks: (file) => javaStore(file, 'JKS'),
+  jceks: (file) => javaStore(file, 'JCEKS'),
+  pem: (file) =>
+    `is PEM with certificate and key, as tools for certificates of one's own (such as mkcert or certbot) make it, and no PKCS12. Convert it: ${joined(`-in ${file}`, file)}`,
+  'pem-certificate': (file) =>
+    `is a certificate in PEM without its private key, as tools for certificates of one's own (such as mkcert or certbot) make it, and no PKCS12. Convert both: ${joined(`-in ${file} -inkey key.pem`, file)}`,
+  'pem-key': (file) =>
+    `is a private key in PEM without its certificate, and no PKCS12. Convert both: ${joined(`-in certificate.pem -inkey ${file}`, file)}`,
+  der: (file) =>
+    `is a certificate in DER without its private key, and no PKCS12. Convert both: openssl x509 -inform der -in ${file} | ${joined('-inkey key.pem', file)}`,
+  'der-key': (file) =>
+    `is a private key in DER without its certificate, and no PKCS12. Convert it, then both: openssl pkey -inform der -in ${file} -out key.pem && ${joined('-in certificate.pem -inkey key.pem', file)}`,
+  pkcs7: (file) =>
+    `is PKCS7, certificates without a private key, and no PKCS12. Convert both: openssl pkcs7 -inform der -in ${file} -print_certs | ${joined('-inkey key.pem', file)}`,
+  other: () => 'is no PKCS12 file, or a damaged one. Put the file with certificate and private key there (.p12, .pfx).',
+}
+
+function javaStore(file: string, type: 'JKS' | 'JCEKS'): string {
+  return (
+    `is a Java key store (${type}), and no PKCS12. Convert it: keytool -importkeystore -srckeystore ${file} -srcstoretype ${type} ` +
+    `-srcstorepass:env CERTIFICATE_PASS -destkeystore ${converted(bare(file))} -deststoretype PKCS12 -deststorepass:env CERTIFICATE_PASS`
+  )
+}
+
+function joined(input: string, file: string): string {
+  return `openssl pkcs12 -export ${input} -out ${converted(bare(file))} -passout env:CERTIFICATE_PASS`
+}
+
+/** PKCS12 (RFC 7292): a SEQUENCE that begins with the version, INTEGER 3. */
+const PKCS12 = /^30(?:8[0-4](?:..){0,4}?|[0-7].)020103/
+/** OID 1.2.840.113549.1.7.2, signed data. */
+const SIGNED_DATA = Buffer.from('06092a864886f70d010702', 'hex')
+
+function kindOf(bytes: Buffer): Kind {
+  const start = bytes.toString('hex', 0, 24)
+  if (start.startsWith('feedfeed')) return 'jks'
+  if (start.startsWith('cececece')) return 'jceks'
+  if (PKCS12.test(start)) return 'pkcs12'
+  const text = bytes.toString('latin1')
+  const hasKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)
+  const hasCertificate = /-----BEGIN (TRUSTED |X509 )?CERTIFICATE-----/.test(text)
+  if (hasKey || hasCertificate) return !hasKey ? 'pem-certificate' : hasCertificate ? 'pem' : 'pem-key'
+  if (bytes.subarray(0, 24).includes(SIGNED_DATA)) return 'pkcs7'
+  if (isReadBy(() => new X509Certificate(bytes))) return 'der'
+  for (const type of ['pkcs8', 'pkcs1', 'sec1'] as const) {
+    if (isReadBy(() => createPrivateKey({ key: bytes, format: 'der', type }))) return 'der-key'
+  }
+  return 'other'
+}
+
+function isReadBy(read: () => unknown): boolean {
+  try {
+    read()
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A name as a shell takes it. */
+function quoted(name: string): string {
+  return /^[\w.+@-]+$/.test(name) && !name.startsWith('-') ? name : `'./${name.replaceAll("'", `'\\''`)}'`
+}
+
+function bare(file: string): string {
+  return file.replace(/^'\.\/(.*)'$/s, '$1').replaceAll(`'\\''`, "'")
+}
+
+/** Beside the old one and not in its place: a command that fails must not leave an empty file. */
+function converted(name: string): string {
+  return quoted(`${name.replace(/\.[^.]*$/, '')}-new.p12`)
+}
