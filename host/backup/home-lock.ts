@@ -1,0 +1,77 @@
+import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { PlatformError } from '../../runtime/errors.ts'
+
+/**
+ * Who uses PLATFORM_HOME: any number of hosts, or one restore. The lock is the one that SQLite sets on an empty file, since
+ * Node.js has none: the system ends it with the process, whatever became of that.
+ */
+export type HomeLock = { release(): void }
+
+const LOCK_FILE = 'in-use'
+/** There while a restore changes the folder, and after one that was cut off. */
+const MARKER = 'restore-unfinished'
+/** For the moment in which another one takes the lock, in ms. */
+const PATIENCE = 1000
+/** https://www.sqlite.org/rescode.html#busy */
+const SQLITE_BUSY = 5
+
+/**
+ * For a host. A folder in which no lock can be set, as on some network disks, is used without one.
+ * @throws ERR_PLATFORM_IN_USE while a restore changes the folder, or after one that was cut off
+ */
+export function holdHome(home: string): HomeLock {
+  mkdirSync(home, { recursive: true, mode: 0o700 })
+  const lock = lockOf(home, 'BEGIN; SELECT count(*) FROM sqlite_schema')
+  if (lock === 'taken')
+    throw inUse(`A backup is being restored into ${home}. Start the host when "solhost restore" has ended.`)
+  if (!isRestoreUnfinished(home)) return lock === 'none' ? { release() {} } : lock
+  if (lock !== 'none') lock.release()
+  throw inUse(
+    `A restore into ${home} was cut off, so its files may belong to two platforms. Run "solhost restore" with --replace ` +
+      'again, and start then. What was there before the restore lies in a folder "replaced-…" beside them.',
+  )
+}
+
+/**
+ * For a restore.
+ * @throws ERR_PLATFORM_IN_USE while a host or another restore uses the folder
+ */
+export function takeHome(home: string): HomeLock {
+  mkdirSync(home, { recursive: true, mode: 0o700 })
+  const lock = lockOf(home, 'BEGIN EXCLUSIVE')
+  if (lock === 'taken')
+    throw inUse(`A host, or another restore, uses ${home}. Stop it, run this again, and start the host after that.`)
+  return lock === 'none' ? { release() {} } : lock
+}
+
+export function isRestoreUnfinished(home: string): boolean {
+  return existsSync(join(home, MARKER))
+}
+
+/** Set before the first change of what is there, ended after the last. */
+export function markRestore(home: string): { end(): void } {
+  const file = join(home, MARKER)
+  writeFileSync(file, 'A restore changes this folder, or was cut off while it did.\n', { mode: 0o600, flush: true })
+  return { end: () => rmSync(file) }
+}
+
+function lockOf(home: string, sql: string): HomeLock | 'taken' | 'none' {
+  const file = join(home, LOCK_FILE)
+  let database: DatabaseSync | null = null
+  try {
+    database = new DatabaseSync(file, { timeout: PATIENCE })
+    chmodSync(file, 0o600)
+    const held = database
+    held.exec(sql)
+    return { release: () => held.close() }
+  } catch (error) {
+    database?.close()
+    return (error as { errcode?: number }).errcode === SQLITE_BUSY ? 'taken' : 'none'
+  }
+}
+
+function inUse(text: string): PlatformError {
+  return new PlatformError('ERR_PLATFORM_IN_USE', text)
+}

@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import { type Entry, openPromise, type ZipFile } from 'yauzl'
+import { type BackupManifest, invalid, MANIFEST, readManifest } from './manifest.ts'
+
+/** A backup whose list of parts is sound. The content of a part is checked while it is read. */
+export type Archive = {
+  readonly manifest: BackupManifest
+  /** The part's bytes. Fails with ERR_BACKUP_INVALID where they are not those that were written. */
+  read(name: string): AsyncGenerator<Buffer>
+  close(): void
+}
+
+/** Chosen here: solutions and files of plugins are far fewer. */
+const MOST_PARTS = 100_000
+/** In bytes; a part takes 150 of it. */
+const MANIFEST_SIZE = 32 * 1024 ** 2
+/** Flag bits 0 (encrypted), 6 and 13: none is ours. @see APPNOTE.TXT 4.4.4 */
+const REFUSED_FLAGS = 0b10_0000_0100_0001
+
+/** @throws ERR_BACKUP_INVALID when it is no backup, cut off, or lists other parts than it holds */
+export async function openArchive(file: string): Promise<Archive> {
+  let zip: ZipFile
+  try {
+    zip = await openPromise(file, { autoClose: false })
+  } catch (error) {
+    throw unreadable(file, error)
+  }
+  try {
+    const entries = await listEntries(zip, file)
+    const listed = entries.get(MANIFEST)
+    if (listed === undefined) throw invalid(file, 'it has no manifest, and so is another zip')
+    if (listed.uncompressedSize > MANIFEST_SIZE) throw invalid(file, 'its manifest is too large')
+    entries.delete(MANIFEST)
+    const manifest = readManifest(await textOf(zip, listed, file), file)
+    compareParts(manifest, entries, file)
+    return {
+      manifest,
+      read: (name) => checkedPart(zip, entries.get(name) as Entry, manifest, file),
+      close: () => zip.close(),
+    }
+  } catch (error) {
+    zip.close()
+    throw error
+  }
+}
+
+async function listEntries(zip: ZipFile, file: string): Promise<Map<string, Entry>> {
+  const entries = new Map<string, Entry>()
+  try {
+    for await (const entry of zip.eachEntry()) {
+      if (entries.size >= MOST_PARTS) throw invalid(file, `it has more than ${MOST_PARTS} parts`)
+      if (entries.has(entry.fileName)) throw invalid(file, 'it has a part twice')
+      if ((entry.generalPurposeBitFlag & REFUSED_FLAGS) !== 0) throw invalid(file, 'it is encrypted')
+      entries.set(entry.fileName, entry)
+    }
+  } catch (error) {
+    throw unreadable(file, error)
+  }
+  return entries
+}
+
+function compareParts({ parts }: BackupManifest, entries: ReadonlyMap<string, Entry>, file: string): void {
+  for (const [name, { bytes }] of Object.entries(parts)) {
+    const size = entries.get(name)?.uncompressedSize
+    if (size === undefined) throw invalid(file, `the part ${name} is missing`)
+    if (size !== bytes) throw invalid(file, `the part ${name} was changed`)
+  }
+  const more = [...entries.keys()].find((name) => !Object.hasOwn(parts, name))
+  if (more !== undefined) throw invalid(file, `it holds a part of which its manifest says nothing`)
+}
+
+/** At most `bytes` of the manifest come out: yauzl ends a part that is larger than its entry says. */
+async function* checkedPart(
+  zip: ZipFile,
+  entry: Entry,
+  { parts }: BackupManifest,
+  file: string,
+): AsyncGenerator<Buffer> {
+  const hash = createHash('sha256')
+  let stream: Readable | null = null
+  try {
+    stream = await zip.openReadStreamPromise(entry)
+    for await (const piece of stream as AsyncIterable<Buffer>) {
+      hash.update(piece)
+      yield piece
+    }
+  } catch (error) {
+    throw unreadable(file, error)
+  } finally {
+    stream?.destroy()
+  }
+  if (hash.digest('hex') !== parts[entry.fileName]?.sha256)
+    throw invalid(file, `the part ${entry.fileName} was changed`)
+}
+
+async function textOf(zip: ZipFile, entry: Entry, file: string): Promise<string> {
+  try {
+    const pieces: Buffer[] = []
+    for await (const piece of await zip.openReadStreamPromise(entry)) pieces.push(piece as Buffer)
+    return Buffer.concat(pieces).toString('utf8')
+  } catch (error) {
+    throw unreadable(file, error)
+  }
+}
+
+/** yauzl and zlib say why in words of the format; whether the file could be read at all says Node.js. */
+function unreadable(file: string, error: unknown): Error {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code === 'ERR_BACKUP_INVALID') return error as Error
+  if (code === 'ENOENT') return invalid(file, 'there is no such file', error)
+  if (code === 'EACCES' || code === 'EISDIR') return invalid(file, `it cannot be read (${code})`, error)
+  return invalid(file, `it was cut off or changed, or is no zip (${message})`, error)
+}

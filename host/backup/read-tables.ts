@@ -1,0 +1,116 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Kysely, sql, type TransactionBuilder } from 'kysely'
+import { PlatformError } from '../../runtime/errors.ts'
+import { embeddedDialect } from '../database/embedded.ts'
+import type { KindName, ServerKind } from '../database/kind.ts'
+import { SERVER_KINDS } from '../database/kinds.ts'
+import { type Database, type DatabaseSettings, errorOf, tryOut } from '../database/open.ts'
+import { openKysely } from '../database/open-kysely.ts'
+import { firstRows } from '../database/portable.ts'
+import { readSchema } from '../database/schema-version.ts'
+import { serverDialect } from '../database/server-dialect.ts'
+import type { Tables } from '../database/tables.ts'
+import { type BackupTable, type TableName, tablesOf } from './tables.ts'
+
+export type Row = Readonly<Record<string, unknown>>
+type AnyTables = Record<string, Record<string, unknown>>
+
+/** The platform's database as it was at one moment, whatever is written meanwhile. */
+export type Snapshot = {
+  readonly db: Database
+  readonly schema: string
+  /** In the order in which rows point to one another. */
+  readonly tables: readonly (readonly [TableName, BackupTable])[]
+}
+
+/** Rows at once: of tables with bytes one row may be as large as the largest bundle. */
+const PAGE = 500
+const PAGE_OF_BYTES = 4
+/** One statement may take this long, in ms: nobody waits for it but the backup. */
+const STATEMENT_TIME = 10 * 60_000
+
+/**
+ * Reads in one transaction. The embedded database and PostgreSQL, MySQL and MariaDB let everybody write meanwhile; SQL Server
+ * does where its snapshot isolation is allowed, else writers wait.
+ * @throws ERR_DATABASE_UNREACHABLE, ERR_BACKUP_FAILED when there is no database, or no host ever started with it
+ */
+export async function withSnapshot<T>(
+  settings: DatabaseSettings,
+  work: (snapshot: Snapshot) => Promise<T>,
+): Promise<T> {
+  const db = await openAsItIs(settings)
+  const { kind, name } = settings.database
+  try {
+    const transaction = await snapshotOf(db, kind)
+    return await transaction.execute(async (db) => {
+      const schema = (await readSchema(db)).at(-1)
+      if (schema === undefined) throw nothingThere(`The database "${name}" has no tables of Solhost`)
+      return work({ db, schema, tables: tablesOf(schema) })
+    })
+  } finally {
+    await db.destroy()
+  }
+}
+
+async function snapshotOf(db: Database, kind: KindName): Promise<TransactionBuilder<Tables>> {
+  const transaction = db.transaction()
+  if (kind === 'embedded') return transaction
+  if (kind !== 'beta') return transaction.setIsolationLevel('repeatable read').setAccessMode('read only')
+  const { rows } = await sql<{ state: number }>`
+    select snapshot_isolation_state as state from sys.databases where name = db_name()`.execute(db)
+  return transaction.setIsolationLevel(rows[0]?.state === 1 ? 'snapshot' : 'serializable')
+}
+
+/** Unlike `openDatabase` it makes and changes nothing: an older schema stays so. */
+async function openAsItIs({ home, database, databaseServers }: DatabaseSettings): Promise<Database> {
+  const { kind, name } = database
+  if (kind === 'embedded') {
+    const file = join(home, `${name}.sqlite`)
+    if (!existsSync(file)) throw nothingThere(`There is no platform database ${file}`)
+    return openKysely(embeddedDialect(file))
+  }
+  const serverKind: ServerKind = SERVER_KINDS[kind]
+  const server = databaseServers[kind]
+  const dialect = await serverKind.createDialect(server, name, { statementTime: STATEMENT_TIME })
+  const db = openKysely(serverDialect(dialect, serverKind, server))
+  const failure = await tryOut(serverKind, db).catch(async (error: unknown) => {
+    await db.destroy()
+    throw error
+  })
+  if (failure === null) return db
+  await db.destroy()
+  throw errorOf(serverKind, server, name, failure)
+}
+
+function nothingThere(what: string): PlatformError {
+  return new PlatformError(
+    'ERR_BACKUP_FAILED',
+    `${what}: there is nothing to back up. Set PLATFORM_HOME and PLATFORM_DATABASE to those of the host.`,
+  )
+}
+
+/** The rows of a table in the order of its key, a bounded number at once. */
+export async function* readRows(db: Database, name: TableName, { key, bytes }: BackupTable): AsyncGenerator<Row[]> {
+  const size = bytes === undefined ? PAGE : PAGE_OF_BYTES
+  const any = db as unknown as Kysely<AnyTables>
+  let last: Row | null = null
+  for (;;) {
+    let query = any.selectFrom(name).selectAll()
+    for (const column of key) query = query.orderBy(column)
+    const after: Row | null = last
+    if (after !== null) {
+      query = query.where(({ eb, and, or }) =>
+        or(
+          key.map((column, at) =>
+            and([...key.slice(0, at).map((before) => eb(before, '=', after[before])), eb(column, '>', after[column])]),
+          ),
+        ),
+      )
+    }
+    const rows: Row[] = await firstRows(db, query, size).execute()
+    if (rows.length > 0) yield rows
+    if (rows.length < size) return
+    last = rows.at(-1) ?? null
+  }
+}

@@ -1,0 +1,56 @@
+import type { Row } from './read-tables.ts'
+import type { BackupTable } from './tables.ts'
+
+/** A line holds one row; the largest are bundles in base64. In bytes. */
+const LONGEST_LINE = 384 * 1024 ** 2
+
+/** @returns the rows as JSON, one a line; bytes as base64 */
+export function lineOf(row: Row, { bytes = [] }: BackupTable): string {
+  const plain: Record<string, unknown> = { ...row }
+  for (const column of bytes) plain[column] = Buffer.from(row[column] as Uint8Array).toString('base64')
+  return `${JSON.stringify(plain)}\n`
+}
+
+/** @throws TypeError with the number of the line and what is wrong with it */
+export async function* readLines(pieces: AsyncIterable<Buffer>, table: BackupTable): AsyncGenerator<Row> {
+  let rest: Buffer[] = []
+  let waiting = 0
+  let count = 0
+  for await (const piece of pieces) {
+    let from = 0
+    for (let end = piece.indexOf(10); end >= 0; end = piece.indexOf(10, from)) {
+      const line = Buffer.concat([...rest, piece.subarray(from, end)])
+      rest = []
+      waiting = 0
+      from = end + 1
+      yield rowOf(line, table, ++count)
+    }
+    waiting += piece.length - from
+    if (waiting > LONGEST_LINE) throw new TypeError(`line ${count + 1} is too long`)
+    rest.push(piece.subarray(from))
+  }
+  if (waiting > 0) throw new TypeError('its last line has no end')
+}
+
+function rowOf(line: Buffer, { bytes = [] }: BackupTable, number: number): Row {
+  const row = parsed(line)
+  if (row === null || !Object.values(row).every(isPlain)) throw new TypeError(`line ${number} is no row`)
+  for (const column of bytes) {
+    if (typeof row[column] !== 'string') throw new TypeError(`line ${number} has no bytes where they belong`)
+    row[column] = new Uint8Array(Buffer.from(row[column], 'base64'))
+  }
+  return row
+}
+
+function parsed(line: Buffer): Record<string, unknown> | null {
+  try {
+    const row: unknown = JSON.parse(line.toString('utf8'))
+    return typeof row === 'object' && row !== null && !Array.isArray(row) ? (row as Record<string, unknown>) : null
+  } catch {
+    return null
+  }
+}
+
+function isPlain(value: unknown): boolean {
+  return value === null || typeof value === 'string' || typeof value === 'number'
+}

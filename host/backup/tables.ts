@@ -1,0 +1,51 @@
+import { SCHEMA_VERSIONS } from '../database/migrations.ts'
+import type { Tables } from '../database/tables.ts'
+
+/** How a table of the platform's database is written to a backup and read from it. */
+export type BackupTable = {
+  /** The columns of its primary key: rows are read in their order. */
+  readonly key: readonly string[]
+  /** The version of the schema that made it. */
+  readonly since: string
+  /** Columns of bytes: base64 in a backup. Rows with such are read few at a time, since one may be tens of megabytes. */
+  readonly bytes?: readonly string[]
+  /** Whether the database numbers its rows by itself. */
+  readonly isCounted?: true
+}
+
+const FIRST = '001-solutions-and-sessions'
+const USERS = '002-users-and-remembered-logins'
+const OAUTH = '003-oauth'
+
+/** All of them, a table after those that its rows point to. */
+export const BACKUP_TABLES = {
+  platform: { key: ['key'], since: FIRST },
+  solutions: { key: ['name'], since: FIRST },
+  solution_versions: { key: ['solution', 'sha256'], since: FIRST, bytes: ['bundle'] },
+  media: { key: ['solution', 'sha256', 'path'], since: FIRST, bytes: ['content'] },
+  solution_log: { key: ['id'], since: FIRST, isCounted: true },
+  sessions: { key: ['id_hash'], since: FIRST },
+  users: { key: ['uid'], since: USERS },
+  permissions: { key: ['uid', 'solution', 'name'], since: USERS },
+  remembered: { key: ['selector'], since: USERS },
+  used_tokens: { key: ['id'], since: USERS },
+  grants: { key: ['solution'], since: USERS },
+  secrets: { key: ['solution', 'name'], since: USERS },
+  api_tokens: { key: ['id'], since: USERS },
+  audit: { key: ['id'], since: USERS, isCounted: true },
+  throttle: { key: ['key'], since: USERS },
+  oauth_settings: { key: ['solution'], since: OAUTH },
+  oauth_transactions: { key: ['id'], since: OAUTH },
+  provider_logins: { key: ['id'], since: OAUTH },
+  admin_sessions: { key: ['id_hash'], since: '004-admin-sessions' },
+} as const satisfies Record<keyof Tables, BackupTable>
+
+export type TableName = keyof typeof BACKUP_TABLES
+
+/** Those that a schema has, in their order. */
+export function tablesOf(schema: string): readonly (readonly [TableName, BackupTable])[] {
+  const last = SCHEMA_VERSIONS.indexOf(schema)
+  return Object.entries<BackupTable>(BACKUP_TABLES)
+    .filter(([, { since }]) => SCHEMA_VERSIONS.indexOf(since) <= last)
+    .map(([name, table]) => [name as TableName, table])
+}

@@ -1,0 +1,145 @@
+import { type Kysely, sql } from 'kysely'
+import { Migrator } from 'kysely/migration'
+import { PlatformError } from '../../runtime/errors.ts'
+import { kindOf } from '../database/kinds.ts'
+import { migrationsFor, SCHEMA_VERSIONS } from '../database/migrations.ts'
+import type { Database } from '../database/open.ts'
+import { firstRows } from '../database/portable.ts'
+import { readSchema } from '../database/schema-version.ts'
+import type { Row } from './read-tables.ts'
+import { type BackupTable, type TableName, tablesOf } from './tables.ts'
+
+type AnyTables = Record<string, Record<string, unknown>>
+const anyTables = (db: Database) => db as unknown as Kysely<AnyTables>
+
+/** Of one insert: SQL Server takes 2,100 values in a statement. */
+const MOST_VALUES = 2000
+/** A row of bytes is written alone, others at most so many characters at once. */
+const MOST_CHARACTERS = 1024 * 1024
+
+const LATEST = SCHEMA_VERSIONS.at(-1) as string
+
+/** Whether no table of the platform has a row. */
+export async function isEmptyDatabase(db: Database): Promise<boolean> {
+  const there = new Set((await db.introspection.getTables()).map(({ name }) => name))
+  for (const [name, table] of tablesOf(LATEST)) {
+    if (!there.has(name)) continue
+    const query = anyTables(db)
+      .selectFrom(name)
+      .select(table.key[0] as string)
+    if ((await firstRows(db, query, 1).execute()).length > 0) return false
+  }
+  return true
+}
+
+/**
+ * Makes the tables of a schema, or brings older ones to it.
+ * @returns takes back what was made where there was nothing before
+ * @throws ERR_DATABASE_VERSION when the tables are newer than that, ERR_RESTORE_NOT_EMPTY when tables of the same names are
+ *   there that no host made: what is taken back must be our own
+ */
+export async function makeTables(db: Database, schema: string, what: string): Promise<() => Promise<void>> {
+  const before = await readSchema(db)
+  const latest = before.at(-1)
+  if (latest !== undefined && latest > schema) {
+    throw new PlatformError(
+      'ERR_DATABASE_VERSION',
+      `${what} has the schema "${latest}", which is newer than that of the backup, "${schema}". ` +
+        'Set PLATFORM_DATABASE_NAME to an empty database, and restore into that.',
+    )
+  }
+  if (latest === undefined) await refuseForeignTables(db, what)
+  const kind = kindOf(db)
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrationsFor(kind) } })
+  const drop = async () => {
+    if (latest === undefined) await dropTables(db)
+  }
+  const { error } = await migrator.migrateTo(schema)
+  if (error === undefined) return drop
+  await drop()
+  throw error
+}
+
+async function refuseForeignTables(db: Database, what: string): Promise<void> {
+  const there = new Set((await db.introspection.getTables()).map(({ name }) => name))
+  const foreign = tablesOf(LATEST).flatMap(([name]) => (there.has(name) ? [name] : []))
+  if (foreign.length === 0) return
+  throw new PlatformError(
+    'ERR_RESTORE_NOT_EMPTY',
+    `${what} holds tables that Solhost did not make, or not to their end, and that have the names of its own ` +
+      `(${foreign.join(', ')}). Nothing was changed. Set PLATFORM_DATABASE_NAME to an empty database.`,
+  )
+}
+
+async function dropTables(db: Database): Promise<void> {
+  const names = tablesOf(LATEST).map(([name]) => name as string)
+  for (const name of [...names.reverse(), 'kysely_migration', 'kysely_migration_lock'])
+    await db.schema.dropTable(name).ifExists().execute()
+}
+
+/** Removes all rows; within the transaction that writes the others. */
+export async function emptyTables(db: Database, schema: string): Promise<void> {
+  for (const [name] of tablesOf(schema).toReversed()) await anyTables(db).deleteFrom(name).execute()
+}
+
+/** @throws TypeError when a row has other columns than the table */
+export async function writeRows(
+  db: Database,
+  name: TableName,
+  table: BackupTable,
+  columns: ReadonlySet<string>,
+  rows: AsyncIterable<Row>,
+): Promise<number> {
+  const kind = kindOf(db).name
+  const isNumbered = table.isCounted === true
+  const identityInsert = (on: boolean) =>
+    sql`set identity_insert ${sql.table(name)} ${sql.raw(on ? 'on' : 'off')}`.execute(db)
+  if (isNumbered && kind === 'beta') await identityInsert(true)
+  const most = table.bytes === undefined ? Math.max(1, Math.floor(MOST_VALUES / columns.size)) : 1
+  let count = 0
+  let size = 0
+  let waiting: Row[] = []
+  async function flush(): Promise<void> {
+    if (waiting.length > 0) await anyTables(db).insertInto(name).values(waiting).execute()
+    count += waiting.length
+    waiting = []
+    size = 0
+  }
+  for await (const row of rows) {
+    const given = Object.keys(row)
+    if (given.length !== columns.size || !given.every((column) => columns.has(column)))
+      throw new TypeError('a row has other columns than its table')
+    waiting.push(row)
+    for (const value of Object.values(row)) size += typeof value === 'string' ? value.length : 8
+    if (waiting.length >= most || size > MOST_CHARACTERS) await flush()
+  }
+  await flush()
+  if (isNumbered && kind === 'beta') await identityInsert(false)
+  // The next row that PostgreSQL numbers comes after these; the other kinds count on by themselves.
+  if (isNumbered && kind === 'alpha') {
+    await sql`select setval(pg_get_serial_sequence(${name}, 'id'),
+      (select coalesce(max(id), 0) + 1 from ${sql.table(name)}), false)`.execute(db)
+  }
+  return count
+}
+
+/** The columns of each table as they are in this database. */
+export async function columnsOf(db: Database): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const tables = await db.introspection.getTables()
+  return new Map(tables.map(({ name, columns }) => [name, new Set(columns.map((column) => column.name))]))
+}
+
+/** Connections of others to the same database: hosts that run, above all. Those of hosts that rest are not seen. */
+export async function otherConnections(db: Database): Promise<number> {
+  const queries = {
+    alpha: sql<{ count: number }>`select count(*) as count from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`,
+    beta: sql<{ count: number }>`select count(*) as count from sys.dm_exec_sessions
+      where database_id = db_id() and session_id <> @@spid and is_user_process = 1`,
+    gamma: sql<{ count: number }>`select count(*) as count from information_schema.processlist
+      where db = database() and id <> connection_id()`,
+    embedded: null,
+  }
+  const query = queries[kindOf(db).name]
+  return query === null ? 0 : Number((await query.execute(db)).rows[0]?.count ?? 0)
+}
