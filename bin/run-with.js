@@ -17,6 +17,8 @@ export function runWithFittingNode(args, options = {}) {
   const stdio = options.stopsWithUs ? ['inherit', 'inherit', 'inherit', 'ipc'] : 'inherit'
   const env = options.stopsWithUs ? { ...process.env, SOLHOST_LAUNCHER: String(process.pid) } : process.env
   const child = spawn(found.node, args, { stdio, env })
+  // Sandbox processes may send signals: without a listener this one would open a debugger here.
+  process.on('SIGUSR1', () => {})
   const passOn = (signal) => () => child.kill(signal)
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, passOn(signal))
   child.on('error', (error) => {
@@ -29,4 +31,17 @@ export function runWithFittingNode(args, options = {}) {
     for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.removeAllListeners(name)
     process.kill(process.pid, signal)
   })
+}
+
+/**
+ * As process 1 of a container this process becomes the script, so that no second one waits beside the host, and the host has
+ * what the kernel gives to process 1 alone: nobody inside can kill it.
+ * @param {string[]} args as above
+ * @returns {boolean} false: it is not process 1, or this Node.js cannot; otherwise it does not return
+ */
+export function becomeAsProcess1(args) {
+  const found = findNode()
+  if (process.pid !== 1 || 'problem' in found || process.execve === undefined) return false
+  process.execve(found.node, [found.node, ...args], process.env)
+  return true
 }

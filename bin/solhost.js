@@ -2,7 +2,11 @@
 // The launcher: finds a fitting Node.js, then runs host/cli.ts with it.
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { runWithFittingNode } from './run-with.js'
+import { heapFlags } from './heap-limit.js'
+import { becomeAsProcess1, runWithFittingNode } from './run-with.js'
 
 const cli = join(dirname(dirname(fileURLToPath(import.meta.url))), 'host', 'cli.ts')
-runWithFittingNode(['--disable-warning=ExperimentalWarning', cli, ...process.argv.slice(2)], { stopsWithUs: true })
+const flags = process.argv[2] === 'start' ? heapFlags(process.env) : []
+// A sandbox process may send signals: none may open a debugger here.
+const args = [...flags, '--disable-sigusr1', '--disable-warning=ExperimentalWarning', cli, ...process.argv.slice(2)]
+if (!becomeAsProcess1(args)) runWithFittingNode(args, { stopsWithUs: true })

@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs'
+import { createServer as createHttpServer, type RequestListener } from 'node:http'
+import { createSecureServer } from 'node:http2'
+import { type AddressInfo, createServer, type Server } from 'node:net'
+import { afterEach, expect, test } from 'vitest'
+import { healthUrl, whyUnhealthy } from '../../bin/health-check.js'
+
+const running: Server[] = []
+
+afterEach(async () => {
+  for (const server of running.splice(0)) await new Promise((resolve) => server.close(resolve))
+})
+
+/** @returns the port */
+async function listen(server: Server): Promise<number> {
+  running.push(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return (server.address() as AddressInfo).port
+}
+
+test.each([
+  [{}, 'http://127.0.0.1:8080/health/live'],
+  [{ HOST: '0.0.0.0', PORT: '9000' }, 'http://127.0.0.1:9000/health/live'],
+  [{ HOST: '', PORT: '', CERTIFICATE_NAME: '' }, 'http://127.0.0.1:8080/health/live'],
+  [{ HOST: '::' }, 'http://[::1]:8080/health/live'],
+  [{ HOST: 'fd00::2' }, 'http://[fd00::2]:8080/health/live'],
+  [{ HOST: '10.1.2.3', CERTIFICATE_NAME: 'server.p12' }, 'https://10.1.2.3:8080/health/live'],
+])('health check: with %j it asks %s', (environment, url) => {
+  expect(healthUrl(environment)).toBe(url)
+})
+
+test('health check: 200 is healthy, anything else is named', async () => {
+  const answer: RequestListener = (request, response) => {
+    response.statusCode = request.url === '/health/live' ? 200 : 503
+    response.end('{}')
+  }
+  const port = await listen(createHttpServer(answer))
+  expect(await whyUnhealthy(healthUrl({ PORT: String(port) }))).toBeNull()
+  expect(await whyUnhealthy(`http://127.0.0.1:${port}/other`)).toBe('answered 503')
+})
+
+test('health check: over TLS it asks whatever name the certificate has', async () => {
+  const [key, cert] = ['key', 'certificate'].map((name) =>
+    readFileSync(new URL(`../support/tls/${name}.pem`, import.meta.url)),
+  )
+  const options = { key, cert, allowHTTP1: true } as { key: Buffer; cert: Buffer; allowHTTP1: true }
+  const port = await listen(createSecureServer(options, (_request, response) => void response.end('{}')))
+  expect(await whyUnhealthy(healthUrl({ PORT: String(port), CERTIFICATE_NAME: 'server.p12' }))).toBeNull()
+  expect(await whyUnhealthy(healthUrl({ PORT: String(port) }))).toMatch(
+    /socket hang up|ECONNRESET|Parse Error|answered/,
+  )
+})
+
+test('health check: nobody there, or nobody who answers, is unhealthy', async () => {
+  const silent = createServer((socket) => void socket.on('error', () => {}).resume())
+  const port = await listen(silent)
+  expect(await whyUnhealthy(healthUrl({ PORT: String(port) }), 50)).toBe('no answer within 0.05 s')
+  await new Promise((resolve) => running.pop()?.close(resolve))
+  expect(await whyUnhealthy(healthUrl({ PORT: String(port) }))).toContain('ECONNREFUSED')
+})

@@ -1,0 +1,27 @@
+import { spawnSync } from 'node:child_process'
+import { expect, test } from 'vitest'
+import { heapFlags } from '../../bin/heap-limit.js'
+
+test('heap limit: half of RUNTIME_XMX, where Node would take more', () => {
+  expect(heapFlags({ RUNTIME_XMX: '512m' }, 4144)).toEqual(['--max-old-space-size=256'])
+  expect(heapFlags({ RUNTIME_XMX: '1g' }, 4144)).toEqual(['--max-old-space-size=512'])
+  expect(heapFlags({}, 4144)).toEqual(['--max-old-space-size=1536'])
+})
+
+test('heap limit: Node’s own is kept where it is lower, as in a small container', () => {
+  expect(heapFlags({ RUNTIME_XMX: '3g' }, 259)).toEqual([])
+})
+
+test('heap limit: never less than the host needs, and a flag in NODE_OPTIONS is the operator’s decision', () => {
+  expect(heapFlags({ RUNTIME_XMX: '200m' }, 4144)).toEqual(['--max-old-space-size=128'])
+  expect(heapFlags({ RUNTIME_XMX: '1g', NODE_OPTIONS: '--max-old-space-size=700' }, 4144)).toEqual([])
+  expect(heapFlags({ RUNTIME_XMX: 'plenty' }, 4144)).toEqual([])
+})
+
+test('heap limit: Node takes it', () => {
+  const print = 'console.log(Math.round(require("node:v8").getHeapStatistics().heap_size_limit / 2 ** 20))'
+  const { stdout } = spawnSync(process.execPath, [...heapFlags({ RUNTIME_XMX: '512m' }, 4144), '-e', print])
+  // The young generation comes on top.
+  expect(Number(stdout)).toBeGreaterThanOrEqual(256)
+  expect(Number(stdout)).toBeLessThan(400)
+})

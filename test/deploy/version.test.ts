@@ -1,0 +1,14 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { textOf } from './delivered.ts'
+
+const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')
+const { version } = JSON.parse(read('package.json')) as { version: string }
+
+test.each([
+  ['Dockerfile', read('Dockerfile'), /^ARG VERSION=(.*)$/gm],
+  ['deploy/compose.yaml', textOf('compose.yaml'), /solhost\/satellite:\$\{SOLHOST_VERSION:-(.*)\}/g],
+  ['deploy/kubernetes/kustomization.yaml', textOf('kubernetes/kustomization.yaml'), /newTag: "?([^\s"]*)/g],
+])('%s names the version of package.json', (_file, text, named) => {
+  expect([...text.matchAll(named)].map((match) => match[1])).toEqual([version])
+})
