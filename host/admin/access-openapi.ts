@@ -27,7 +27,10 @@ export const SessionQuery = z.strictObject({
   after: z.string().max(200).optional(),
   solution: z.string().max(200).optional(),
   uid: z.string().max(200).optional(),
+  username: z.string().max(200).optional(),
 })
+
+const Time = z.coerce.number().int().min(0)
 
 export const AuditQuery = z.strictObject({
   limit: Limit,
@@ -35,9 +38,29 @@ export const AuditQuery = z.strictObject({
   solution: z.string().max(200).optional(),
   actor: z.string().max(250).optional(),
   action: z.string().max(100).optional(),
+  outcome: z.string().max(200).optional(),
+  correlationId: z.string().max(100).optional(),
+  from: Time.optional(),
+  to: Time.optional(),
+})
+
+/** Half a minute of streaming; who wants more goes on with `to`. */
+export const AuditExportQuery = AuditQuery.extend({
+  limit: z.coerce.number().int().min(1).max(100_000).default(10_000),
 })
 
 export const MaintenanceForm = z.strictObject({ on: z.boolean() })
+
+/** A year at most: what lives longer is not worth waiting for. */
+export const TestingForm = z.strictObject({
+  clockOffsetMs: z
+    .int()
+    .min(0)
+    .max(366 * 86_400_000)
+    .optional()
+    .describe('how far the clock is set forward'),
+  throttles: z.boolean().optional().describe('whether attempts to sign in are counted'),
+})
 
 const GRANTABLE = z.enum(['alpha', 'beta', 'gamma'])
 // No character that has a meaning in a connection string, and none that two servers compare in two ways.
@@ -140,6 +163,7 @@ const SCHEMAS = {
   Session,
   AuditEntry,
   Maintenance: MaintenanceForm,
+  Testing: TestingForm,
   GrantsForm,
   Grants,
   WarnedGrants: Grants.extend(Warnings.shape),
@@ -157,6 +181,16 @@ export const accessSchemas = Object.fromEntries(
 
 const LIMIT = inQuery('limit', { type: 'integer', minimum: 1, maximum: 1000, default: 200 })
 const TEXT = { type: 'string' }
+const AUDIT_FILTERS = [
+  inQuery('before', { type: 'integer' }, 'the `next` of an earlier answer'),
+  inQuery('solution', TEXT),
+  inQuery('actor', TEXT, 'such as admin, token:{id} or user:{name}'),
+  inQuery('action', TEXT),
+  inQuery('outcome', TEXT, 'ok, refused, throttled or a code'),
+  inQuery('correlationId', TEXT),
+  inQuery('from', { type: 'integer' }, 'epoch ms, included'),
+  inQuery('to', { type: 'integer' }, 'epoch ms, included'),
+]
 const DELETED = { 204: { description: 'deleted' } }
 const one = '/admin/api/solutions/{name}'
 
@@ -178,6 +212,7 @@ export const accessPaths = {
       inQuery('after', TEXT, 'the `next` of an earlier answer'),
       inQuery('solution', TEXT),
       inQuery('uid', TEXT),
+      inQuery('username', TEXT, 'letter by letter'),
     ],
     get: operation('The sessions that have not ended', { 200: json(list(ref('Session'))) }),
   },
@@ -186,20 +221,34 @@ export const accessPaths = {
     delete: operation('End a session, on every host within a second', { 204: { description: 'ended' } }),
   },
   '/admin/api/audit': {
+    parameters: [LIMIT, ...AUDIT_FILTERS],
+    get: operation(
+      'Who did what, newest first. By action or outcome alone an answer can be short, or empty, and have a `next`',
+      { 200: json(list(ref('AuditEntry'))) },
+    ),
+  },
+  '/admin/api/audit.csv': {
     parameters: [
-      LIMIT,
-      inQuery('before', { type: 'integer' }, 'the `next` of an earlier answer'),
-      inQuery('solution', TEXT),
-      inQuery('actor', TEXT),
-      inQuery('action', TEXT),
+      inQuery('limit', { type: 'integer', minimum: 1, maximum: 100_000, default: 10_000 }),
+      ...AUDIT_FILTERS,
     ],
-    get: operation('Who did what, newest first', { 200: json(list(ref('AuditEntry'))) }),
+    get: operation('The same as CSV', {
+      200: { description: 'RFC 4180', content: { 'text/csv': { schema: { type: 'string' } } } },
+    }),
   },
   '/admin/api/maintenance': {
     get: operation('Whether maintenance is on', { 200: json(ref('Maintenance')) }),
     put: {
       ...operation('While it is on, nobody new comes in and signed-in users finish', { 200: json(ref('Maintenance')) }),
       requestBody: jsonBody(ref('Maintenance')),
+    },
+  },
+  '/admin/api/testing': {
+    post: {
+      ...operation('In testing mode only (else 404): sets the clock of the host forward, turns throttles off', {
+        200: json(ref('Testing')),
+      }),
+      requestBody: jsonBody(ref('Testing')),
     },
   },
   [`${one}/grants`]: {

@@ -3,12 +3,15 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Database } from '../database/open.ts'
-import { insertOnce } from '../database/portable.ts'
+import { insertOnce, put } from '../database/portable.ts'
+import { storedHash } from '../database/stored-hash.ts'
 import { hashPassword, verifyPassword } from '../users/passwords.ts'
 
 export type AdminAccount = {
   readonly name: string
   readonly checkPassword: (password: string) => Promise<boolean>
+  /** Changes with the name and the password, and with nothing else: what was begun with another one is over. */
+  readonly fingerprint: string
 }
 
 /** Where a made password can be found: shown once on a terminal, else in a file. */
@@ -26,7 +29,7 @@ export async function openAdminAccount(
   options: { readonly name: string; readonly password: string; readonly home: string; readonly terminal: boolean },
 ): Promise<{ account: AdminAccount; made: NewPassword | null }> {
   const { name } = options
-  if (options.password !== '') return { account: accountOf(name, await hashPassword(options.password)), made: null }
+  if (options.password !== '') return { account: accountOf(name, await hashOfSet(db, options.password)), made: null }
   const kept = await db.selectFrom('platform').select('value').where('key', '=', 'admin_password').executeTakeFirst()
   if (kept) return { account: accountOf(name, kept.value), made: null }
   const password = randomBytes(18).toString('base64url')
@@ -43,8 +46,22 @@ export async function openAdminAccount(
   return { account: accountOf(name, passwordHash), made: { keep } }
 }
 
+/** The same hash at every start and on every node, as long as the password of the settings stays the same. */
+async function hashOfSet(db: Database, password: string): Promise<string> {
+  const key = 'admin_password_of_settings'
+  const kept = await db.selectFrom('platform').select('value').where('key', '=', key).executeTakeFirst()
+  if (kept && (await verifyPassword(kept.value, password))) return kept.value
+  const value = await hashPassword(password)
+  await put(db, 'platform', ['key'], { key, value })
+  return value
+}
+
 function accountOf(name: string, passwordHash: string): AdminAccount {
-  return { name, checkPassword: (password) => verifyPassword(passwordHash, password) }
+  return {
+    name,
+    checkPassword: (password) => verifyPassword(passwordHash, password),
+    fingerprint: storedHash(`${name}\n${passwordHash}`),
+  }
 }
 
 function handOver(password: string, options: { readonly home: string; readonly terminal: boolean }): MadePassword {

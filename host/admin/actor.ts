@@ -9,10 +9,16 @@ export type Actor = {
   readonly name: string
   /** null: everything. Else such as `solutions:crm:write`, `solutions:*:read` or `users:read`; `write` includes `read`. */
   readonly scopes: readonly string[] | null
+  /** Whether what let it in still does: an answer that goes on for long asks now and again. */
+  readonly isStillIn: () => Promise<boolean>
 }
 
 export function setActor(ctx: Context, actor: Actor): void {
   ctx.state.actor = actor
+}
+
+export function isAuthenticated(ctx: Context): boolean {
+  return (ctx.state as { actor?: Actor }).actor !== undefined
 }
 
 export function actorOf(ctx: Context): Actor {
@@ -22,7 +28,7 @@ export function actorOf(ctx: Context): Actor {
 }
 
 /**
- * @param subject `solutions:{name}`, `users`, `sessions`, `audit` or `maintenance`; null: only the admin account may
+ * @param subject `solutions:{name}`, `users`, `sessions`, `audit`, `maintenance` or `health`; null: only the admin account may
  * @throws ERR_FORBIDDEN that names the scope which is missing
  */
 export function needScope(ctx: Context, subject: string | null, kind: 'read' | 'write'): void {

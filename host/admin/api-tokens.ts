@@ -6,10 +6,10 @@ import { storedHash } from '../database/stored-hash.ts'
 
 /** `write` includes `read`. */
 const SCOPE =
-  /^(solutions:(\*|(?!.{2}--)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)|users|sessions|audit|maintenance):(read|write)$/
+  /^(health:read|(solutions:(\*|(?!.{2}--)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)|users|sessions|audit|maintenance):(read|write))$/
 
 export const Scope = z.string().max(100).regex(SCOPE, {
-  error: 'must be solutions:{name or *}, users, sessions, audit or maintenance, then :read or :write',
+  error: 'must be solutions:{name or *}, users, sessions, audit or maintenance, then :read or :write; or health:read',
 })
 
 /** Without the token itself. `expiresAt` in epoch ms; null: never. */

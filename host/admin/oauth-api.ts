@@ -3,10 +3,15 @@ import type { Context } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Audit } from '../audit/audit.ts'
-import { readJson } from '../http/read-body.ts'
-import { mergeSettings } from '../oauth/chosen-configuration.ts'
+import { readJson, readOptionalJson } from '../http/read-body.ts'
+import { stateOf } from '../http/request.ts'
+import type { Sites } from '../http/sites.ts'
+import { redirectUriOf } from '../oauth/authorize.ts'
+import { mergeSettings, placeOf } from '../oauth/chosen-configuration.ts'
 import type { OAuthSettingsStore, WrittenOAuthSettings } from '../oauth/oauth-settings.ts'
 import type { ProviderRequests } from '../oauth/provider-requests.ts'
+import { providerForms } from '../oauth/provider-settings.ts'
+import type { SettingsTest } from '../oauth/settings-test.ts'
 import { warnOfOAuthSettings } from '../oauth/settings-warnings.ts'
 import type { Secrets } from '../secrets/secrets.ts'
 import type { Catalog } from '../solutions/catalog.ts'
@@ -23,13 +28,15 @@ export type OAuthApiParts = {
   readonly secrets: Secrets
   readonly oauthSettings: OAuthSettingsStore
   readonly providerRequests: Pick<ProviderRequests, 'refusalOf'>
+  readonly testOAuthSettings: SettingsTest
+  readonly sites: Sites
   readonly audit: Audit
   readonly limits: Limits
 }
 
 /** The operator's OAuth settings of a solution: they win over those in its manifest (design section 8). */
 export function addOAuthRoutes(router: Router, parts: OAuthApiParts): void {
-  const { store, catalog, secrets, oauthSettings, providerRequests, audit, limits } = parts
+  const { store, catalog, secrets, oauthSettings, providerRequests, testOAuthSettings, sites, audit, limits } = parts
   const nameOf = (ctx: Context) => (ctx.params as { name: string }).name
 
   router.get('/solutions/:name/oauth', async (ctx) => {
@@ -58,6 +65,34 @@ export function addOAuthRoutes(router: Router, parts: OAuthApiParts): void {
     })
     ctx.status = 204
   })
+
+  router.get('/solutions/:name/oauth/redirect-address', async (ctx) => {
+    needScope(ctx, `solutions:${nameOf(ctx)}`, 'read')
+    const { name } = await findSolution(store, nameOf(ctx))
+    ctx.body = { redirectAddress: redirectAddress(ctx, name) }
+  })
+
+  router.post('/solutions/:name/oauth/test', async (ctx) => {
+    needScope(ctx, `solutions:${nameOf(ctx)}`, 'write')
+    const { name } = await findSolution(store, nameOf(ctx))
+    const sent = await readOptionalJson(ctx, limits)
+    const settings = sent === null ? await oauthSettings.get(name) : readWith(OAuthSettingsForm, sent)
+    const ofManifest = (await catalog.active(name))?.manifest.oauth ?? null
+    const merged = mergeSettings(ofManifest, settings)
+    const steps = await testOAuthSettings(name, merged, placeOf(ofManifest, settings))
+    ctx.body = { steps, redirectAddress: redirectAddress(ctx, name) }
+  })
+
+  router.get('/oauth-providers', (ctx) => {
+    ctx.body = { items: providerForms() }
+  })
+
+  /** As users of the solution see its address, whichever port is asked. */
+  function redirectAddress(ctx: Context, name: string): string {
+    const { client, site } = stateOf(ctx)
+    const serverUrl = site === null ? sites.originForAdmin(name, client) : sites.originOf(name, client)
+    return redirectUriOf({ serverUrl, solution: { name } })
+  }
 
   /** With what would keep people from signing in, as far as that can be told without asking the provider. */
   async function shown(name: string, settings: WrittenOAuthSettings | null) {

@@ -1,33 +1,34 @@
 import type Router from '@koa/router'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Audit } from '../audit/audit.ts'
+import type { Remembered } from '../sessions/remembered.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { SessionQuery } from './access-openapi.ts'
 import { needScope } from './actor.ts'
 import { audited } from './audited.ts'
 import { readWith } from './read-with.ts'
 
-export type SessionApiParts = { readonly sessions: Sessions; readonly audit: Audit }
+export type SessionApiParts = {
+  readonly sessions: Sessions
+  readonly remembered: Remembered
+  readonly audit: Audit
+}
 
 /** Signed-in browsers: who they are, and signing them out. */
-export function addSessionRoutes(router: Router, { sessions, audit }: SessionApiParts): void {
+export function addSessionRoutes(router: Router, { sessions, remembered, audit }: SessionApiParts): void {
   router.get('/sessions', async (ctx) => {
     needScope(ctx, 'sessions', 'read')
-    const { limit, after, solution, uid } = readWith(SessionQuery, { ...ctx.query })
-    ctx.body = await sessions.list({
-      limit,
-      ...(after === undefined ? {} : { after }),
-      ...(solution === undefined ? {} : { solution }),
-      ...(uid === undefined ? {} : { uid }),
-    })
+    ctx.body = await sessions.list(readWith(SessionQuery, { ...ctx.query }))
   })
 
   router.delete('/sessions/:id', async (ctx) => {
     await audited(ctx, audit, 'session-end', undefined, async () => {
       needScope(ctx, 'sessions', 'write')
       const { id } = ctx.params as { id: string }
-      if (await sessions.endByPublicId(id)) return
-      throw new PlatformError('ERR_NOT_FOUND', 'There is no such session, or it has ended.')
+      const ended = await sessions.endByPublicId(id)
+      if (ended === null) throw new PlatformError('ERR_NOT_FOUND', 'There is no such session, or it has ended.')
+      // Else the browser would sign itself in again.
+      if (ended.selector !== null) await remembered.endSeries(ended.selector)
     })
     ctx.status = 204
   })

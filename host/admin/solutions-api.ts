@@ -7,11 +7,12 @@ import type { Audit } from '../audit/audit.ts'
 import { readBytes, readJson } from '../http/read-body.ts'
 import type { Remembered } from '../sessions/remembered.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-import { versionKey } from '../solutions/catalog.ts'
-import type { LogLine, SolutionLog } from '../solutions/solution-log.ts'
+import { retryAtOf } from '../solutions/catalog.ts'
+import { explainUpload } from '../solutions/explain-findings.ts'
+import { type LogLine, lineFilter, type SolutionLog } from '../solutions/solution-log.ts'
 import type { SolutionStore, SolutionSummary } from '../solutions/solution-store.ts'
-import type { Uploads } from '../solutions/upload.ts'
-import { needScope } from './actor.ts'
+import type { Uploaded, Uploads } from '../solutions/upload.ts'
+import { actorOf, needScope } from './actor.ts'
 import { audited } from './audited.ts'
 import { findSolution } from './find-solution.ts'
 import { Activation, LogQuery } from './openapi.ts'
@@ -30,7 +31,7 @@ export type SolutionApiParts = {
 
 /** Bytes that wait for a slow reader of the log. */
 const MOST_UNREAD = 1024 ** 2
-/** A comment line this often, in ms, keeps proxies from ending a quiet stream. */
+/** So often, in ms, a comment line keeps proxies from ending a quiet stream, and it is asked who follows it still. */
 const KEEP_ALIVE = 15_000
 
 /** Solutions, their versions and logs. */
@@ -43,7 +44,7 @@ export function addSolutionRoutes(router: Router, parts: SolutionApiParts): void
   }
 
   function shown({ name, title, type, authenticator, active, state }: SolutionSummary) {
-    const retryAt = active === null ? null : supervisor.retryAt(versionKey(name, active))
+    const retryAt = retryAtOf(supervisor, { name, active })
     const plain = { name, title, type, authenticator, active, state }
     return retryAt === null ? plain : { ...plain, state: 'quarantined', retryAt }
   }
@@ -60,14 +61,41 @@ export function addSolutionRoutes(router: Router, parts: SolutionApiParts): void
 
   router.put('/solutions/:name', async (ctx) => {
     const name = nameFor(ctx, 'write')
-    const packed = await readBytes(ctx, ['application/zip'], limits.BUNDLE_SIZE)
-    const { isNew, ...uploaded } = await audited(ctx, audit, 'solution-upload', name, () =>
-      uploads.upload(packed, name),
+    const packed = await readBundleOf(ctx)
+    await answerUpload(ctx, packed, name, () => uploads.upload(packed, name))
+  })
+
+  // Chosen here: with a scope for all solutions, since which one it is comes out only when the bundle was read.
+  router.post('/solutions', async (ctx) => {
+    needScope(ctx, 'solutions:*', 'write')
+    const packed = await readBundleOf(ctx)
+    let name: string | undefined
+    const upload = () =>
+      uploads.uploadByManifest(packed, (read) => {
+        name = read
+      })
+    await answerUpload(ctx, packed, () => name, upload)
+  })
+
+  /** Before its body is taken in: an upload is refused rather than a login. @throws ERR_MEMORY_FULL */
+  function readBundleOf(ctx: Context): Promise<Buffer> {
+    supervisor.needRoom(Math.min(ctx.request.length ?? limits.BUNDLE_SIZE, limits.BUNDLE_SIZE))
+    return readBytes(ctx, ['application/zip'], limits.BUNDLE_SIZE)
+  }
+
+  async function answerUpload(
+    ctx: Context,
+    packed: Uint8Array,
+    name: Parameters<typeof audited>[3],
+    upload: () => Promise<Uploaded>,
+  ): Promise<void> {
+    const { isNew, ...uploaded } = await explainUpload(packed, limits, () =>
+      audited(ctx, audit, 'solution-upload', name, upload),
     )
     ctx.status = isNew ? 201 : 200
     ctx.set('Location', `/admin/api/solutions/${uploaded.name}`)
     ctx.body = uploaded
-  })
+  }
 
   router.delete('/solutions/:name', async (ctx) => {
     const name = nameFor(ctx, 'write')
@@ -85,27 +113,41 @@ export function addSolutionRoutes(router: Router, parts: SolutionApiParts): void
 
   router.get('/solutions/:name/log', async (ctx) => {
     const { name } = await findSolution(store, nameFor(ctx, 'read'))
-    if (ctx.accepts('application/json', 'text/event-stream') === 'text/event-stream') return followLog(ctx, name, log)
-    const { limit, before } = readWith(LogQuery, { ...ctx.query })
-    ctx.body = await log.read(name, { limit, ...(before === undefined ? {} : { before }) })
+    const query = readWith(LogQuery, { ...ctx.query })
+    const isStream = ctx.accepts('application/json', 'text/event-stream') === 'text/event-stream'
+    if (isStream) return followLog(ctx, name, log, lineFilter(query) ?? (() => true))
+    ctx.body = await log.read(name, query)
   })
 }
 
-/** Server-sent events: one `data` line of JSON for each new line of the log, until the reader goes away. */
-function followLog(ctx: Context, name: string, log: SolutionLog): void {
+/**
+ * Server-sent events: one `data` line of JSON for each new line of the log, until the reader goes away, its token is deleted
+ * or its page signed out.
+ */
+function followLog(ctx: Context, name: string, log: SolutionLog, fits: (line: LogLine) => boolean): void {
   const stream = new PassThrough()
+  const { isStillIn } = actorOf(ctx)
   const send = (line: LogLine) => {
+    if (!fits(line)) return
     // A reader that does not read is cut off; it can come back.
     if (stream.writableLength > MOST_UNREAD) stream.destroy()
     else stream.write(`data: ${JSON.stringify(line)}\n\n`)
   }
   const stop = log.follow(name, send)
-  const keepAlive = setInterval(() => stream.write(': still here\n\n'), KEEP_ALIVE)
-  ctx.req.on('close', () => {
+  async function goOn(): Promise<void> {
+    // While the database is away nobody is sent off for it.
+    const isIn = await isStillIn().catch(() => true)
+    if (!stream.writable) return
+    if (isIn) stream.write(': still here\n\n')
+    else end()
+  }
+  const keepAlive = setInterval(() => void goOn(), KEEP_ALIVE)
+  function end(): void {
     stop()
     clearInterval(keepAlive)
     stream.end()
-  })
+  }
+  ctx.req.on('close', end)
   ctx.req.socket.setTimeout(0)
   ctx.status = 200
   ctx.type = 'text/event-stream'

@@ -61,6 +61,14 @@ export function addUserRoutes(router: Router, { users, usersCsv, audit, limits }
     ctx.status = 204
   })
 
+  router.post('/users/:uid/sign-out', async (ctx) => {
+    await audited(ctx, audit, 'session-end', undefined, () => {
+      needScope(ctx, 'users', 'write')
+      return users.signOut(uidOf(ctx))
+    })
+    ctx.status = 204
+  })
+
   router.post('/users/:uid/erase', async (ctx) => {
     await audited(ctx, audit, 'user-erase', undefined, () => {
       needScope(ctx, 'users', 'write')

@@ -76,6 +76,10 @@ export const userPaths = {
     },
     delete: operation('Delete a user, who is signed out', { 204: { description: 'deleted' } }),
   },
+  '/admin/api/users/{uid}/sign-out': {
+    parameters: UID,
+    post: operation('End all sessions and remembered logins of a user', { 204: { description: 'signed out' } }),
+  },
   '/admin/api/users/{uid}/erase': {
     parameters: UID,
     post: operation('Delete a user and take the name out of the audit', { 204: { description: 'erased' } }),

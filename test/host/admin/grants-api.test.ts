@@ -33,7 +33,7 @@ test('grants: one on the platform’s own database is refused, whatever else is 
   const app = new Koa()
   app.use(async (ctx, next) => {
     ctx.state = { correlationId: 'c', client: { address: '127.0.0.1' } }
-    setActor(ctx, { name: 'admin', scopes: null })
+    setActor(ctx, { name: 'admin', scopes: null, isStillIn: async () => true })
     await next().catch(({ status, message }: PlatformError) => {
       ctx.status = status
       ctx.body = message

@@ -1,0 +1,65 @@
+import type { Context, Middleware } from 'koa'
+import { PlatformError } from '../../runtime/errors.ts'
+import { sourceOfPost } from '../http/fetch-metadata.ts'
+import { stateOf } from '../http/request.ts'
+import { setActor } from './actor.ts'
+import { readPageCookies } from './page-cookie.ts'
+import type { PageSession, PageSessions } from './page-sessions.ts'
+
+type Found = { readonly session: PageSession; readonly cookie: string }
+type State = { pageSession?: Found }
+
+/** null: nobody is signed in to the pages. */
+export function pageSessionOf(ctx: Context): PageSession | null {
+  return (ctx.state as State).pageSession?.session ?? null
+}
+
+/** The cookie of that session; null: nobody is signed in to the pages. */
+export function pageCookieOf(ctx: Context): string | null {
+  return (ctx.state as State).pageSession?.cookie ?? null
+}
+
+/**
+ * On the admin port: finds who is signed in to the pages, and lets their requests to the API act as the admin account.
+ * Such a request must come from our own page: every one but a read carries the page's token in `X-CSRF-Token`; a read
+ * carries it, or the browser says that it is of the same origin.
+ */
+export function admitPageSession(sessions: PageSessions): Middleware {
+  return async (ctx, next) => {
+    const found = await findSession(ctx, sessions)
+    if (found === null) return next()
+    ;(ctx.state as State).pageSession = found
+    const { cookie } = found
+    if (/^\/admin\/api(\/|$)/.test(ctx.path) && ctx.get('Authorization') === '') {
+      requireOwnPage(ctx, sessions.isCsrfToken(cookie, ctx.get('X-CSRF-Token')))
+      const isStillIn = async () => (await sessions.find(cookie, { isUse: false })) !== null
+      setActor(ctx, { name: 'admin', scopes: null, isStillIn })
+    }
+    return next()
+  }
+}
+
+async function findSession(ctx: Context, sessions: PageSessions): Promise<Found | null> {
+  const isUse = ctx.get('X-Unattended') === ''
+  for (const cookie of readPageCookies(ctx)) {
+    const session = await sessions.find(cookie, { isUse })
+    if (session !== null) return { session, cookie }
+  }
+  return null
+}
+
+/** Where the admin pages are for this browser. */
+export function adminOrigin(ctx: Context): string {
+  const { client } = stateOf(ctx)
+  return `${client.protocol}://${client.host}`
+}
+
+function requireOwnPage(ctx: Context, hasToken: boolean): void {
+  const source = sourceOfPost(ctx, adminOrigin(ctx))
+  const isReading = ctx.method === 'GET' || ctx.method === 'HEAD'
+  if (source !== 'foreign' && (hasToken || (isReading && source === 'same-origin'))) return
+  throw new PlatformError(
+    'ERR_FOREIGN_ORIGIN',
+    'The request did not come from a page of the administration, or that page is of an earlier sign-in: load it anew.',
+  )
+}

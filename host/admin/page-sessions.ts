@@ -1,0 +1,84 @@
+import { randomBytes } from 'node:crypto'
+import type { Limits } from '../../runtime/limits.ts'
+import type { PlatformKey } from '../config/platform-key.ts'
+import type { Database } from '../database/open.ts'
+import { storedHash } from '../database/stored-hash.ts'
+import type { AdminAccount } from './account.ts'
+
+/** A browser that is signed in to the administration. */
+export type PageSession = {
+  /** What a page sends along with each request to the API, to show that it is ours. */
+  readonly csrfToken: string
+}
+
+/** Who is signed in to the pages of the administration, on all hosts of one platform. */
+export interface PageSessions {
+  /** @returns the cookie's value: 256 random bits, of which only a hash is stored */
+  start(address: string): Promise<string>
+  /**
+   * Null when it is unknown, over, idle, too old, or of an earlier password. The use is noted, unless it is none: what a
+   * page asks by itself keeps nobody signed in.
+   */
+  find(cookie: string, options?: { readonly isUse?: boolean }): Promise<PageSession | null>
+  end(cookie: string): Promise<void>
+  isCsrfToken(cookie: string, token: string): boolean
+  /** Removes those that are over. */
+  sweep(): Promise<void>
+}
+
+const CSRF = 'admin-csrf'
+/** A use is written down at most this often, in ms. */
+const NOTE_EVERY = 30_000
+
+/** @param now the clock, in epoch milliseconds */
+export function createPageSessions(
+  db: Database,
+  key: PlatformKey,
+  account: AdminAccount,
+  limits: Limits,
+  now: () => number = Date.now,
+): PageSessions {
+  const lastAllowed = () => ({ seen: now() - limits.SESSION_IDLE, created: now() - limits.SESSION_LIFETIME })
+
+  return {
+    async start(address) {
+      const cookie = randomBytes(32).toString('base64url')
+      await db
+        .insertInto('admin_sessions')
+        .values({
+          id_hash: storedHash(cookie),
+          account: account.fingerprint,
+          address,
+          created_at: now(),
+          last_seen_at: now(),
+        })
+        .execute()
+      return cookie
+    },
+    async find(cookie, { isUse = true } = {}) {
+      const id = storedHash(cookie)
+      const row = await db
+        .selectFrom('admin_sessions')
+        .select(['account', 'created_at', 'last_seen_at'])
+        .where('id_hash', '=', id)
+        .executeTakeFirst()
+      const { seen, created } = lastAllowed()
+      if (row?.account !== account.fingerprint || row.last_seen_at <= seen || row.created_at <= created) return null
+      if (isUse && row.last_seen_at < now() - NOTE_EVERY) {
+        await db.updateTable('admin_sessions').set({ last_seen_at: now() }).where('id_hash', '=', id).execute()
+      }
+      return { csrfToken: key.sign(CSRF, cookie) }
+    },
+    async end(cookie) {
+      await db.deleteFrom('admin_sessions').where('id_hash', '=', storedHash(cookie)).execute()
+    },
+    isCsrfToken: (cookie, token) => key.verify(CSRF, cookie, token),
+    async sweep() {
+      const { seen, created } = lastAllowed()
+      await db
+        .deleteFrom('admin_sessions')
+        .where((row) => row.or([row('last_seen_at', '<=', seen), row('created_at', '<=', created)]))
+        .execute()
+    },
+  }
+}

@@ -1,0 +1,13 @@
+import type { HealthReport } from '../../telemetry/health-report.ts'
+import type { Finding } from './health.ts'
+
+/** What an operator must know of the host's certificate, as keys of texts. */
+export function certificateFindings(certificate: HealthReport['certificate']): Finding[] {
+  if (certificate === null) return []
+  const { problem, validFrom, validTo, refused } = certificate
+  const at = new Date(problem === 'not-yet-valid' ? validFrom : validTo).toISOString()
+  return [
+    ...(problem === null ? [] : [{ key: `certificate.${problem}`, values: [at] }]),
+    ...(refused === null ? [] : [{ key: 'certificate.refused', values: [refused] }]),
+  ]
+}

@@ -1,0 +1,84 @@
+import type Router from '@koa/router'
+import type { Context } from 'koa'
+import { PlatformError } from '../../../runtime/errors.ts'
+import { wholeMegabytes } from '../../../runtime/memory-bound.ts'
+import { requireDataRequest } from '../../http/fetch-metadata.ts'
+import type { Maintenance } from '../../maintenance/maintenance.ts'
+import type { Health, HealthReport } from '../../telemetry/health-report.ts'
+import { pageSessionOf } from '../admit-page-session.ts'
+import { certificateFindings } from './certificate-findings.ts'
+import { healthCharts, rangeOf, type Span } from './health-charts.ts'
+import { type PageRouter, renderPart, textFor } from './page.ts'
+import { queryText } from './page-query.ts'
+
+export type HealthPageParts = { readonly health: Health; readonly maintenance: Pick<Maintenance, 'isOn'> }
+
+/** Above this part of RUNTIME_XMX processes are ended to make room. */
+const MEMORY_FULL = 0.9
+/** Entry functions and handlers that the page lists. */
+const SHOWN_ENTRIES = 15
+
+/** How this host is. What is shown is asked for again by the page itself, which has the address with `.json`. */
+export function addHealthPages(pages: PageRouter, router: Router, parts: HealthPageParts): void {
+  pages.get('/health', async (ctx, text) => {
+    return { template: 'health', heading: text('admin.part.health'), part: 'health', model: await modelOf(ctx, parts) }
+  })
+
+  router.get('/health.json', async (ctx) => {
+    requireDataRequest(ctx)
+    if (pageSessionOf(ctx) === null) throw new PlatformError('ERR_UNAUTHENTICATED', 'Sign in to the administration.')
+    ctx.body = { html: renderPart(ctx, 'health-now', textFor(ctx)('admin.part.health'), await modelOf(ctx, parts)) }
+  })
+}
+
+async function modelOf(ctx: Context, { health, maintenance }: HealthPageParts) {
+  const span: Span = queryText(ctx, 'range') === 'day' ? 'day' : 'hour'
+  const report = await health({ range: rangeOf(span), hours: span === 'day' ? 24 : 1 })
+  const { series: _, signIns: __, entries, ...facts } = report
+  return {
+    ...facts,
+    span,
+    // While the database is away nobody knows; that it is away is told.
+    findings: [
+      ...findingsOf(report, report.database.ok && (await maintenance.isOn())),
+      ...certificateFindings(report.certificate),
+      ...telemetryFindings(report.telemetry),
+    ],
+    charts: healthCharts(report, span),
+    entries: entries.slice(0, SHOWN_ENTRIES),
+  }
+}
+
+export type Finding = { readonly key: string; readonly values: readonly (string | number)[]; readonly href?: string }
+
+/** One line for all signals: they mostly go to one collector. */
+function telemetryFindings(telemetry: HealthReport['telemetry']): Finding[] {
+  const barred = telemetry.filter(({ state }) => state === 'barred').map(({ signal }) => signal)
+  if (barred.length > 0) return [{ key: 'telemetry.barred', values: [barred.join(', ')] }]
+  const away = telemetry.filter(({ state }) => state === 'away').map(({ signal }) => signal)
+  return away.length === 0 ? [] : [{ key: 'telemetry.away', values: [away.join(', ')] }]
+}
+
+/** What is not well, as keys of texts; nothing where all is. */
+export function findingsOf(
+  { database, quarantined, memory }: Pick<HealthReport, 'database' | 'quarantined' | 'memory'>,
+  isInMaintenance: boolean,
+): Finding[] {
+  const used = memory.used / memory.maximum
+  return [
+    ...(database.ok ? [] : [{ key: 'database', values: [] }]),
+    ...(isInMaintenance ? [{ key: 'maintenance', values: [], href: '/admin/maintenance' }] : []),
+    ...(quarantined ?? []).map(({ solution }) => {
+      return { key: 'quarantined', values: [solution], href: `/admin/solutions/${solution}` }
+    }),
+    ...(used < MEMORY_FULL ? [] : [{ key: 'memory', values: [Math.round(used * 100)] }]),
+    ...(memory.configured <= memory.maximum
+      ? []
+      : [
+          {
+            key: 'memory.group',
+            values: [memory.configured, memory.groupLimit ?? 0, memory.maximum].map(wholeMegabytes),
+          },
+        ]),
+  ]
+}

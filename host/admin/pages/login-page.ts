@@ -1,0 +1,89 @@
+import type { Context } from 'koa'
+import * as z from 'zod'
+import { PlatformError } from '../../../runtime/errors.ts'
+import type { Limits } from '../../../runtime/limits.ts'
+import { chooseLocale } from '../../http/languages.ts'
+import { activeBundle, lookAtLoginPage } from '../../login/generated-login-page.ts'
+import { type SignInMode, signInModeOf } from '../../login/sign-in-mode.ts'
+import type { ActiveSolution, Catalog } from '../../solutions/catalog.ts'
+import type { PreviewTickets } from '../preview-tickets.ts'
+import { PreviewQuery, previewPath } from './login-preview.ts'
+import { localeOf, type PageRouter } from './page.ts'
+import { type SolutionHeadParts, solutionOf } from './solution-head.ts'
+
+export type LoginPagePageParts = SolutionHeadParts & {
+  readonly catalog: Catalog
+  readonly previewTickets: PreviewTickets
+  readonly limits: Limits
+}
+
+const Looks = z.object({
+  width: z.enum(['full', 'phone']).catch('full'),
+  scheme: z.enum(['light', 'dark']).catch('light'),
+})
+
+/** How users sign in, where that is not by a login page; `OTHER`: in a way that this version does not have. */
+type ShownMode = SignInMode | 'OTHER'
+
+/** The login page of a solution: what it looks like, what is wrong with its template, and a template to begin with. */
+export function addLoginPagePages(pages: PageRouter, parts: LoginPagePageParts): void {
+  const { store, catalog, previewTickets, limits } = parts
+
+  pages.get('/solutions/:name/login-page', async (ctx, text) => {
+    const solution = await solutionOf(ctx, parts)
+    const active = await catalog.active(solution.name)
+    const shown = active === null ? { mode: null, preview: null } : await lookAt(ctx, active)
+    return {
+      template: 'login-page',
+      heading: `${text('admin.tab.login-page')} · ${solution.title}`,
+      part: 'solutions',
+      model: { solution, ...shown },
+      frames: shown.preview !== null,
+    }
+  })
+
+  async function lookAt(ctx: Context, active: ActiveSolution) {
+    const mode = modeOf(active)
+    const facts = await lookAtLoginPage(active, await activeBundle(store, active), limits)
+    if (mode !== 'DEFAULT' && mode !== 'AUTHENTICATOR') return { mode, facts, preview: null }
+    return { mode, facts, preview: previewOf(ctx, active.name, facts.locales) }
+  }
+
+  function previewOf(ctx: Context, name: string, locales: readonly string[]) {
+    const asked = PreviewQuery.parse(ctx.query)
+    const locale = locales.includes(asked.locale) ? asked.locale : chooseLocale(ctx.get('Accept-Language'), locales)
+    const query = new URLSearchParams({
+      locale,
+      state: asked.state,
+      ...(asked.name === null ? {} : { name: asked.name }),
+    })
+    const names = new Intl.DisplayNames([localeOf(ctx)], { type: 'language' })
+    return {
+      ...Looks.parse(ctx.query),
+      locale,
+      state: asked.state,
+      keepsName: asked.name !== null,
+      locales: locales.map((tag) => [tag, nameOf(names, tag)] as const),
+      address: `${previewPath(name, previewTickets.issue(name))}index.html`,
+      query: query.toString(),
+    }
+  }
+}
+
+function modeOf(solution: ActiveSolution): ShownMode {
+  try {
+    return signInModeOf(solution)
+  } catch (error) {
+    if (error instanceof PlatformError && error.code === 'ERR_MODE_UNAVAILABLE') return 'OTHER'
+    throw error
+  }
+}
+
+/** Names of i18n tables are locales by their form alone. */
+function nameOf(names: Intl.DisplayNames, tag: string): string {
+  try {
+    return names.of(tag) ?? tag
+  } catch {
+    return tag
+  }
+}

@@ -1,0 +1,61 @@
+/** What the API says of a request that it refused (RFC 9457). */
+export type Problem = {
+  readonly status: number
+  readonly code?: string
+  readonly detail?: string
+  readonly faults?: readonly Fault[]
+}
+
+export type Fault = {
+  readonly file?: string
+  readonly line?: number
+  readonly column?: number
+  readonly message: string
+  readonly code?: string
+  /** The line that it is about. */
+  readonly source?: string | null
+  /** What to change. */
+  readonly advice?: string | null
+}
+
+export type Answer = { readonly ok: true; readonly body: unknown } | { readonly ok: false; readonly problem: Problem }
+
+/** What each request of a page carries, to show that it is ours. */
+export function csrfToken(): string {
+  return document.querySelector<HTMLMetaElement>('meta[name=csrf-token]')?.content ?? ''
+}
+
+/** Asks the API. Status 0: it could not be reached. Who is signed out meanwhile goes to the sign-in and comes back. */
+export async function askApi(method: string, address: string, body?: unknown): Promise<Answer> {
+  const headers = { 'X-CSRF-Token': csrfToken(), ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) }
+  try {
+    const answer = await fetch(address, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    if (answer.status === 401) signInAgain()
+    return answerOf(answer.status, await answer.text())
+  } catch {
+    return { ok: false, problem: { status: 0 } }
+  }
+}
+
+/** Reads an answer that came with this status. */
+export function answerOf(status: number, text: string): Answer {
+  const body = parsed(text)
+  if (status >= 200 && status < 300) return { ok: true, body }
+  return { ok: false, problem: { ...(typeof body === 'object' ? body : {}), status } }
+}
+
+export function signInAgain(): void {
+  location.assign(`/admin/sign-in?to=${encodeURIComponent(location.pathname + location.search)}`)
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,183 @@
+import { csrfToken, signInAgain } from './api.ts'
+
+type LogLine = {
+  readonly time: number
+  readonly level: string
+  readonly message: string
+  readonly code?: string
+  readonly file?: string
+  readonly line?: number
+  readonly column?: number
+  readonly correlationId?: string
+}
+
+type LiveLog = {
+  /** The address of the log, with the filter of the page. */
+  readonly address: string
+  /** Holds the texts of the states. */
+  readonly bar: HTMLElement
+  readonly rows: HTMLElement
+  /** Aborts what follows the log now; null while it is paused. */
+  following: AbortController | null
+  /** Lines that came since they were last told. */
+  untold: number
+}
+
+/** Rows of the page; older ones go as new ones come. */
+const MOST_ROWS = 500
+/** The connection is tried again after so long, in ms. */
+const TRY_AGAIN = 2000
+/** How many lines came is told at most this often, in ms: a screen reader reads it aloud. */
+const TELL_EVERY = 5000
+
+/** Follows the log of a solution where the page shows its newest lines. New ones come first. */
+export function followLiveLog(): void {
+  const bar = document.querySelector<HTMLElement>('[data-log]')
+  const rows = document.getElementById('log-rows')
+  const button = bar?.querySelector('button')
+  if (!bar || !rows || !button) return
+  const live: LiveLog = { address: bar.dataset.log ?? '', bar, rows, following: null, untold: 0 }
+  button.addEventListener('click', () => {
+    if (live.following === null) void follow(live)
+    else pause(live)
+    button.textContent = bar.dataset[live.following === null ? 'resume' : 'pause'] ?? ''
+  })
+  setInterval(tellNews, TELL_EVERY, live)
+  bar.hidden = false
+  void follow(live)
+}
+
+function pause(live: LiveLog): void {
+  live.following?.abort()
+  live.following = null
+  showLogState(live, 'paused')
+}
+
+async function follow(live: LiveLog): Promise<void> {
+  const mine = new AbortController()
+  live.following = mine
+  showLogState(live, 'connecting')
+  while (!mine.signal.aborted) {
+    try {
+      await readStream(live, mine.signal)
+    } catch {
+      // Told below: it is the same to the reader whether it ended or failed.
+    }
+    if (mine.signal.aborted) return
+    showLogState(live, 'lost')
+    await new Promise((resolve) => setTimeout(resolve, TRY_AGAIN))
+  }
+}
+
+/** Ends when the connection does. */
+async function readStream(live: LiveLog, signal: AbortSignal): Promise<void> {
+  const answer = await askLog(live.address.replace(/&?limit=\d+/, ''), 'text/event-stream', signal)
+  if (!answer.ok || answer.body === null) return
+  const newest = await askLog(live.address, 'application/json', signal)
+  if (!newest.ok) return answer.body.cancel()
+  const known = ((await newest.json()) as { items: readonly LogLine[] }).items
+  showNewest(live, known)
+  showLogState(live, 'following')
+  // A line that was written between the two requests is in both.
+  const shown = new Set(known.map((line) => JSON.stringify(line)))
+  for await (const line of linesOfStream(answer.body)) {
+    if (shown.delete(JSON.stringify(line))) continue
+    addLine(live, line)
+  }
+}
+
+/** As what a page asks by itself: a log that is left open keeps nobody signed in. */
+async function askLog(address: string, accept: string, signal: AbortSignal): Promise<Response> {
+  const headers = { Accept: accept, 'X-CSRF-Token': csrfToken(), 'X-Unattended': '1' }
+  const answer = await fetch(address, { headers, signal })
+  if (answer.status === 401) signInAgain()
+  return answer
+}
+
+/** Server-sent events, each with one `data` of JSON; comments keep the connection. */
+async function* linesOfStream(body: ReadableStream<Uint8Array>): AsyncGenerator<LogLine> {
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  for (;;) {
+    const { value, done } = await reader.read()
+    if (done) return
+    const events = (text + decoder.decode(value, { stream: true })).split('\n\n')
+    text = events.pop() ?? ''
+    for (const event of events) {
+      if (event.startsWith('data: ')) yield JSON.parse(event.slice('data: '.length)) as LogLine
+    }
+  }
+}
+
+/** What was written while nobody followed is in it too. */
+function showNewest({ rows }: LiveLog, known: readonly LogLine[]): void {
+  // A row that has the focus would lose it.
+  if (known.length === 0 || rows.contains(document.activeElement)) return
+  rows.replaceChildren(...known.map(rowOf).reverse())
+  showRows()
+}
+
+function addLine(live: LiveLog, line: LogLine): void {
+  live.rows.prepend(rowOf(line))
+  while (live.rows.childElementCount > MOST_ROWS) live.rows.lastElementChild?.remove()
+  live.untold++
+  showRows()
+}
+
+function showRows(): void {
+  document.getElementById('log-card')?.removeAttribute('hidden')
+  document.getElementById('log-empty')?.setAttribute('hidden', '')
+}
+
+/** The row that the server makes for a line, filled in. */
+function rowOf({ time, level, message, code, file, line, column, correlationId }: LogLine): Node {
+  const template = document.getElementById('log-row') as HTMLTemplateElement
+  const row = document.importNode(template.content, true)
+  const at = row.querySelector<HTMLTimeElement>('.log-time')
+  if (at !== null) at.dateTime = new Date(time).toISOString()
+  fill(row, '.log-time', timeText(time))
+  fill(row, '.log-level', levelText(level))
+  row.querySelector('.log-level')?.setAttribute('class', `log-level log-${level}`)
+  fill(row, '.log-message', message)
+  fill(row, '.log-place', [file, line, column].filter((part) => part !== undefined).join(':'))
+  fill(row, '.log-code', code ?? '')
+  fill(row, '.log-reference code', correlationId ?? '')
+  const reference = row.querySelector<HTMLAnchorElement>('.log-reference')
+  if (reference !== null) {
+    reference.hidden = correlationId === undefined
+    reference.search = `?correlationId=${correlationId ?? ''}`
+  }
+  return row
+}
+
+function fill(row: DocumentFragment, selector: string, text: string): void {
+  const place = row.querySelector<HTMLElement>(selector)
+  if (place === null) return
+  place.textContent = text
+  place.hidden = text === ''
+}
+
+/** As the server writes times. */
+function timeText(time: number): string {
+  const format = { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' } as const
+  return new Intl.DateTimeFormat(document.documentElement.lang, format).format(time)
+}
+
+function levelText(level: string): string {
+  return document.querySelector<HTMLElement>('table.log')?.dataset[level] ?? level
+}
+
+function showLogState({ bar }: LiveLog, state: 'connecting' | 'following' | 'paused' | 'lost'): void {
+  const place = bar.querySelector('.log-state')
+  const text = bar.dataset[state] ?? ''
+  if (place !== null && place.textContent !== text) place.textContent = text
+  bar.dataset.state = state
+}
+
+function tellNews(live: LiveLog): void {
+  if (live.untold === 0) return
+  const place = live.bar.querySelector('.log-news')
+  if (place !== null) place.textContent = (live.bar.dataset.news ?? '').replace('{0}', String(live.untold))
+  live.untold = 0
+}

@@ -1,0 +1,52 @@
+import { csrfToken, signInAgain } from './api.ts'
+
+/** What a live page shows is asked for this often, in ms. */
+const REFRESH_EVERY = 15_000
+
+/**
+ * Keeps a page as it is on the host: the element with `data-live` names the address that gives its parts anew. Only parts
+ * that changed are put in, never the one where the focus is; what was folded out stays so. A person can pause it. The element
+ * `live-lost` is shown while the host does not answer.
+ */
+export function keepPageLive(): void {
+  const live = document.querySelector<HTMLElement>('[data-live]')
+  const pause = document.querySelector<HTMLButtonElement>('#live-pause')
+  if (live === null || pause === null) return
+  let isPaused = false
+  pause.hidden = false
+  pause.addEventListener('click', () => {
+    isPaused = !isPaused
+    pause.setAttribute('aria-pressed', String(isPaused))
+    if (!isPaused) void refresh(live)
+  })
+  setInterval(() => {
+    if (!isPaused && !document.hidden) void refresh(live)
+  }, REFRESH_EVERY)
+}
+
+async function refresh(live: HTMLElement): Promise<void> {
+  const html = await askForParts(live.dataset.live ?? '')
+  document.querySelector('#live-lost')?.toggleAttribute('hidden', html !== null)
+  if (html === null) return
+  const fresh = new DOMParser().parseFromString(html, 'text/html')
+  for (const part of live.querySelectorAll<HTMLElement>('[id^=live-]')) {
+    const other = fresh.getElementById(part.id)
+    if (other === null || part.contains(document.activeElement)) continue
+    for (const opened of part.querySelectorAll('details[open]')) {
+      other.querySelector(`#${CSS.escape(opened.id)}`)?.setAttribute('open', '')
+    }
+    if (part.innerHTML !== other.innerHTML) part.replaceChildren(...other.childNodes)
+  }
+}
+
+/** null: it could not be had; the next time it may. */
+async function askForParts(address: string): Promise<string | null> {
+  try {
+    const answer = await fetch(address, { headers: { 'X-CSRF-Token': csrfToken(), 'X-Unattended': '1' } })
+    if (answer.status === 401) signInAgain()
+    if (!answer.ok) return null
+    return ((await answer.json()) as { html: string }).html
+  } catch {
+    return null
+  }
+}

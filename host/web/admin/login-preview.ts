@@ -1,0 +1,29 @@
+/** Shows the login page anew as soon as one of the choices beside it changes; the focus stays where it is. */
+export function takeOverLoginPreview(): void {
+  const form = document.querySelector<HTMLFormElement>('#login-preview-form')
+  const frame = document.querySelector<HTMLIFrameElement>('#login-preview')
+  if (form === null || frame === null) return
+  const show = () => showPreview(form, frame)
+  form.addEventListener('change', show)
+  form.addEventListener('submit', (event) => {
+    event.preventDefault()
+    show()
+  })
+  // A browser that comes back to the page keeps the choices, but loads the frame as the page names it.
+  show()
+}
+
+function showPreview(form: HTMLFormElement, frame: HTMLIFrameElement): void {
+  const chosen = new URLSearchParams()
+  for (const [name, value] of new FormData(form)) chosen.set(name, String(value))
+  history.replaceState(null, '', `?${chosen}`)
+  frame.className = `preview preview-${chosen.get('width')} preview-${chosen.get('scheme')}`
+  chosen.delete('width')
+  chosen.delete('scheme')
+  const address = new URL(frame.src)
+  address.search = chosen.toString()
+  if (address.href === (frame.dataset.shown ?? frame.src)) return
+  frame.dataset.shown = address.href
+  // Not by `src`, which would make each choice a step of the browser's history.
+  frame.contentWindow?.location.replace(address.href)
+}

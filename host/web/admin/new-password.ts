@@ -1,0 +1,27 @@
+/** Letters and digits that nobody takes for one another: 32, so that a byte's five lowest bits choose evenly. */
+const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789'
+
+/** The buttons at the field for a user's new password: make one, show it. */
+export function takeOverNewPasswords(): void {
+  for (const place of document.querySelectorAll<HTMLElement>('[data-password]')) {
+    const field = place.querySelector('input')
+    const show = place.querySelector<HTMLElement>('[data-show-password]')
+    if (field === null || show === null) continue
+    const setShown = (isShown: boolean) => {
+      field.type = isShown ? 'text' : 'password'
+      show.setAttribute('aria-pressed', String(isShown))
+    }
+    show.addEventListener('click', () => setShown(field.type === 'password'))
+    place.querySelector('[data-make-password]')?.addEventListener('click', () => {
+      field.value = madePassword()
+      setShown(true)
+      field.select()
+    })
+  }
+}
+
+/** 100 random bits, easy to read out: `abcde-fghij-…`. */
+function madePassword(): string {
+  const letters = [...crypto.getRandomValues(new Uint8Array(20))].map((byte) => ALPHABET[byte & 31])
+  return [0, 5, 10, 15].map((from) => letters.slice(from, from + 5).join('')).join('-')
+}

@@ -1,0 +1,141 @@
+import { askApi, type Problem } from './api.ts'
+import { bodyOf } from './form-body.ts'
+import { showOAuthResults, showOAuthTestRuns } from './oauth-results.ts'
+import { problemPlace, showProblem } from './problem.ts'
+import { showProviderFields } from './provider-fields.ts'
+import { sayAfterLoad } from './said.ts'
+
+const SAVED = '#saved'
+
+/**
+ * The wizard of OAuth settings: two steps of one form, so that nothing is lost between them and nothing stands in an
+ * address. A secret goes to the solution's secrets first; the settings only name it.
+ */
+export function takeOverOAuthForm(): void {
+  const form = document.querySelector<HTMLFormElement>('#oauth-form')
+  if (form === null) return
+  showOAuthStep(form, 1)
+  showProviderFields(form)
+  form.addEventListener('input', () => showProviderFields(form))
+  form.addEventListener('submit', (event) => {
+    event.preventDefault()
+    if (stepOf(form) === 1) goToOAuthStep(form, 2)
+    else void saveOAuth(form)
+  })
+  document.querySelector('#oauth-back')?.addEventListener('click', () => goToOAuthStep(form, 1))
+  document.querySelector('#oauth-test')?.addEventListener('click', () => void testOAuth(form))
+  if (location.hash === SAVED) {
+    history.replaceState(null, '', location.pathname)
+    void testStoredOAuth(form)
+  }
+}
+
+function stepOf(form: HTMLFormElement): number {
+  return Number(form.dataset.shown)
+}
+
+function showOAuthStep(form: HTMLFormElement, step: number): void {
+  form.dataset.shown = String(step)
+  for (const part of form.querySelectorAll<HTMLElement>('[data-step]')) part.hidden = part.dataset.step !== String(step)
+  for (const part of form.querySelectorAll<HTMLElement>('[data-steps-only]')) part.hidden = false
+  const steps = document.querySelector<HTMLElement>('#oauth-steps')
+  if (steps === null) return
+  steps.hidden = false
+  for (const [index, item] of [...steps.children].entries()) {
+    if (index === step - 1) item.setAttribute('aria-current', 'step')
+    else item.removeAttribute('aria-current')
+  }
+}
+
+function goToOAuthStep(form: HTMLFormElement, step: number): void {
+  showOAuthStep(form, step)
+  problemPlace(form).hidden = true
+  form.querySelector<HTMLElement>(`[data-step="${step}"] legend`)?.focus()
+}
+
+type WrittenSecret = { readonly name: string; readonly value: string; readonly hosts: readonly string[] }
+
+/** What was typed: settings by their names, and the secret beside them. @throws Error in the reader's language */
+function writtenOAuth(form: HTMLFormElement): { settings: Record<string, unknown>; secret: WrittenSecret | null } {
+  const settings = bodyOf(form)
+  for (const [index, line] of fieldValue('parameters').split('\n').entries()) {
+    if (line.trim() === '') continue
+    const [, name, value = ''] = /^\s*([^=\s]+)\s*=(.*)$/.exec(line) ?? []
+    if (name === undefined) throw new Error((form.dataset.line ?? '').replace('{0}', String(index + 1)))
+    settings[name] = value.trim()
+  }
+  const field = document.querySelector<HTMLInputElement>('#oauth-secret-name')
+  const [value, named] = [fieldValue('secret-value'), field?.value.trim() ?? '']
+  const name = named === '' && value !== '' ? (field?.placeholder ?? '') : named
+  if (name !== '') settings.apiSecret = `%%${name}%%`
+  const hosts = fieldValue('secret-hosts')
+    .split(/[\s,]+/)
+    .filter((host) => host !== '')
+  return { settings, secret: value === '' ? null : { name, value, hosts } }
+}
+
+function fieldValue(name: string): string {
+  return document.querySelector<HTMLInputElement | HTMLTextAreaElement>(`#oauth-${name}`)?.value ?? ''
+}
+
+function readOAuth(form: HTMLFormElement): ReturnType<typeof writtenOAuth> | null {
+  problemPlace(form).hidden = true
+  try {
+    return writtenOAuth(form)
+  } catch (error) {
+    tellOAuth(form, { status: 422, detail: (error as Error).message })
+    return null
+  }
+}
+
+async function saveOAuth(form: HTMLFormElement): Promise<void> {
+  const written = readOAuth(form)
+  if (written === null || form.getAttribute('aria-busy') === 'true') return
+  const { settings, secret } = written
+  if (secret !== null && secret.hosts.length === 0) {
+    goToOAuthStep(form, 1)
+    return tellOAuth(form, { status: 422, detail: form.dataset.hostsMissing ?? '' })
+  }
+  form.setAttribute('aria-busy', 'true')
+  const problem = (await putSecret(form, secret)) ?? (await putSettings(form, settings))
+  form.removeAttribute('aria-busy')
+  if (problem !== null) return tellOAuth(form, problem)
+  sayAfterLoad(form.dataset.saved ?? '')
+  location.hash = SAVED
+  location.reload()
+}
+
+/** Before the settings name it: users who sign in meanwhile find both, or the old ones. */
+async function putSecret(form: HTMLFormElement, secret: WrittenSecret | null): Promise<Problem | null> {
+  if (secret === null) return null
+  const { name, value, hosts } = secret
+  const answer = await askApi('PUT', `${form.dataset.secrets}${encodeURIComponent(name)}`, { value, hosts })
+  return answer.ok ? null : answer.problem
+}
+
+async function putSettings(form: HTMLFormElement, settings: Record<string, unknown>): Promise<Problem | null> {
+  const answer = await askApi('PUT', form.dataset.settings ?? '', settings)
+  return answer.ok ? null : answer.problem
+}
+
+/** What is typed is tried over the manifest's settings, and kept nowhere. */
+async function testOAuth(form: HTMLFormElement): Promise<void> {
+  const written = readOAuth(form)
+  if (written === null) return
+  showOAuthTestRuns()
+  const answer = await askApi('POST', `${form.dataset.settings}/test`, written.settings)
+  if (!answer.ok) return tellOAuth(form, answer.problem)
+  showOAuthResults(answer.body, written.secret === null ? null : (form.dataset.notSaved ?? null))
+}
+
+async function testStoredOAuth(form: HTMLFormElement): Promise<void> {
+  showOAuthTestRuns()
+  const answer = await askApi('POST', `${form.dataset.settings}/test`)
+  if (answer.ok) showOAuthResults(answer.body, null)
+  else tellOAuth(form, answer.problem)
+}
+
+function tellOAuth(form: HTMLFormElement, problem: Problem): void {
+  document.querySelector('#oauth-results')?.replaceChildren()
+  showProblem(problemPlace(form), problem)
+}

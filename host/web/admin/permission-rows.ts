@@ -1,0 +1,39 @@
+/**
+ * The rows of a user's permissions, which a person adds to and takes from. What they say is kept as JSON in the hidden
+ * field `permissions`, as the API takes it.
+ */
+export function takeOverPermissions(): void {
+  for (const group of document.querySelectorAll<HTMLElement>('[data-permissions]')) takeOverGroup(group)
+}
+
+function takeOverGroup(group: HTMLElement): void {
+  const field = group.querySelector<HTMLInputElement>('input[type=hidden]')
+  const rows = group.querySelector<HTMLElement>('[data-rows]')
+  const empty = group.querySelector<HTMLTemplateElement>('template')
+  const add = group.querySelector<HTMLButtonElement>('[data-add]')
+  if (field === null || rows === null || empty === null || add === null) return
+  const tell = () => {
+    field.value = JSON.stringify([...rows.children].flatMap(permissionOfRow))
+  }
+  tell()
+  group.addEventListener('input', tell)
+  add.addEventListener('click', () => {
+    rows.append(empty.content.cloneNode(true))
+    rows.lastElementChild?.querySelector('input')?.focus()
+  })
+  rows.addEventListener('click', (event) => {
+    const button = (event.target as Element).closest('[data-remove]')
+    if (button === null) return
+    button.closest('li')?.remove()
+    tell()
+    add.focus()
+  })
+}
+
+/** Nothing for a row without a name. */
+function permissionOfRow(row: Element): (string | { name: string; solution: string })[] {
+  const name = row.querySelector('input')?.value.trim() ?? ''
+  const solution = row.querySelector('select')?.value ?? ''
+  if (name === '') return []
+  return [solution === '' ? name : { name, solution }]
+}

@@ -1,0 +1,64 @@
+import type { Fault, Problem } from './api.ts'
+import { scriptText } from './question.ts'
+
+/** Shows why something was refused, in an element of the page that is an alert, with every fault at its place. */
+export function showProblem(place: HTMLElement, { status, detail, faults = [] }: Problem): void {
+  const text = document.createElement('p')
+  text.textContent = status === 0 ? scriptText('unreachable') : (detail ?? `${scriptText('failed')} (${status})`)
+  // The API speaks English.
+  if (detail !== undefined) text.lang = 'en'
+  place.replaceChildren(text, ...(faults.length > 0 ? [faultList(faults)] : []))
+  place.hidden = false
+  place.tabIndex = -1
+  place.focus()
+}
+
+/** Each at its place, with the line that it is about and what to change, where the API says so. It speaks English. */
+export function faultList(faults: readonly Fault[]): HTMLElement {
+  const list = document.createElement('ul')
+  list.lang = 'en'
+  list.className = 'faults'
+  list.append(...faults.map(faultLine))
+  return list
+}
+
+function faultLine({ file = '', line, column, message, source, advice }: Fault): HTMLElement {
+  const item = document.createElement('li')
+  const where = document.createElement('code')
+  where.textContent = [file, line, column].filter((part) => part !== undefined && part !== '').join(':')
+  item.append(...(where.textContent === '' ? [] : [where, ' ']), message)
+  if (source) item.append(sourceLine(source, column))
+  if (advice) item.append(adviceLine(advice))
+  return item
+}
+
+/** The line as it is written; the character that the fault is at is marked. */
+function sourceLine(source: string, column = 0): HTMLElement {
+  const line = document.createElement('code')
+  line.className = 'fault-source'
+  const at = column - 1
+  const mark = document.createElement('mark')
+  mark.textContent = at < 0 ? '' : source.slice(at, at + 1) || ' '
+  if (at < 0 || at > source.length) line.append(source)
+  else line.append(source.slice(0, at), mark, source.slice(at + 1))
+  return line
+}
+
+function adviceLine(advice: string): HTMLElement {
+  const line = document.createElement('span')
+  line.className = 'fault-advice'
+  line.textContent = advice
+  return line
+}
+
+/** The element of a form that shows why it was refused; it is made where there is none. */
+export function problemPlace(form: HTMLElement): HTMLElement {
+  const known = form.querySelector<HTMLElement>('.problem')
+  if (known !== null) return known
+  const place = document.createElement('div')
+  place.className = 'problem'
+  place.setAttribute('role', 'alert')
+  place.hidden = true
+  form.prepend(place)
+  return place
+}

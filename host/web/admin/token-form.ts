@@ -1,0 +1,65 @@
+const DAY = 86_400_000
+
+/** Puts together what a new token may do, and until when, from the choices of the form. */
+export function takeOverTokenForm(): void {
+  const form = document.querySelector<HTMLFormElement>('form[data-token]')
+  if (form === null) return
+  const showChosen = () => {
+    for (const part of form.querySelectorAll<HTMLFieldSetElement>('fieldset[data-kind]')) {
+      part.hidden = part.dataset.kind !== kindOf(form)
+      part.disabled = part.hidden
+    }
+    showUntil(form)
+  }
+  showChosen()
+  form.addEventListener('change', showChosen)
+  // Before the form is sent: that is listened for at the document.
+  form.addEventListener('submit', () => {
+    setIn(form, 'scopes', JSON.stringify(scopesOf(form)))
+    setIn(form, 'expiresAt', JSON.stringify(expiryOf(form)))
+  })
+}
+
+/** Left empty, it would say that the token never expires. */
+function showUntil(form: HTMLFormElement): void {
+  const until = form.querySelector<HTMLElement>('[data-until]')
+  const field = fieldIn(form, 'until')
+  if (until === null || field === null) return
+  field.required = valueIn(form, 'lifetime') === 'until'
+  until.hidden = !field.required
+}
+
+function kindOf(form: HTMLFormElement): string {
+  return form.querySelector<HTMLInputElement>('input[name=kind]:checked')?.value ?? ''
+}
+
+function scopesOf(form: HTMLFormElement): readonly string[] {
+  if (kindOf(form) === 'author') return [`solutions:${valueIn(form, 'author-solution').trim()}:write`]
+  const subjects = [...form.querySelectorAll<HTMLSelectElement>('select[data-subject]')]
+  const chosen = subjects.filter(({ value }) => value !== '').map(({ dataset, value }) => `${dataset.subject}:${value}`)
+  const right = valueIn(form, 'solutions-right')
+  const solutions = valueIn(form, 'solutions').split(/[\s,]+/)
+  const named = solutions.filter((name) => name !== '' && right !== '').map((name) => `solutions:${name}:${right}`)
+  return [...named, ...chosen]
+}
+
+/** In epoch ms; null: never. */
+function expiryOf(form: HTMLFormElement): number | null {
+  const lifetime = valueIn(form, 'lifetime')
+  if (lifetime === 'never') return null
+  if (lifetime === 'until') return Date.parse(`${valueIn(form, 'until')}Z`)
+  return Date.now() + Number(lifetime) * DAY
+}
+
+function fieldIn(form: HTMLFormElement, id: string): HTMLInputElement | null {
+  return form.querySelector(`#token-${id}`)
+}
+
+function valueIn(form: HTMLFormElement, id: string): string {
+  return fieldIn(form, id)?.value ?? ''
+}
+
+function setIn(form: HTMLFormElement, id: string, value: string): void {
+  const field = fieldIn(form, id)
+  if (field !== null) field.value = value
+}

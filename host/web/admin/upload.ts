@@ -1,0 +1,151 @@
+import { type Answer, answerOf, csrfToken, type Fault, signInAgain } from './api.ts'
+import { faultList, problemPlace, showProblem } from './problem.ts'
+
+/** What the API says of an upload that it took. */
+type UploadedVersion = { readonly name: string; readonly version: string; readonly warnings: readonly Fault[] }
+
+type UploadForm = {
+  readonly form: HTMLFormElement
+  readonly input: HTMLInputElement
+  readonly bar: HTMLProgressElement
+  readonly state: HTMLElement
+  readonly result: HTMLElement
+}
+
+/**
+ * The form with `data-upload` sends a bundle to the API, with a bar for what is sent: its value is the method, `action` the
+ * address, `data-address` where users find the solution `{name}`. A file can be dropped anywhere on the form's card.
+ */
+export function takeOverUploads(): void {
+  const form = document.querySelector<HTMLFormElement>('form[data-upload]')
+  const input = form?.querySelector<HTMLInputElement>('input[type=file]')
+  const bar = form?.querySelector('progress')
+  const state = form?.querySelector<HTMLElement>('.upload-state')
+  const result = document.querySelector<HTMLElement>('.upload-result')
+  if (!form || !input || !bar || !state || !result) return
+  const parts = { form, input, bar, state, result }
+  takeDrops(parts, form.closest<HTMLElement>('.card') ?? form)
+  form.addEventListener('submit', (event) => {
+    event.preventDefault()
+    const [file] = input.files ?? []
+    if (form.getAttribute('aria-busy') === 'true') return
+    if (file === undefined) refuseFile(parts, uploadText(form, 'none'))
+    else if (isChecked(parts, file)) void uploadFile(parts, file)
+  })
+}
+
+function takeDrops(parts: UploadForm, card: HTMLElement): void {
+  card.addEventListener('dragover', (event) => {
+    event.preventDefault()
+    card.classList.add('upload-over')
+  })
+  card.addEventListener('dragleave', (event) => {
+    if (!card.contains(event.relatedTarget as Node | null)) card.classList.remove('upload-over')
+  })
+  card.addEventListener('drop', (event) => {
+    event.preventDefault()
+    card.classList.remove('upload-over')
+    if (event.dataTransfer !== null) takeDropped(parts, event.dataTransfer)
+  })
+}
+
+/** What was dropped stands in the form as if it had been chosen there; the button sends it. */
+function takeDropped(parts: UploadForm, dropped: DataTransfer): void {
+  const { form, input } = parts
+  if (form.getAttribute('aria-busy') === 'true') return
+  const isFolder = [...dropped.items].some((item) => item.webkitGetAsEntry()?.isDirectory === true)
+  const [file] = dropped.files
+  if (isFolder || dropped.files.length > 1) {
+    refuseFile(parts, uploadText(form, isFolder ? 'folder' : 'several'))
+    return
+  }
+  if (file === undefined || !isChecked(parts, file)) return
+  problemPlace(form).hidden = true
+  input.files = dropped.files
+  form.querySelector<HTMLButtonElement>('button[type=submit]')?.focus()
+}
+
+/** Whether it is a zip by its name; all else is the host's to check. */
+function isChecked(parts: UploadForm, { name }: File): boolean {
+  if (/\.zip$/i.test(name)) return true
+  refuseFile(parts, uploadText(parts.form, 'kind').replace('{0}', name))
+  return false
+}
+
+function refuseFile({ form }: UploadForm, text: string): void {
+  const place = problemPlace(form)
+  place.textContent = text
+  place.hidden = false
+  place.tabIndex = -1
+  place.focus()
+}
+
+async function uploadFile(parts: UploadForm, file: File): Promise<void> {
+  const { form, input, bar, state, result } = parts
+  const place = problemPlace(form)
+  place.hidden = true
+  result.hidden = true
+  bar.hidden = false
+  form.setAttribute('aria-busy', 'true')
+  const answer = await sendFile(form, file, (sent) => showSent(parts, sent))
+  form.removeAttribute('aria-busy')
+  bar.hidden = true
+  state.textContent = ''
+  input.value = ''
+  if (answer.ok) showUploaded(parts, answer.body as UploadedVersion)
+  else showProblem(place, answer.problem)
+}
+
+/** @param sent percent; from 100 on the host has all of it and checks it, for as long as that takes */
+function showSent({ form, bar, state }: UploadForm, sent: number): void {
+  const isSent = sent >= 100
+  if (isSent) bar.removeAttribute('value')
+  else bar.value = sent
+  // Quarters: a screen reader reads each change aloud.
+  const told = isSent
+    ? uploadText(form, 'checking')
+    : uploadText(form, 'sending').replace('{0}', String(sent - (sent % 25)))
+  if (state.textContent !== told) state.textContent = told
+}
+
+/** By XMLHttpRequest, which alone tells how much was sent. */
+function sendFile(form: HTMLFormElement, file: File, onSent: (percent: number) => void): Promise<Answer> {
+  const request = new XMLHttpRequest()
+  request.open(form.dataset.upload ?? 'POST', form.getAttribute('action') ?? '')
+  request.setRequestHeader('X-CSRF-Token', csrfToken())
+  request.setRequestHeader('Content-Type', 'application/zip')
+  request.upload.addEventListener('progress', ({ loaded, total }) => onSent(Math.floor((100 * loaded) / total)))
+  request.upload.addEventListener('load', () => onSent(100))
+  return new Promise((resolve) => {
+    request.addEventListener('loadend', () => {
+      if (request.status === 401) signInAgain()
+      resolve(
+        request.status === 0 ? { ok: false, problem: { status: 0 } } : answerOf(request.status, request.responseText),
+      )
+    })
+    onSent(0)
+    request.send(file)
+  })
+}
+
+function showUploaded({ form, result }: UploadForm, { name, version, warnings }: UploadedVersion): void {
+  const done = result.querySelector('.upload-done')
+  if (done !== null) done.textContent = uploadText(form, 'done').replace('{0}', name).replace('{1}', version)
+  const address = uploadText(form, 'address').replaceAll('{name}', name)
+  const told = result.querySelector('.upload-address')
+  if (told !== null) told.textContent = address
+  const open = result.querySelector<HTMLAnchorElement>('.upload-open')
+  if (open !== null) open.href = address
+  const manage = result.querySelector<HTMLAnchorElement>('.upload-manage')
+  if (manage !== null) manage.href = `/admin/solutions/${name}`
+  const warned = result.querySelector<HTMLElement>('.upload-warnings')
+  warned?.querySelector('ul')?.remove()
+  warned?.append(faultList(warnings))
+  if (warned !== null) warned.hidden = warnings.length === 0
+  result.hidden = false
+  result.focus()
+}
+
+function uploadText(form: HTMLFormElement, name: string): string {
+  return form.dataset[name] ?? ''
+}

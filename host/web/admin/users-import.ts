@@ -1,0 +1,64 @@
+import { type Answer, answerOf, csrfToken, signInAgain } from './api.ts'
+import { problemPlace, showProblem } from './problem.ts'
+import { sayAfterLoad } from './said.ts'
+
+const IMPORT = '/admin/api/users.csv'
+
+/** Imports users in two steps: what a file would do is told first, and done when that is what was meant. */
+export function takeOverImport(): void {
+  const form = document.querySelector<HTMLFormElement>('form[data-import]')
+  const told = document.getElementById('import-told')
+  const file = form?.querySelector<HTMLInputElement>('input[type=file]') ?? null
+  if (form === null || told === null || file === null) return
+  file.addEventListener('change', () => {
+    told.hidden = true
+  })
+  form.addEventListener('submit', (event) => {
+    event.preventDefault()
+    void check(form, file, told)
+  })
+  told.querySelector('[data-import-now]')?.addEventListener('click', () => void importNow(form, file))
+}
+
+async function check(form: HTMLFormElement, file: HTMLInputElement, told: HTMLElement): Promise<void> {
+  const answer = await sendUsers(form, file, `${IMPORT}?dry-run`)
+  told.hidden = answer === null
+  if (answer === null) return
+  for (const name of ['created', 'changed', 'unchanged']) {
+    const place = told.querySelector(`[data-count=${name}]`)
+    if (place !== null) place.textContent = String((answer as Record<string, unknown>)[name])
+  }
+  told.tabIndex = -1
+  told.focus()
+}
+
+async function importNow(form: HTMLFormElement, file: HTMLInputElement): Promise<void> {
+  if ((await sendUsers(form, file, IMPORT)) === null) return
+  sayAfterLoad(form.dataset.done ?? '')
+  location.assign('/admin/users')
+}
+
+/** @returns null when it was refused, which is shown */
+async function sendUsers(form: HTMLFormElement, file: HTMLInputElement, address: string): Promise<unknown> {
+  const body = file.files?.[0]
+  if (body === undefined || form.getAttribute('aria-busy') === 'true') return null
+  const place = problemPlace(form)
+  place.hidden = true
+  form.setAttribute('aria-busy', 'true')
+  const answer = await postCsv(address, body)
+  form.removeAttribute('aria-busy')
+  if (answer.ok) return answer.body
+  showProblem(place, answer.problem)
+  return null
+}
+
+async function postCsv(address: string, body: File): Promise<Answer> {
+  try {
+    const headers = { 'X-CSRF-Token': csrfToken(), 'Content-Type': 'text/csv' }
+    const answer = await fetch(address, { method: 'POST', headers, body })
+    if (answer.status === 401) signInAgain()
+    return answerOf(answer.status, await answer.text())
+  } catch {
+    return { ok: false, problem: { status: 0 } }
+  }
+}
