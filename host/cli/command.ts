@@ -1,0 +1,80 @@
+import type { Terminal } from './terminal.ts'
+
+/** Every exit code of the command line; docs/command-line.md shows this table. */
+export const EXIT_CODES = {
+  done: { code: 0, what: 'done as asked' },
+  failed: { code: 1, what: 'it did not work; the text says why, and what to do' },
+  usage: { code: 2, what: 'an unknown command or option, or something that it needs is missing' },
+  faults: { code: 3, what: 'the solution has faults, or a test of it fails; with `--strict` warnings count too' },
+  refused: { code: 4, what: 'the host refuses: the token is unknown, or may not do this' },
+  unreachable: { code: 5, what: 'no Solhost answers at the address' },
+  interrupted: { code: 130, what: 'ended by Ctrl-C, at a prompt or while tests run' },
+} as const
+
+export type Exit = keyof typeof EXIT_CODES
+
+export type Argument = {
+  readonly what: string
+  /** What it is where it is left out; without it the argument must be there. */
+  readonly default?: string
+}
+
+export type Option = {
+  readonly type: 'boolean' | 'string'
+  readonly what: string
+  readonly short?: string
+  /** How help names the value of a `string`: `<file>`. */
+  readonly value?: string
+}
+
+/** One command of the command line: a file of `commands/`. */
+export interface Command {
+  /** One line for the list of commands. */
+  readonly summary: string
+  /** In their order. */
+  readonly arguments: Readonly<Record<string, Argument>>
+  readonly options: Readonly<Record<string, Option>>
+  /** Further lines of its help. */
+  readonly notes?: () => string
+  /** What goes wrong for the user's part is thrown as a `CommandError`. */
+  run(given: Given, terminal: Terminal): Promise<Exit>
+}
+
+/** What stands on the command line. Options that are not given are absent. */
+export type Given = {
+  readonly arguments: Readonly<Record<string, string>>
+  readonly options: Readonly<Record<string, string | boolean>>
+}
+
+type NamesOf<Table> = keyof Table & string
+type ValuesOf<Options extends Command['options']> = {
+  readonly [Name in NamesOf<Options>]?: Options[Name]['type'] extends 'boolean' ? boolean : string
+}
+
+/** Gives `run` the types of its arguments and options; what is given was checked against them. */
+export function command<
+  const Arguments extends Command['arguments'],
+  const Options extends Command['options'],
+>(definition: {
+  readonly summary: string
+  readonly arguments: Arguments
+  readonly options: Options
+  readonly notes?: () => string
+  readonly run: (
+    given: { readonly arguments: Readonly<Record<NamesOf<Arguments>, string>>; readonly options: ValuesOf<Options> },
+    terminal: Terminal,
+  ) => Promise<Exit>
+}): Command {
+  return { ...definition, run: (given, terminal) => definition.run(given as never, terminal) }
+}
+
+/** Ends a command with a text for people that says what to do. */
+export class CommandError extends Error {
+  readonly exit: Exit
+
+  constructor(exit: Exit, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'CommandError'
+    this.exit = exit
+  }
+}

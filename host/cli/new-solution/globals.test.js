@@ -1,0 +1,20 @@
+/// <reference path="./.solhost/test.d.ts" />
+// Run it by "solhost test". Tests are never uploaded.
+
+test('greets who is named in the address', async () => {
+  const client = await solution.open({ params: { name: 'Ada' } })
+  assert.equal(client.form, 'welcome')
+  await client.click('greet')
+  assert.equal(client.elements.answer.label, 'Hello, Ada!')
+  assert.equal(
+    client.log.map(({ message }) => message),
+    ['greeted Ada'],
+  )
+})
+
+test('greets nobody without a name', async () => {
+  const client = await solution.open()
+  await client.click('greet')
+  assert.equal(client.elements.name.error, 'Please fill this in.')
+  assert.equal(client.log, [])
+})

@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto'
+import type { Unit } from '../../runtime/protocol.ts'
+import type { ActiveSolution, Catalog } from '../solutions/catalog.ts'
+import { unitsOf } from '../solutions/prepared-solution.ts'
+import type { SolutionStore } from '../solutions/solution-store.ts'
+
+/** What a debugger can be attached to: the scripts of one unit of a solution's active version. */
+export type DebugTarget = {
+  /** Random, so that a page that may not read the list cannot name it. It stays while the host runs, whatever is uploaded. */
+  readonly id: string
+  readonly solution: string
+  readonly version: string
+  readonly unit: Unit
+}
+
+export interface DebugTargets {
+  list(): Promise<readonly DebugTarget[]>
+  /** The active version with it; null when there is no such target, or no longer. */
+  find(id: string): Promise<{ readonly target: DebugTarget; readonly solution: ActiveSolution } | null>
+}
+
+export function createDebugTargets(catalog: Catalog, store: Pick<SolutionStore, 'list'>): DebugTargets {
+  /** By solution and unit. */
+  const ids = new Map<string, string>()
+
+  function targetOf(solution: ActiveSolution, unit: Unit): DebugTarget {
+    const name = `${unit} ${solution.name}`
+    const id = ids.get(name) ?? randomUUID()
+    ids.set(name, id)
+    return { id, solution: solution.name, version: solution.facts.version, unit }
+  }
+
+  async function targetsOf(name: string): Promise<readonly DebugTarget[]> {
+    const solution = await catalog.active(name)
+    return solution === null ? [] : debuggedUnits(solution).map((unit) => targetOf(solution, unit))
+  }
+
+  return {
+    async list() {
+      const names = (await store.list()).map(({ name }) => name)
+      return (await Promise.all(names.map(targetsOf))).flat()
+    },
+    async find(id) {
+      const name = [...ids].find(([, one]) => one === id)?.[0]
+      if (name === undefined) return null
+      const solution = await catalog.active(name.slice(name.indexOf(' ') + 1))
+      const unit = solution && debuggedUnits(solution).find((one) => name.startsWith(`${one} `))
+      return unit ? { target: targetOf(solution, unit), solution } : null
+    },
+  }
+}
+
+/** Those that something runs of. */
+function debuggedUnits(solution: ActiveSolution): Unit[] {
+  const units: Unit[] = ['main']
+  if (unitsOf(solution).authenticator.length > 0) units.unshift('authenticator')
+  if (solution.entries.main?.includes('getOAuthConfig')) units.push('configuration')
+  return units
+}

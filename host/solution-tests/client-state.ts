@@ -1,0 +1,62 @@
+import type { Json } from '../../runtime/plugin.ts'
+import { shownText } from '../clients/render/context.ts'
+import { optionsOf } from '../clients/render/inputs.ts'
+import { isEnabled, isPermitted, isShown, outlineOf, type Place } from '../clients/render/outline.ts'
+import { labelOf, type Shown, shown } from '../clients/render/parts.ts'
+import type { Screen } from '../clients/screen.ts'
+
+/** The shown form with its elements as its user sees them, as plain data. */
+export type FormState = {
+  readonly form: string | null
+  readonly title: string
+  readonly elements: Readonly<Record<string, Json>>
+}
+
+export function formState(screen: Screen): FormState {
+  const { shown: form } = screen
+  const definition = form === null ? null : screen.definitionOf(form)
+  if (form === null || definition === null) return { form, title: '', elements: {} }
+  const context = screen.contextOf(form)
+  const view = screen.viewOf(form)
+  const title = shownText(context, view.title ?? definition.title)
+  if (!isPermitted(definition, context)) return { form, title, elements: {} }
+  const places = [...outlineOf(definition)].filter(([, place]) => isPermittedInAll(place, shown(place, view, context)))
+  const elements = places.map(([name, place]) => [name, elementState(shown(place, view, context))] as const)
+  return { form, title, elements: Object.fromEntries(elements) }
+}
+
+/** What the user's permissions leave out is not there for tests either; what is hidden is, and says so. */
+function isPermittedInAll(place: Place, { context }: Shown): boolean {
+  for (let one: Place | undefined = place; one !== undefined; one = one.around?.place) {
+    const tab = one.around?.tab
+    if (!isPermitted(one.element, context) || (tab && !isPermitted(tab, context))) return false
+  }
+  return true
+}
+
+function elementState(one: Shown): Json {
+  const { element, place, state, view, context } = one
+  const written = element as unknown as Readonly<Record<string, Json | undefined>>
+  const given = (name: 'value' | 'required' | 'href' | 'src') => {
+    const value = (state[name] as Json | undefined) ?? written[name]
+    return value === undefined ? {} : { [name]: value }
+  }
+  return {
+    type: element.type,
+    label: labelOf(one),
+    visible: isShown(place, view, context),
+    enabled: isEnabled(place, view),
+    ...('required' in element || element.type === 'tabs' ? { value: null } : {}),
+    ...given('value'),
+    ...given('required'),
+    ...given('href'),
+    ...given('src'),
+    ...(state.error ? { error: shownText(context, state.error) } : {}),
+    ...(element.type === 'select' || element.type === 'radio'
+      ? { options: optionsOf({ ...one, element }) as unknown as Json }
+      : {}),
+    ...(element.type === 'table'
+      ? { rows: (state.rows ?? []) as unknown as Json, selected: (state.selected ?? []) as Json }
+      : {}),
+  }
+}

@@ -1,0 +1,200 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Login, Tenant } from '../../plugins/security/host.ts'
+import { type Json, ScriptError } from '../../runtime/plugin.ts'
+import { checkEvent } from '../clients/check-event.ts'
+import { createClient } from '../clients/client.ts'
+import { createClientCaller } from '../clients/client-calls.ts'
+import type { ClientParts, Visitor } from '../clients/clients.ts'
+import type { Connection } from '../clients/connection.ts'
+import { type HostFrame, type NumberedFrame, readBrowserFrame } from '../clients/frames.ts'
+import { createMissingTexts } from '../clients/missing-texts.ts'
+import { CALL, isCallable } from './call-script.ts'
+import { formState } from './client-state.ts'
+import { createRecorder, type RecordedParts } from './recorder.ts'
+import { ScriptFailure } from './script-failure.ts'
+import { plain } from './sign-in.ts'
+
+/** A client as on a host, and in place of its browser what a test does. */
+export interface OpenClient {
+  /** What a test's handle of it shows. */
+  state(): Json
+  /** @throws ScriptError for what no user could do; ScriptFailure where a script fails */
+  event(type: string, element: string, value: Json): Promise<Json>
+  /** @returns what the function returned. @throws ScriptError, ScriptFailure */
+  call(name: string, args: readonly Json[]): Promise<Json>
+  wait(milliseconds: number): Promise<Json>
+  close(): Promise<Json>
+}
+
+export type OpenClientParts = Omit<ClientParts, 'callClient' | 'missingTexts' | keyof RecordedParts> & RecordedParts
+
+type Frame<Kind extends HostFrame['kind']> = Extract<HostFrame, { kind: Kind }>
+
+/** What a test can learn of afterwards. What forms show is asked of the client itself. */
+const KEPT: readonly HostFrame['kind'][] = ['message', 'go', 'sign-in', 'sign-out', 'closed', 'reopened']
+
+/** @throws ScriptFailure where a script of the opening fails */
+export async function openClient(visitor: Visitor, parts: OpenClientParts): Promise<OpenClient> {
+  const recorder = createRecorder()
+  const recorded = recorder.around(parts)
+  const callClient = createClientCaller(recorded)
+  let login: Login | null = null
+  let tenant: Tenant | null = visitor.found?.session.tenant ?? null
+  const frames: HostFrame[] = []
+  let idleAt = -1
+  /** What tests do at once waits at once. */
+  const waiting: (() => void)[] = []
+  let refused = 0
+  let isClosed = false
+  let seq = 0
+  const begin = recorder.mark()
+
+  const client = createClient(
+    randomBytes(32).toString('base64url'),
+    visitor,
+    {
+      ...parts,
+      ...recorded,
+      async callClient(...args) {
+        const result = await callClient(...args)
+        login = result.effects.login ?? login
+        tenant = result.effects.tenant ?? tenant
+        return result
+      },
+      missingTexts: createMissingTexts(recorded.log),
+    },
+    () => {},
+  )
+
+  const connection: Connection = {
+    send(frame) {
+      if (frame.kind === 'idle') idleAt = Math.max(idleAt, frame.seq)
+      else if (KEPT.includes(frame.kind)) frames.push(frame)
+      wake()
+    },
+    refuse() {
+      refused += 1
+    },
+    close(_code, last) {
+      if (last !== undefined) frames.push(last)
+      isClosed = true
+      wake()
+    },
+    answers: async () => true,
+    checkHeartbeat: () => {},
+  }
+
+  function wake(): void {
+    for (const goOn of waiting.splice(0)) goOn()
+  }
+
+  async function until(isDone: () => boolean): Promise<void> {
+    while (!isDone() && !isClosed) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      waiting.push(resolve)
+      await promise
+    }
+  }
+
+  /** Runs something, then tells of what failed in it. */
+  async function doing(work: () => Promise<void>): Promise<Json> {
+    const mark = recorder.mark()
+    await work()
+    const [failure] = recorder.failuresSince(mark)
+    if (failure !== undefined) throw new ScriptFailure(failure)
+    if (lastOf('reopened') !== undefined)
+      throw new ScriptError('the sandbox process of the client ended, and its state with it')
+    return plain(recorder.since(mark))
+  }
+
+  const lastOf = <Kind extends HostFrame['kind']>(kind: Kind) =>
+    frames.findLast((one): one is Frame<Kind> => one.kind === kind)
+
+  function needOpen(): void {
+    const over = frames.find((one) => ['sign-in', 'sign-out', 'closed'].includes(one.kind))
+    if (over !== undefined || isClosed)
+      throw new ScriptError('this client is over: nobody can do anything in it any more')
+  }
+
+  async function send(type: string, element: string, value: Json): Promise<void> {
+    needOpen()
+    const form = client.screen.shown ?? ''
+    seq += 1
+    const frame = readBrowserFrame(JSON.stringify({ kind: 'event', seq, form, element, type, value }))
+    if (frame === null || frame.kind !== 'event') {
+      throw new ScriptError(
+        `no browser sends the event ${type} of "${element}" with the value ${JSON.stringify(value)}`,
+      )
+    }
+    needPossible(frame)
+    client.receive(connection, frame)
+    await until(() => idleAt >= frame.seq)
+    if (refused > 0) throw new ScriptError(`the host refused ${type} of "${element}", which no browser could have sent`)
+  }
+
+  /** On a host it would come to nothing, silently: a test wants to know. */
+  function needPossible(frame: Extract<NumberedFrame, { kind: 'event' }>): void {
+    const { screen } = client
+    const definition = screen.definitionOf(frame.form)
+    if (definition === null) throw new ScriptError('no form is shown')
+    const { kind } = checkEvent(frame, definition, screen.viewOf(frame.form), screen.contextOf(frame.form))
+    if (kind === 'stale') {
+      throw new ScriptError(
+        `no user can do that to "${frame.element}" now: it, or what it is in, is hidden or disabled`,
+      )
+    }
+    if (kind !== 'forged') return
+    const names = Object.keys(formState(screen).elements)
+    const there = names.includes(frame.element)
+      ? `"${frame.element}" takes no ${frame.type} with the value ${JSON.stringify(frame.value)}`
+      : `there is no "${frame.element}" for this user; there are ${names.join(', ') || 'none'}`
+    throw new ScriptError(`form "${frame.form}": ${there}`)
+  }
+
+  client.attach(
+    connection,
+    { kind: 'hello', client: null, page: randomUUID(), width: 1280, height: 800 },
+    visitor,
+    false,
+  )
+  await doing(() => until(() => idleAt >= 0)).catch(async (error: unknown) => {
+    // The test gets no handle of it.
+    await client.end(null)
+    throw error
+  })
+
+  return {
+    state: () =>
+      plain({
+        ...formState(client.screen),
+        locale: client.screen.locale,
+        messages: frames.filter((one) => one.kind === 'message').map(({ text, level }) => ({ text, level })),
+        wentTo: wentTo(lastOf('go')),
+        login: lastOf('sign-in') === undefined ? null : login,
+        tenant,
+        isSignedOut: lastOf('sign-out') !== undefined,
+        commands: recorder.since(begin).commands,
+        log: recorder.since(begin).log,
+      }),
+    event: (type, element, value) => doing(() => send(type, element, value)),
+    async call(name, args) {
+      needOpen()
+      if (!isCallable(name))
+        throw new ScriptError(`client.call takes the name of a function, not ${JSON.stringify(name)}`)
+      await doing(() => client.run(CALL, [name, args]))
+      const result = recorder.resultOf(CALL)
+      return result === null ? null : ((JSON.parse(result) as { value?: Json }).value ?? null)
+    },
+    wait: (milliseconds) => doing(() => wait(milliseconds)),
+    async close() {
+      isClosed = true
+      return doing(() => client.end(null))
+    },
+  }
+}
+
+function wentTo(frame: Frame<'go'> | undefined): Json {
+  if (frame === undefined) return null
+  return { href: frame.href, ...(frame.target === undefined ? {} : { target: frame.target }) }
+}

@@ -1,0 +1,133 @@
+import * as z from 'zod'
+import { type Json, type Plugin, request, ScriptError } from '../../runtime/plugin.ts'
+import type { OpenClient } from './open-client.ts'
+import { plain } from './sign-in.ts'
+import type { Stage } from './stage.ts'
+
+const Name = z.string().min(1).max(200)
+const Plain: z.ZodType<Json> = z.json() as z.ZodType<Json>
+const ClientId = z.int().min(1)
+const Params = z.record(z.string().max(1000), Plain)
+
+const Opening = z.strictObject({
+  user: z
+    .strictObject({
+      username: Name,
+      uid: Name.optional(),
+      permissions: z.array(Name).max(1000).optional(),
+      tenant: z
+        .array(z.union([z.string().max(1000), z.number()]))
+        .max(100)
+        .optional(),
+    })
+    .optional(),
+  params: z.record(z.string().max(1000), z.string()).optional(),
+  locale: z
+    .string()
+    .regex(/^[a-z]{2,3}(-[A-Z]{2})?$/)
+    .optional(),
+  loginForm: z.boolean().optional(),
+})
+
+const NewUser = z.strictObject({
+  username: Name,
+  password: z.string().max(1000).optional(),
+  permissions: z.array(Name).max(1000).optional(),
+  email: z.string().max(254).optional(),
+})
+
+const HttpAnswer = z.strictObject({
+  status: z.int().min(100).max(599).default(200),
+  headers: z.record(z.string(), z.string()).default({}),
+  body: Plain.optional(),
+  method: z.string().max(10).optional(),
+})
+
+/** At most so long may `client.wait` take, in ms. */
+const LONGEST_WAIT = 5000
+/** Far above what a test needs. Each takes memory here, and the test may be a stranger's. */
+const MOST_CLIENTS = 100
+
+/**
+ * The global `solution` of test files. It is no plugin of a host: only the sandbox processes of tests have it.
+ * @param onFailed called with what a request failed with, so that the place in the solution's scripts can be shown
+ */
+export function createTestPlugin(stage: Stage, onFailed: (error: unknown) => void): Plugin & { forget(): void } {
+  const clients = new Map<number, OpenClient>()
+  let lastClient = 0
+  /** Of the running test, those too that are being opened. */
+  let opened = 0
+
+  function clientOf(id: number): OpenClient {
+    const client = clients.get(id)
+    if (client === undefined) throw new ScriptError('this client was opened by another test')
+    return client
+  }
+
+  function asked<T>(schema: z.ZodType<T>, answer: (args: T) => Promise<Json> | Json) {
+    return request(schema, async (_call, args: T) => {
+      try {
+        return await answer(args)
+      } catch (error) {
+        onFailed(error)
+        throw error
+      }
+    })
+  }
+
+  /** What a client's handle shows goes with each answer. */
+  const acted = <T extends readonly [number, ...unknown[]]>(
+    schema: z.ZodType<T>,
+    act: (client: OpenClient, args: T) => Promise<Json>,
+  ) =>
+    asked(schema, async (args) => {
+      const client = clientOf(args[0])
+      const done = await act(client, args)
+      return { state: client.state(), done }
+    })
+
+  return {
+    name: 'solution',
+    guest: new URL('./guest.ts', import.meta.url),
+    commands: {},
+    settings: () => ({ name: stage.solution.name, version: stage.solution.facts.version }),
+    requests: {
+      signIn: asked(z.tuple([Params]), ([params]) => stage.signIn(params)),
+      getOAuthConfig: asked(z.tuple([Params]), ([params]) => stage.getOAuthConfig(params)),
+      open: asked(z.tuple([Opening]), async ([opening]) => {
+        opened += 1
+        if (opened > MOST_CLIENTS) throw new ScriptError(`a test opens at most ${MOST_CLIENTS} clients`)
+        const client = await stage.open(opening as Parameters<Stage['open']>[0])
+        lastClient += 1
+        clients.set(lastClient, client)
+        return { id: lastClient, state: client.state() }
+      }),
+      event: acted(z.tuple([ClientId, z.string(), z.string(), Plain]), (client, [, type, element, value]) =>
+        client.event(type, element, value),
+      ),
+      call: acted(z.tuple([ClientId, z.string(), z.array(Plain)]), (client, [, name, args]) => client.call(name, args)),
+      wait: acted(z.tuple([ClientId, z.number().min(0).max(LONGEST_WAIT)]), (client, [, milliseconds]) =>
+        client.wait(milliseconds),
+      ),
+      close: acted(z.tuple([ClientId]), (client) => client.close()),
+      addUser: asked(z.tuple([NewUser]), ([user]) => stage.addUser(user)),
+      answerHttp: asked(z.tuple([z.url(), HttpAnswer]), ([url, { status, headers, body, method }]) => {
+        const isText = typeof body === 'string' || body === undefined
+        const type = isText ? 'text/plain; charset=utf-8' : 'application/json'
+        stage.answerHttp({
+          url: url.toString(),
+          method: method ?? null,
+          status,
+          headers: { 'content-type': type, ...headers },
+          body: isText ? (body ?? '') : JSON.stringify(body),
+        })
+        return null
+      }),
+      httpRequests: asked(z.tuple([]), () => plain(stage.httpRequests())),
+    },
+    forget() {
+      clients.clear()
+      opened = 0
+    },
+  }
+}

@@ -1,0 +1,259 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Limits } from '../../runtime/limits.ts'
+import { type Json, ScriptError } from '../../runtime/plugin.ts'
+import { createSupervisor } from '../../runtime/supervisor.ts'
+import { createAudit } from '../audit/audit.ts'
+import type { Visitor } from '../clients/clients.ts'
+import { createClientSignIns } from '../clients/sign-in-token.ts'
+import { openPlatformKey } from '../config/platform-key.ts'
+import { readSettings } from '../config/settings.ts'
+import { openDatabase } from '../database/open.ts'
+import { createGrants } from '../grants/grants.ts'
+import { createSites } from '../http/sites.ts'
+import { createSignOutTargets } from '../login/sign-out-target.ts'
+import type { FoundSession } from '../login/start-session.ts'
+import { createThrottle } from '../login/throttle.ts'
+import { builtInPlugins, usableTrusted } from '../plugins.ts'
+import { createRemembered } from '../sessions/remembered.ts'
+import { createSessions } from '../sessions/sessions.ts'
+import { createSolutionDatabases } from '../solution-databases/solution-databases.ts'
+import { type ActiveSolution, createCatalog, solutionOfKey } from '../solutions/catalog.ts'
+import { createGuestBindings } from '../solutions/guest-bindings.ts'
+import { createSandboxSolutionMaker } from '../solutions/sandbox-solution.ts'
+import { createRefusalNote } from '../solutions/script-refusals.ts'
+import { createSolutionLog } from '../solutions/solution-log.ts'
+import { createSolutionStore } from '../solutions/solution-store.ts'
+import { createUploads } from '../solutions/upload.ts'
+import { createPasswords } from '../users/passwords.ts'
+import { createUsers } from '../users/users.ts'
+import { createUsersForScripts } from '../users/users-for-scripts.ts'
+import { withCallScript } from './call-script.ts'
+import { createHttpAnswers, type DeclaredAnswer, type SeenRequest } from './http-answers.ts'
+import { type OpenClient, type OpenClientParts, openClient } from './open-client.ts'
+import { BROWSER, type GivenParams, getOAuthConfig, signIn } from './sign-in.ts'
+import { endsWithProcess } from './with-process.ts'
+
+export type Opening = {
+  readonly user?: {
+    readonly username: string
+    readonly uid?: string | undefined
+    readonly permissions?: readonly string[] | undefined
+    readonly tenant?: readonly (string | number)[] | undefined
+  }
+  readonly params?: Readonly<Record<string, string>>
+  readonly locale?: string
+  readonly loginForm?: boolean
+}
+
+export type NewUser = {
+  readonly username: string
+  readonly password?: string | undefined
+  readonly permissions?: readonly string[] | undefined
+  readonly email?: string | undefined
+}
+
+/** A solution as a host has it, for tests to act on: all parts of a host that its scripts meet, but no ports. */
+export interface Stage {
+  readonly solution: ActiveSolution
+  signIn(params: GivenParams): Promise<Json>
+  getOAuthConfig(params: GivenParams): Promise<Json>
+  open(opening: Opening): Promise<OpenClient>
+  addUser(user: NewUser): Promise<{ uid: string }>
+  answerHttp(answer: DeclaredAnswer): void
+  httpRequests(): readonly SeenRequest[]
+  /** As at the start: no users, no answers, no clients, empty databases. */
+  clear(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Those too that scripts made, and without those that scripts deleted. */
+const ALL = { limit: 1000 }
+
+/**
+ * Chosen here: a host's own parts in a temporary PLATFORM_HOME of their own, put together without its web server. What a test
+ * sees is what users of a host would get, and nothing of it stays.
+ * @param packed as an upload sends it @throws ERR_BUNDLE_REFUSED with every fault in `details.faults`
+ */
+export async function createStage(packed: Uint8Array, name: string, limits: Limits): Promise<Stage> {
+  await using started = new AsyncDisposableStack()
+  const home = mkdtempSync(join(tmpdir(), 'solhost-test-'))
+  started.defer(endsWithProcess(() => rmSync(home, { recursive: true, force: true, maxRetries: 3 })))
+  const settings = readSettings({ PLATFORM_HOME: home })
+  const db = await openDatabase(settings)
+  started.defer(() => db.destroy())
+  const key = await openPlatformKey(db, home, '')
+  const log = createSolutionLog(db, limits)
+  started.defer(() => log.flush())
+  const audit = createAudit(db, limits)
+  started.defer(() => audit.flush())
+  const sessions = createSessions(db, limits)
+  const remembered = createRemembered(db, limits)
+  const grants = createGrants(db, key)
+  const users = createUsers(db, await createPasswords(), limits, {
+    endAccess: async (uid) =>
+      void (await Promise.all([sessions.endOfUser('users', uid), remembered.endOfUser('users', uid)])),
+    eraseFromAudit: audit.eraseUser,
+  })
+  started.defer(() => users.flush())
+  // A test may sign in as often as it likes.
+  const throttle = createThrottle(db, limits, false, () => false)
+  const noteRefusal = createRefusalNote(audit, log)
+  /** What our own side could not do: the test that it belongs to would else only learn that something failed. */
+  const problems: string[] = []
+  const databases = createSolutionDatabases({
+    grants,
+    servers: settings.databaseServers,
+    platform: { server: settings.database.kind, database: settings.database.name },
+    home,
+    timeZone: settings.timeZone,
+    limits,
+    onError: (message) => problems.push(message),
+    onRefused: noteRefusal,
+  })
+  started.defer(endsWithProcess(() => databases.stop()))
+  const http = createHttpAnswers()
+  const plugins = builtInPlugins(settings.environment, limits, {
+    database: databases,
+    users: createUsersForScripts({ users, grants, throttle, audit, noteRefusal }),
+    http: http.ports,
+  })
+  const makeSandboxSolution = createSandboxSolutionMaker(plugins)
+  const trusted = usableTrusted(plugins, makeSandboxSolution, limits)
+  const supervisor = createSupervisor({ limits, trusted, timeZone: settings.timeZone })
+  started.defer(endsWithProcess(() => supervisor.stop()))
+  const store = createSolutionStore(db, limits)
+  const retire = (version: string) => {
+    supervisor.retire(version)
+    databases.retire(solutionOfKey(version))
+  }
+  const catalog = createCatalog(store, { retire }, makeSandboxSolution)
+  await createUploads({ store, catalog, supervisor, makeSandboxSolution, limits }).upload(packed, name)
+
+  const found = await catalog.need(name)
+  const { loadable } = found
+  const solution: ActiveSolution = {
+    ...found,
+    loadable: { ...loadable, solution: () => withCallScript(loadable.solution()) },
+  }
+  const sites = createSites(settings, () => settings.port)
+  const bindings = createGuestBindings({
+    plugins,
+    limits,
+    onPluginError: (error, binding) => problems.push(`${binding}: ${error instanceof Error ? error.message : error}`),
+  })
+  const parts: OpenClientParts = {
+    limits,
+    isTesting: false,
+    supervisor,
+    bindings,
+    catalog: { ...catalog, active: async () => solution },
+    sites,
+    sessions,
+    throttle,
+    clientSignIns: createClientSignIns(db, key),
+    signOutTargets: createSignOutTargets(key),
+    log,
+    onError: (error) => problems.push(error instanceof Error ? error.message : String(error)),
+  }
+  let open: OpenClient[] = []
+  let added: string[] = []
+
+  /** A refusal of our own parts is told in its own words. */
+  async function told<T>(work: Promise<T>): Promise<T> {
+    const before = problems.length
+    try {
+      return await work
+    } catch (error) {
+      if (error instanceof ScriptError) {
+        const also = problems.slice(before)
+        if (also.length > 0) error.message += ` (${also.join('; ')})`
+        throw error
+      }
+      throw new ScriptError(error instanceof Error ? error.message : String(error), { cause: error })
+    }
+  }
+
+  async function sessionOf(given: Opening['user'], locale: string): Promise<FoundSession | null> {
+    if (given === undefined) return null
+    const known = given.uid === undefined ? await users.find(given.username) : null
+    const isKnown = known !== null && added.includes(known.uid)
+    const permissions = isKnown ? await users.permissionsFor(known.uid, name) : []
+    const session = {
+      username: given.username,
+      uid: isKnown ? known.uid : (given.uid ?? given.username),
+      permissions: given.permissions ?? permissions,
+      solution: name,
+      tenant: given.tenant ?? null,
+      locale,
+      source: isKnown ? ('users' as const) : ('' as const),
+      selector: null,
+      providerLogin: null,
+    }
+    const { cookie, publicId, loggedInAt } = await sessions.start({ ...session, address: BROWSER.address })
+    return { session: { ...session, publicId, loggedInAt }, cookie }
+  }
+
+  async function visitorOf({
+    user,
+    params = {},
+    locale = BROWSER.locale,
+    loginForm = false,
+  }: Opening): Promise<Visitor> {
+    if (loginForm && solution.manifest.loginForm === null) {
+      throw new ScriptError('solution.json names no "loginForm", so there is none to open')
+    }
+    const session = await sessionOf(user, locale)
+    return {
+      solution,
+      isLoginForm: loginForm,
+      found: session,
+      address: BROWSER.address,
+      client: { address: BROWSER.address, protocol: 'http', host: 'localhost' },
+      serverUrl: BROWSER.serverUrl,
+      locale,
+      url: new Map(Object.entries(params)),
+      page: `/solution/${name}/index.html`,
+      browser: 'test',
+      account: null,
+      forget: async () => {
+        if (session !== null) await sessions.end(name, session.cookie)
+      },
+    }
+  }
+
+  const everything = started.move()
+  return {
+    solution,
+    signIn: (params) => told(signIn(solution, params, { bindings, supervisor, log })),
+    getOAuthConfig: (params) => told(getOAuthConfig(solution, params, { bindings, supervisor, log })),
+    async open(opening) {
+      const client = await told(visitorOf(opening).then((visitor) => openClient(visitor, parts)))
+      open.push(client)
+      return client
+    },
+    async addUser(user) {
+      const { uid } = await told(users.create({ ...user, mustChangePassword: false }))
+      added.push(uid)
+      await grants.put(name, { ...(await grants.get(name)), users: true })
+      return { uid }
+    },
+    answerHttp: http.declare,
+    httpRequests: http.seen,
+    async clear() {
+      // What they do when they close is no test's any more.
+      for (const client of open) await client.close().catch(() => {})
+      for (let page = await users.list(ALL); page.items.length > 0; page = await users.list(ALL)) {
+        for (const { uid } of page.items) await users.delete(uid)
+      }
+      if (added.length > 0) await grants.put(name, { ...(await grants.get(name)), users: false })
+      await databases.erase(name)
+      http.clear()
+      problems.length = 0
+      open = []
+      added = []
+    },
+    stop: () => everything.disposeAsync(),
+  }
+}
