@@ -1,5 +1,6 @@
 import { type ClientWorker, createClientWorker, type LogHandler, type SandboxClient } from './client-worker.ts'
 import type { Limits } from './limits.ts'
+import { MEMORY_FULL } from './memory-full.ts'
 import type { Failed } from './outcome.ts'
 import type { ProcessPool } from './process-pool.ts'
 import { bringForward, setBack } from './process-priority.ts'
@@ -18,6 +19,10 @@ export interface ClientProcesses {
   open(version: Loadable, handlers: LogHandler): Promise<SandboxClient | Failed>
   /** New clients of the version find other processes; one without clients ends. */
   retire(key: string): void
+  /** Until when the version's clients are paused, in epoch ms; null: they are not. */
+  retryAt(key: string): number | null
+  /** The process that new clients of the version get; null when none could be started. */
+  workerFor(version: Loadable): Promise<ClientWorker | null>
   /** The processes that live. */
   readonly living: () => readonly ClientWorker[]
   /**
@@ -25,6 +30,8 @@ export interface ClientProcesses {
    * other: they hear that they are gone. @returns its id; null when none is left
    */
   makeRoom(isUrgent: boolean): number | null
+  /** Ends a process, whatever its clients do: they hear that they are gone. */
+  readonly end: (worker: ClientWorker) => void
   /** Ends processes without clients that were not used for `SANDBOX_IDLE`, asks the others for a sign of life. */
   sweep(): void
   stop(): void
@@ -35,7 +42,11 @@ const CLIENTS_PER_PROCESS = 300
 /** One whose process ended through others while it was opened is opened once more. */
 const TRIES = 2
 
-export function createClientProcesses(limits: Limits, pool: Pick<ProcessPool, 'take' | 'fillSoon'>): ClientProcesses {
+export function createClientProcesses(
+  limits: Limits,
+  pool: Pick<ProcessPool, 'take' | 'fillSoon' | 'whenRoom'>,
+  killed: () => void = () => {},
+): ClientProcesses {
   /** Those that take new clients, by key. */
   const workers = new Map<string, ClientWorker[]>()
   const living = new Set<ClientWorker>()
@@ -68,7 +79,10 @@ export function createClientProcesses(limits: Limits, pool: Pick<ProcessPool, 't
   function gone(worker: ClientWorker, wentWell: boolean, culprits: readonly LogHandler[]): void {
     living.delete(worker)
     forget(worker)
-    if (!wentWell && !stopped) noteKill(worker.key, culprits)
+    if (!wentWell && !stopped) {
+      killed()
+      noteKill(worker.key, culprits)
+    }
   }
 
   function noteKill(key: string, culprits: readonly LogHandler[]): void {
@@ -88,7 +102,9 @@ export function createClientProcesses(limits: Limits, pool: Pick<ProcessPool, 't
   /** The fullest with room, so that few processes serve all. */
   async function workerWithRoom(version: Loadable): Promise<ClientWorker | null> {
     for (;;) {
-      const open = (workers.get(version.key) ?? []).filter((one) => one.clientCount() < CLIENTS_PER_PROCESS)
+      const open = (workers.get(version.key) ?? []).filter(
+        (one) => !one.isEnding() && one.clientCount() < CLIENTS_PER_PROCESS,
+      )
       const [best] = open.sort((a, b) => b.clientCount() - a.clientCount())
       if (best !== undefined) return best
       // Others may have waited for the same process, and filled it by now.
@@ -100,6 +116,7 @@ export function createClientProcesses(limits: Limits, pool: Pick<ProcessPool, 't
     for (let tries = 0; tries < TRIES; tries++) {
       const retryAt = quarantine.retryAt(version.key)
       if (retryAt !== null) return paused(retryAt)
+      if (!(await pool.whenRoom())) return busy(MEMORY_FULL)
       const worker = await workerWithRoom(version)
       if (stopped) return { ...CRASHED, message: 'the host is stopping' }
       if (worker === null) return busy('no sandbox process could be started')
@@ -129,13 +146,16 @@ export function createClientProcesses(limits: Limits, pool: Pick<ProcessPool, 't
         return { ...CRASHED, message }
       }
     },
+    workerFor: workerWithRoom,
     retire(key) {
       for (const worker of workers.get(key) ?? []) {
         forget(worker)
         worker.retire()
       }
     },
+    retryAt: (key) => quarantine.retryAt(key),
     living: () => [...living],
+    end,
     makeRoom(isUrgent) {
       const all = [...living]
       const empty = longestUnused(all.filter((one) => one.clientCount() === 0))
@@ -146,7 +166,7 @@ export function createClientProcesses(limits: Limits, pool: Pick<ProcessPool, 't
       quarantine.sweep()
       const oldest = Date.now() - limits.SANDBOX_IDLE
       for (const worker of living) {
-        if (worker.clientCount() === 0 && worker.lastUsed() < oldest) end(worker)
+        if (worker.clientCount() === 0 && worker.lastUsed() < oldest && !isDebugged(worker)) end(worker)
         else worker.checkHeartbeat()
       }
     },
@@ -155,6 +175,11 @@ export function createClientProcesses(limits: Limits, pool: Pick<ProcessPool, 't
       for (const worker of living) worker.kill()
     },
   }
+}
+
+/** A debugger is attached to it. */
+export function isDebugged({ debug }: Pick<ClientWorker, 'debug'>): boolean {
+  return debug !== null && debug.count() > 0
 }
 
 function busy(message: string): Failed {

@@ -4,7 +4,7 @@ import type { Failed, GuestLogLine, Outcome } from './outcome.ts'
 import { processorTime, residentSize } from './process-memory.ts'
 import { bringForward, startBehind } from './process-priority.ts'
 import type { FromSandbox, SandboxCall, SandboxSolution, ToSandbox } from './protocol.ts'
-import type { SandboxProcess } from './sandbox-process.ts'
+import { MAX_CALL_FRAME, type SandboxProcess } from './sandbox-process.ts'
 import { type CallHandlers, CRASHED, DEADLINE_GRACE, megabytes, outcomeOf } from './worker.ts'
 
 /** A call of a client that ended without being at fault, or before it began. What it commanded is lost. */
@@ -58,8 +58,12 @@ export interface ClientWorker {
   /** Ends it once it has no clients. */
   readonly retire: () => void
   readonly kill: () => void
+  /** It was killed and may not be gone yet: nothing more is to be given to it. */
+  readonly isEnding: () => boolean
   /** Kills a process that did not answer the last time it was asked. */
   readonly checkHeartbeat: () => void
+  /** Null unless it was started for debugging. */
+  readonly debug: SandboxProcess['debug']
 }
 
 /** So many calls of one client may wait; who clicks more often than that is no person. */
@@ -122,13 +126,15 @@ export function createClientWorker(
   let watchedTime = 0
   let isBehind = false
 
+  // The limit counts characters, which take at most three bytes each.
+  process.allowLargeFrames(MAX_CALL_FRAME + 3 * limits.CLIENT_COMMANDS_SIZE)
   process.onMessage = receive
   process.onExit = lose
-  process.send({ kind: 'serve', solution })
+  process.send({ kind: 'serve', solution, ...(process.debug === null ? {} : { debug: true }) })
 
   function receive(message: FromSandbox): void {
     if (message.kind === 'pong') heartbeatMissing = false
-    else if (message.kind === 'gone') for (const id of message.clients) loseClient(id)
+    else if (message.kind === 'gone') isolateGone(message.clients)
     if (!('id' in message)) return
     const call = calls.get(message.id)
     if (message.kind === 'hung') killHung(call?.entry)
@@ -137,6 +143,12 @@ export function createClientWorker(
     else if (message.kind === 'log') log(call.entry, message)
     else if (message.kind === 'request') request(call.entry, message)
     else if (message.kind === 'ended') ended(call.client, call.entry, outcomeOf(message.outcome))
+  }
+
+  function isolateGone(lost: readonly number[]): void {
+    // The next isolate of a process may hang under a debugger when one has ended for its memory (isolated-vm 7.0.1).
+    if (process.debug !== null) kill('well')
+    for (const id of lost) loseClient(id)
   }
 
   // --- calls of a client, one after the other --------------------------------------------------------------------------------
@@ -165,6 +177,8 @@ export function createClientWorker(
   /** The process ends its calls itself; one that says nothing of a call for longer is not to be believed. */
   function expectSign(entry: Entry, milliseconds: number): void {
     if (entry.timer) clearTimeout(entry.timer)
+    // One that is debugged watches its calls itself, while no debugger holds them.
+    if (process.debug !== null) return
     entry.timer = setTimeout(() => killHung(entry), milliseconds + HUNG_TIME + DEADLINE_GRACE)
   }
 
@@ -370,6 +384,8 @@ export function createClientWorker(
       if (clients.size === 0) kill('well')
     },
     kill: () => kill('well'),
+    isEnding: () => killed !== null,
+    debug: process.debug,
     checkHeartbeat() {
       if (heartbeatMissing) return kill('for fault')
       watchMemory()

@@ -10,7 +10,12 @@ export interface ApplicationPorts {
   forms(solution: SolutionFacts): readonly string[]
   showUrl(call: Call, url: string, target: string | null): void
   showForm(call: Call, form: string): void
+  /** A client wants to run something after so many milliseconds: then the host calls the entry `application.runLater` with `[id]`. */
+  later(call: Call, run: { readonly id: number; readonly milliseconds: number }): void
+  cancelLater(call: Call, id: number): void
 }
+
+const Id = z.int().min(1)
 
 export default function application(ports: ApplicationPorts): Plugin {
   return {
@@ -25,6 +30,13 @@ export default function application(ports: ApplicationPorts): Plugin {
       showForm: command(z.tuple([z.string().min(1).max(100)]), (call, [form]) => {
         if (ports.forms(call.solution).includes(form)) ports.showForm(call, form)
       }),
+      // A login form may wait for something before anybody is signed in.
+      executeLater: command(
+        z.tuple([z.strictObject({ id: Id, milliseconds: z.int().min(0).max(3_600_000) })]),
+        (call, [run]) => ports.later(call, run),
+        { withoutLogin: true },
+      ),
+      cancelLater: command(z.tuple([Id]), (call, [id]) => ports.cancelLater(call, id), { withoutLogin: true }),
     },
     settings: (solution): Json => ({
       name: solution.name,

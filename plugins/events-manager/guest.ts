@@ -229,6 +229,8 @@ export default function eventsManager(api: GuestApi<Settings>) {
     return { event: firing.event, fire: () => fire(type, `forms.${form}`, args, 0, firing) === true }
   })
 
+  api.offer('hasListeners', (name) => (eventTypes[name]?.listeners.length ?? 0) > 0)
+
   api.onLoad(({ builtIn, custom }) => {
     for (let index = 0; index < builtIn.length; index++) addType(builtIn[index] as string, true)
     for (let index = 0; index < custom.length; index++) addType(custom[index] as string, false)

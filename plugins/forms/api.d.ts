@@ -1,11 +1,16 @@
 /** Cells by the names of the columns. */
 interface FormRow {
+  /** Unique among the rows of the table. */
   readonly id: string | number
+  /** A cell; null or absent where there is nothing. */
   readonly [column: string]: string | number | boolean | null | undefined
 }
 
+/** One of the options of a select or radio. */
 interface FormOption {
+  /** Unique among the options; 1 and "1" are the same. */
   readonly value: string | number
+  /** A text, or "i18n:" and a key. */
   readonly label: string
 }
 
@@ -14,7 +19,9 @@ interface FormOption {
  * @throws TypeError for a property that the element does not have, and for what the property does not take
  */
 interface FormElement {
+  /** Whether it is shown. */
   visible: boolean
+  /** Whether the user can use it. */
   enabled: boolean
   /** A text, or "i18n:" and a key, as are hint, placeholder, error, alt and the labels of options. */
   label: string
@@ -22,7 +29,7 @@ interface FormElement {
   hint: string
   /** Of inputs: a text; a number or null; a date written YYYY-MM-DD or null; true or false; that of an option or null. Of tabs the name of the open one. */
   value: any
-  /** Of inputs. */
+  /** Of inputs: a primary button waits until there is a value. */
   required: boolean
   /** Of inputs: why the value is refused; "" if it is not. */
   error: string
@@ -34,6 +41,7 @@ interface FormElement {
   href: string
   /** Of an image: the path below media/. */
   src: string
+  /** Of an image: what it shows, in words. */
   alt: string
   /** Of a table: all rows. What is read is frozen; set a new list to change them. */
   rows: readonly FormRow[]
@@ -51,7 +59,9 @@ interface Form {
   readonly elements: { readonly [name: string]: FormElement }
   /** A text, or "i18n:" and a key. */
   title: string
+  /** The name of the form, as `application.showForm` takes it. */
   getName(): string
+  /** A function that the form's script declares. */
   readonly [name: string]: any
 }
 

@@ -7,7 +7,8 @@ type Option = { value: string | number; label: string }
 type Definition = {
   readonly title: string
   readonly handlers: Record<string, string>
-  readonly elements: readonly ElementDefinition[]
+  /** Of its elements. */
+  readonly names: readonly string[]
 }
 type ElementDefinition = {
   readonly type: string
@@ -18,27 +19,36 @@ type ElementDefinition = {
   readonly columns: readonly { name: string; type: string }[]
   readonly tabs: readonly string[]
 }
-/** What scripts and the host read of an element; without prototype. `changed`: what the host does not know yet. */
-type Element = {
-  readonly definition: ElementDefinition
+/**
+ * What scripts and the host read of something; without prototype. By property, the values that the host knows: `changed` of what
+ * changed since it was told, `told` of what the last call told, which may have been in vain.
+ */
+type Part = {
   readonly path: string
   readonly state: Record<string, unknown>
-  changed: Record<string, true> | null
+  changed: Record<string, unknown> | null
+  told: Record<string, unknown> | null
 }
+type Element = Part & { readonly definition: ElementDefinition }
 type Form = {
   readonly name: string
+  /** Of the form itself: its title. */
+  readonly own: Part
   readonly handlers: Record<string, string>
-  readonly elements: Record<string, Element>
   readonly names: readonly string[]
-  /** `forms.<name>.elements` */
-  elementsView: object
-  title: string
-  titleChanged: boolean
+  /** By name and in the order of their first use: until then an element costs a client nothing. */
+  readonly elements: Record<string, Element>
+  readonly made: Element[]
+  /** `forms.<name>.elements`, once a script looked at it. */
+  elementsView: object | null
   hasLoaded: boolean
 }
 type Event = { readonly form: string; readonly element: string; readonly type: string; readonly value: unknown }
+/** What one command tells of a form. */
+type Update = { form: string; title?: unknown; elements: Record<string, Record<string, unknown>> }
 
-export default function forms(api: GuestApi<Settings>) {
+/** State: the one form that can be shown while nobody is signed in; null: any. */
+export default function forms(api: GuestApi<Settings, string>) {
   const { safe } = api
   /** How often a form that is shown may wish for another one in the same call. */
   const MOST_SHOWS = 10
@@ -47,15 +57,25 @@ export default function forms(api: GuestApi<Settings>) {
   const MOST_PAGES = 1_000_000
   const TEXTS = { __proto__: null, text: 1, password: 1, email: 1, textarea: 1 } as unknown as Record<string, 1>
   const EMPTY: readonly unknown[] = api.list()
+  /** What browsers tell only where somebody asks. */
+  const ASKED = ['onElementFocusGained', 'onElementFocusLost', 'onAction', 'onResize']
+  /**
+   * Characters of one command, as `sizeOf` counts them. A character takes at most six in JSON, and what is around the values
+   * little: so what has this size fits into a command, whatever is in it.
+   */
+  const PIECE = (api.limits.ARGUMENT_SIZE as number) / 8
   let settings: Settings = { names: [], properties: {} }
   /** By name; a form is made at its first use. */
   const made: Record<string, Form> = { __proto__: null } as never
   const views: Record<string, object> = { __proto__: null } as never
   const scripts: Record<string, Record<string, Run>> = { __proto__: null } as never
-  const changedForms = { list: api.list<Form>() }
+  let changedForms = api.list<Form>()
+  let toldForms = api.list<Form>()
   let current: string | null = null
   let wanted: string | null = null
-  let isShowUntold = false
+  /** What the host knows of both, and what the last call told. */
+  const known = { shown: null as string | null, listening: '' }
+  const told = { shown: null as string | null, listening: '' }
 
   // --- what scripts see ------------------------------------------------------------------------------------------------
 
@@ -167,15 +187,13 @@ export default function forms(api: GuestApi<Settings>) {
     names[0] = 'elements'
     names[1] = 'title'
     names[2] = 'getName'
-    define(target, 'elements', () => formOf(name).elementsView)
+    define(target, 'elements', () => elementsViewOf(formOf(name)))
     safe.defineProperty(target, 'getName', { value: safe.freeze(() => name), enumerable: true })
     const setTitle = (value: unknown): void => {
       const form = formOf(name)
-      form.title = readText(`${path}.title`, value, 2000, false)
-      form.titleChanged = true
-      note(form)
+      setState(form, form.own, 'title', readText(`${path}.title`, value, 2000, false))
     }
-    define(target, 'title', () => formOf(name).title, setTitle)
+    define(target, 'title', () => formOf(name).own.state.title, setTitle)
     const set = (key: string, value: unknown): void => {
       if (key === 'title') setTitle(value)
       else readOnly(path)(key)
@@ -192,37 +210,47 @@ export default function forms(api: GuestApi<Settings>) {
   function formOf(name: string): Form {
     const known = made[name]
     if (known !== undefined) return known
-    const { title, handlers, elements } = safe.parse(api.lookUp('forms', name) ?? '{}') as Definition
-    const names = api.list<string>()
-    const inside: Record<string, Element> = { __proto__: null } as never
-    const target = empty()
-    const path = `forms.${name}.elements`
+    const { title, handlers, names } = safe.parse(api.lookUp('forms', name) as string) as Definition
     const form: Form = {
       name,
+      own: { path: `forms.${name}`, state: { __proto__: null, title } as never, changed: null, told: null },
       handlers,
-      elements: inside,
       names,
-      elementsView: target,
-      title,
-      titleChanged: false,
+      elements: { __proto__: null } as never,
+      made: api.list(),
+      elementsView: null,
       hasLoaded: false,
     }
-    for (let index = 0; index < elements.length; index++) {
-      const definition = elements[index] as ElementDefinition
-      names[index] = definition.name
-      inside[definition.name] = createElement(definition, `${path}.${definition.name}`)
-    }
+    made[name] = form
+    return form
+  }
+
+  function elementOf(form: Form, name: string): Element | undefined {
+    const known = form.elements[name]
+    if (known !== undefined) return known
+    const text = api.lookUp('elements', `${form.name} ${name}`)
+    if (text === null) return undefined
+    const element = createElement(safe.parse(text) as ElementDefinition, `forms.${form.name}.elements.${name}`)
+    form.elements[name] = element
+    form.made[form.made.length] = element
+    return element
+  }
+
+  function elementsViewOf(form: Form): object {
+    if (form.elementsView !== null) return form.elementsView
+    const { names } = form
+    const target = empty()
     for (let index = 0; index < names.length; index++) {
-      const element = inside[names[index] as string] as Element
+      const name = names[index] as string
       let view: object | null = null
-      define(target, element.definition.name, () => {
-        view ??= elementView(form, element)
+      define(target, name, () => {
+        view ??= elementView(form, elementOf(form, name) as Element)
         return view
       })
     }
+    const path = `forms.${form.name}.elements`
     form.elementsView = strict(target, path, names, readOnly(path))
-    made[name] = form
-    return form
+    return form.elementsView
   }
 
   function createElement(definition: ElementDefinition, path: string): Element {
@@ -239,7 +267,7 @@ export default function forms(api: GuestApi<Settings>) {
     else if (safe.hasOwn(state, 'options')) state.options = frozenList(state.options as Option[])
     if (safe.hasOwn(state, 'value') && state.value === undefined) state.value = TEXTS[type] === 1 ? '' : null
     if (type === 'table') state.selected = safe.freeze(safe.toArray(api.list()))
-    return { definition, path, state, changed: null }
+    return { definition, path, state, changed: null, told: null }
   }
 
   function read(value: object, key: string): unknown {
@@ -270,7 +298,8 @@ export default function forms(api: GuestApi<Settings>) {
 
   // --- values --------------------------------------------------------------------------------------------------------------
 
-  function readText(path: string, value: unknown, most: number, isMany: boolean): string {
+  /** @param isSecret quoted and cut, a password could not be found in the log any more */
+  function readText(path: string, value: unknown, most: number, isMany: boolean, isSecret = false): string {
     if (value === null || value === undefined) return ''
     const form = isMany ? /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/ : /[\x00-\x1f\x7f-\x9f]/
     if (
@@ -279,7 +308,8 @@ export default function forms(api: GuestApi<Settings>) {
       !safe.isWellFormed(value) ||
       safe.match(form, value) !== null
     ) {
-      fail(path, `a text of at most ${most} characters without control characters`, value)
+      const wish = `a text of at most ${most} characters without control characters`
+      fail(path, wish, isSecret && typeof value === 'string' ? '…' : value)
     }
     return value
   }
@@ -326,7 +356,7 @@ export default function forms(api: GuestApi<Settings>) {
 
   function readValue(element: Element, path: string, value: unknown): unknown {
     const { type, maxLength, tabs } = element.definition
-    if (TEXTS[type] === 1) return readText(path, value, maxLength, type === 'textarea')
+    if (TEXTS[type] === 1) return readText(path, value, maxLength, type === 'textarea', type === 'password')
     if (type === 'checkbox') return typeof value === 'boolean' ? value : fail(path, 'true or false', value)
     if (type === 'tabs') {
       for (let index = 0; index < tabs.length; index++) if (tabs[index] === value) return value
@@ -368,10 +398,15 @@ export default function forms(api: GuestApi<Settings>) {
     return { list: value, length }
   }
 
-  /** Lists become JSON of what was checked and then objects again: no setter or getter of a script is in those. */
-  function spend(size: number): void {
-    const most = (api.limits.ARGUMENT_SIZE as number) - 16_384
-    if (size > most) throw api.quotaError('ARGUMENT_SIZE', most, size)
+  /**
+   * Lists become JSON of what was checked and then objects again: no setter or getter of a script is in those.
+   * @param item the size of the last one: it goes into one command. @param all that of the list, which goes into one call
+   */
+  function spend(path: string, item: number, all: number): void {
+    const most = (api.limits.ARGUMENT_SIZE as number) - PIECE
+    if (item > most) throw api.quotaError('ARGUMENT_SIZE', most, item, `${path} has an item that is too large`)
+    const mostOfAll = api.limits.CLIENT_COMMANDS_SIZE as number
+    if (all > mostOfAll) throw api.quotaError('CLIENT_COMMANDS_SIZE', mostOfAll, all, `${path} is too large`)
   }
 
   function readOptions(path: string, value: unknown): unknown {
@@ -387,8 +422,9 @@ export default function forms(api: GuestApi<Settings>) {
       if (seen[`${key}`]) return fail(`${at}.value`, 'another than those of the other options', key)
       seen[`${key}`] = true
       const shown = readText(`${at}.label`, label, 2000, false)
-      text += `${index === 0 ? '' : ','}{"value":${safe.stringify(key)},"label":${safe.stringify(shown)}}`
-      spend(text.length)
+      const item = `{"value":${safe.stringify(key)},"label":${safe.stringify(shown)}}`
+      text += `${index === 0 ? '' : ','}${item}`
+      spend(path, item.length, text.length)
     }
     return frozenList(safe.parse(`${text}]`) as object[])
   }
@@ -413,8 +449,9 @@ export default function forms(api: GuestApi<Settings>) {
       if (!isKey(id)) return fail(`${at}.id`, 'a text of 1 to 200 characters or a number', id)
       if (seen[`${id}`]) return fail(`${at}.id`, 'another than those of the other rows', id)
       seen[`${id}`] = true
-      text += `${index === 0 ? '' : ','}{"id":${safe.stringify(id)}${cells}}`
-      spend(text.length)
+      const item = `{"id":${safe.stringify(id)}${cells}}`
+      text += `${index === 0 ? '' : ','}${item}`
+      spend(path, item.length, text.length)
     }
     return frozenRows(safe.parse(`${text}]`) as Row[])
   }
@@ -488,16 +525,20 @@ export default function forms(api: GuestApi<Settings>) {
   // --- changes -------------------------------------------------------------------------------------------------------------
 
   function note(form: Form): void {
-    const { list } = changedForms
-    for (let index = 0; index < list.length; index++) if (list[index] === form) return
-    list[list.length] = form
+    for (let index = 0; index < changedForms.length; index++) if (changedForms[index] === form) return
+    changedForms[changedForms.length] = form
+  }
+
+  function setState(form: Form, part: Part, key: string, value: unknown): void {
+    part.changed ??= { __proto__: null } as never
+    const changed = part.changed as Record<string, unknown>
+    if (!safe.hasOwn(changed, key)) changed[key] = part.state[key]
+    part.state[key] = value
+    note(form)
   }
 
   function change(form: Form, element: Element, key: string, value: unknown): void {
-    element.state[key] = value
-    element.changed ??= { __proto__: null } as never
-    ;(element.changed as Record<string, true>)[key] = true
-    note(form)
+    setState(form, element, key, value)
     if (key === 'rows') keepSelected(form, element)
     if (key === 'options') keepChoice(form, element)
   }
@@ -520,43 +561,199 @@ export default function forms(api: GuestApi<Settings>) {
     if (value !== null) change(form, element, 'value', null)
   }
 
-  /** Long lists go by themselves: each command has a bound of its own. */
-  function flush(): void {
-    const { list } = changedForms
-    for (let index = 0; index < list.length; index++) flushForm(list[index] as Form)
-    if (isShowUntold) api.command('show', [current])
-    for (let index = 0; index < list.length; index++) forgetChanges(list[index] as Form)
-    changedForms.list = api.list()
-    isShowUntold = false
+  function partsOf({ own, made: elements }: Form): Part[] {
+    const parts = api.list<Part>()
+    parts[0] = own
+    for (let index = 0; index < elements.length; index++) parts[index + 1] = elements[index] as Element
+    return parts
   }
 
-  function flushForm(form: Form): void {
-    const { name, names, elements } = form
-    const small = empty() as Record<string, unknown>
-    for (let index = 0; index < names.length; index++) {
-      const element = elements[names[index] as string] as Element
-      if (element.changed === null) continue
-      const values = empty() as Record<string, unknown>
-      const keys = safe.keys(element.changed)
-      for (let place = 0; place < keys.length; place++) {
-        const key = keys[place] as string
-        values[key] = element.state[key]
+  /** Once the host took what the last call told, it counts as known; else it has to be told again. */
+  function settle(didCount: boolean): void {
+    const forms = toldForms
+    toldForms = api.list()
+    for (let index = 0; index < forms.length; index++) {
+      const form = forms[index] as Form
+      const parts = partsOf(form)
+      for (let place = 0; place < parts.length; place++) {
+        const part = parts[place] as Part
+        if (!didCount && part.told !== null) restoreChanges(form, part, part.told)
+        part.told = null
       }
-      const own = element.definition.name
-      if (values.rows !== undefined || values.options !== undefined) {
-        const large = empty() as Record<string, unknown>
-        large[own] = values
-        api.command('update', [{ form: name, elements: large }])
-      } else small[own] = values
     }
-    if (form.titleChanged) api.command('update', [{ form: name, title: form.title, elements: small }])
-    else if (safe.keys(small).length > 0) api.command('update', [{ form: name, elements: small }])
+    if (!didCount) return
+    known.shown = told.shown
+    known.listening = told.listening
   }
 
-  function forgetChanges(form: Form): void {
-    form.titleChanged = false
-    const { names, elements } = form
-    for (let index = 0; index < names.length; index++) (elements[names[index] as string] as Element).changed = null
+  function restoreChanges(form: Form, part: Part, before: Record<string, unknown>): void {
+    part.changed ??= { __proto__: null } as never
+    const names = safe.keys(before)
+    for (let index = 0; index < names.length; index++) {
+      const name = names[index] as string
+      ;(part.changed as Record<string, unknown>)[name] = before[name]
+    }
+    note(form)
+  }
+
+  /** Tells what changed. What is too large to be told becomes what the host knows again. @throws the last such fault */
+  function flush(): void {
+    let fault: unknown = null
+    const forms = changedForms
+    for (let index = 0; index < forms.length; index++) fault = flushSmall(forms[index] as Form) ?? fault
+    for (let index = 0; index < forms.length; index++) fault = flushLarge(forms[index] as Form) ?? fault
+    if (current !== known.shown) api.command('show', [current])
+    const listening = listenedTypes()
+    if (listening.text !== known.listening) api.command('listening', [listening.types])
+    if (fault !== null) throw fault
+    for (let index = 0; index < forms.length; index++) rememberTold(forms[index] as Form)
+    toldForms = forms
+    changedForms = api.list()
+    told.shown = current
+    told.listening = listening.text
+  }
+
+  function rememberTold(form: Form): void {
+    const parts = partsOf(form)
+    for (let index = 0; index < parts.length; index++) {
+      const part = parts[index] as Part
+      part.told = part.changed
+      part.changed = null
+    }
+  }
+
+  /** Many elements share a command. @returns a fault, null if there was none */
+  function flushSmall(form: Form): unknown {
+    const parts = partsOf(form)
+    let fault: unknown = null
+    let pack = api.list<Part>()
+    let size = 0
+    for (let index = 0; index < parts.length; index++) {
+      const part = parts[index] as Part
+      const own = part.changed === null ? 0 : sizeOfChanges(part)
+      if (own === 0 || own > PIECE) continue
+      if (size + own > PIECE) {
+        fault = tell(form, pack) ?? fault
+        pack = api.list()
+        size = 0
+      }
+      pack[pack.length] = part
+      size += own
+    }
+    return (pack.length === 0 ? null : tell(form, pack)) ?? fault
+  }
+
+  function flushLarge(form: Form): unknown {
+    const parts = partsOf(form)
+    let fault: unknown = null
+    for (let index = 0; index < parts.length; index++) {
+      const part = parts[index] as Part
+      if (part.changed === null || sizeOfChanges(part) <= PIECE) continue
+      const pack = api.list<Part>()
+      pack[0] = part
+      fault = tell(form, pack) ?? fault
+    }
+    return fault
+  }
+
+  /** @returns why it could not be told, null if it was */
+  function tell(form: Form, pack: Part[]): unknown {
+    try {
+      api.command('update', [updateOf(form, pack)])
+      return null
+    } catch (error) {
+      for (let index = 0; index < pack.length; index++) goBack(pack[index] as Part)
+      if (api.isQuotaError(error)) {
+        const { path } = pack.length === 1 ? (pack[0] as Part) : form.own
+        ;(error as Error).message = `${path}: what changed is too much for one call: ${(error as Error).message}`
+      }
+      return error
+    }
+  }
+
+  function goBack(part: Part): void {
+    const names = safe.keys(part.changed as object)
+    for (let index = 0; index < names.length; index++) {
+      const name = names[index] as string
+      part.state[name] = (part.changed as Record<string, unknown>)[name]
+    }
+    part.changed = null
+  }
+
+  function updateOf({ name, own }: Form, pack: Part[]): Update {
+    const update: Update = { __proto__: null, form: name, elements: empty() } as never
+    for (let index = 0; index < pack.length; index++) {
+      const part = pack[index] as Part
+      if (part === own) update.title = own.state.title
+      else update.elements[(part as Element).definition.name] = valuesOf(name, part as Element)
+    }
+    return update
+  }
+
+  /** Of lists that are too long for a command only the end: what comes before it is told by commands of its own. */
+  function valuesOf(form: string, { definition, changed, state }: Element): Record<string, unknown> {
+    const values = empty() as Record<string, unknown>
+    const keys = safe.keys(changed as object)
+    for (let index = 0; index < keys.length; index++) {
+      const key = keys[index] as string
+      const value = state[key]
+      values[key] = safe.isArray(value) ? tellBeginning(form, definition.name, key, value) : value
+    }
+    return values
+  }
+
+  /** @returns the rest */
+  function tellBeginning(form: string, element: string, property: string, items: unknown[]): unknown[] {
+    let piece = api.list<unknown>()
+    let size = 0
+    for (let index = 0; index < items.length; index++) {
+      const own = sizeOf(items[index])
+      if (size + own > PIECE && piece.length > 0) {
+        api.command('beginning', [{ form, element, property, items: piece }])
+        piece = api.list()
+        size = 0
+      }
+      piece[piece.length] = items[index]
+      size += own
+    }
+    return piece
+  }
+
+  function sizeOfChanges({ changed, state }: Part): number {
+    const keys = safe.keys(changed as object)
+    let size = 0
+    for (let index = 0; index < keys.length; index++) size += 20 + sizeOf(state[keys[index] as string])
+    return size
+  }
+
+  /** Roughly the characters of what was checked: frozen lists, their items, texts and numbers. */
+  function sizeOf(value: unknown): number {
+    if (typeof value === 'string') return value.length + 3
+    if (typeof value !== 'object' || value === null) return 8
+    let size = 4
+    if (safe.isArray(value)) {
+      for (let index = 0; index < value.length; index++) size += sizeOf(value[index])
+      return size
+    }
+    const names = safe.keys(value)
+    for (let index = 0; index < names.length; index++) {
+      const name = names[index] as string
+      size += name.length + 4 + sizeOf((value as Record<string, unknown>)[name])
+    }
+    return size
+  }
+
+  function listenedTypes(): { types: string[]; text: string } {
+    const hasListeners = api.offered('hasListeners')
+    const types = api.list<string>()
+    let text = ''
+    for (let index = 0; index < ASKED.length; index++) {
+      const type = ASKED[index] as string
+      if (hasListeners?.(type) !== true) continue
+      types[types.length] = type
+      text += `${type} `
+    }
+    return { types, text }
   }
 
   // --- events and life -------------------------------------------------------------------------------------------------
@@ -604,7 +801,6 @@ export default function forms(api: GuestApi<Settings>) {
     const isFirst = !form.hasLoaded
     form.hasLoaded = true
     current = name
-    isShowUntold = true
     if (isFirst) await life(form, 'onLoad')
     await life(form, 'onShow', argsOf(isFirst))
   }
@@ -656,7 +852,7 @@ export default function forms(api: GuestApi<Settings>) {
   async function handle({ form: name, element: elementName, type, value }: Event): Promise<void> {
     if (name !== current) return
     const form = formOf(name)
-    const element = form.elements[elementName]
+    const element = elementOf(form, elementName)
     if (type === 'onResize') {
       await life(form, type)
       return
@@ -689,6 +885,10 @@ export default function forms(api: GuestApi<Settings>) {
 
   function wish(name: string): boolean {
     if (!isForm(name)) return false
+    const only = api.state()
+    if (only !== null && name !== only) {
+      throw new safe.TypeError(`application.showForm: nobody is signed in, so only the form ${only} can be shown`)
+    }
     wanted = name
     return true
   }
@@ -700,9 +900,10 @@ export default function forms(api: GuestApi<Settings>) {
       if (views[names[index] as string] === value) return names[index] ?? null
     return null
   })
-  api.onCall(() => {
+  api.onCall((_only, lastCounted) => {
     // Of a call that failed.
     wanted = null
+    settle(lastCounted)
   })
   api.beforeReturn(() => {
     if (wanted !== null) return showWanted()

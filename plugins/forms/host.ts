@@ -17,7 +17,15 @@ import type { Call, Command, Json, Plugin, SolutionFacts } from '../../runtime/p
 export interface FormsPorts {
   update(call: Call, update: FormUpdate): void
   show(call: Call, form: string): void
+  /** The one form that can be shown while nobody is signed in; null: any. */
+  onlyForm(call: Call): string | null
+  /** The events of `ASKED_EVENTS` that scripts listen to from now on, whatever the form. */
+  listening(call: Call, types: readonly AskedEvent[]): void
 }
+
+/** What a browser tells only where a form's function or a listener of `eventsManager` asks for it. */
+export const ASKED_EVENTS = ['onElementFocusGained', 'onElementFocusLost', 'onAction', 'onResize'] as const
+export type AskedEvent = (typeof ASKED_EVENTS)[number]
 
 const EVERY = ['visible', 'enabled', 'label', 'hint'] as const
 const INPUT = [...EVERY, 'value', 'required', 'error'] as const
@@ -87,7 +95,17 @@ const Update = z.strictObject({
     .refine((elements) => Object.keys(elements).length <= MAX_ELEMENTS, { error: 'has too many elements' }),
 })
 
+/** The beginning of a list that is too long for one command. */
+const Beginning = z.discriminatedUnion('property', [
+  z.strictObject({ form: Name, element: Name, property: z.literal('rows'), items: State.shape.rows.unwrap() }),
+  z.strictObject({ form: Name, element: Name, property: z.literal('options'), items: State.shape.options.unwrap() }),
+  z.strictObject({ form: Name, element: Name, property: z.literal('selected'), items: State.shape.selected.unwrap() }),
+])
+const LISTS = ['rows', 'options', 'selected'] as const
+const MOST_ITEMS = { rows: MAX_TABLE_ROWS, options: MAX_OPTIONS, selected: MAX_TABLE_ROWS }
+
 type Property = keyof z.infer<typeof State>
+type Beginning = z.infer<typeof Beginning>
 
 /** What changed of one form; what is absent stays as it was. */
 export type FormUpdate = z.infer<typeof Update>
@@ -96,6 +114,36 @@ export type FormUpdate = z.infer<typeof Update>
 const knownElements = new WeakMap<FormDefinition, ReadonlyMap<string, ElementDefinition>>()
 
 export default function forms(ports: FormsPorts): Plugin {
+  /** Beginnings of lists until `update` comes with their rest, by call and by `keyOf`. */
+  const begun = new WeakMap<Call, Map<string, unknown[]>>()
+
+  function begin(call: Call, { form, element, property, items }: Beginning): void {
+    const ofCall = begun.get(call) ?? new Map<string, unknown[]>()
+    begun.set(call, ofCall)
+    const key = keyOf(form, element, property)
+    const before = ofCall.get(key) ?? []
+    ofCall.set(key, before)
+    // The binding does not send more than there can be.
+    if (before.length + items.length <= MOST_ITEMS[property]) before.push(...items)
+  }
+
+  function finish(call: Call, update: FormUpdate): FormUpdate {
+    const ofCall = begun.get(call)
+    if (ofCall === undefined) return update
+    const elements = Object.entries(update.elements).map(([name, state]) => {
+      const lists = LISTS.flatMap((property) => {
+        const key = keyOf(update.form, name, property)
+        const before = ofCall.get(key)
+        const rest = state[property]
+        if (before === undefined || rest === undefined) return []
+        ofCall.delete(key)
+        return [[property, [...before, ...rest].slice(0, MOST_ITEMS[property])]]
+      })
+      return [name, { ...state, ...Object.fromEntries(lists) }]
+    })
+    return { ...update, elements: Object.fromEntries(elements) }
+  }
+
   return {
     name: 'forms',
     clientsOnly: true,
@@ -103,29 +151,54 @@ export default function forms(ports: FormsPorts): Plugin {
     commands: {
       update: platformCommand(
         ([update], solution) => checkUpdate(Update.parse(update), solution),
-        (call, update) => ports.update(call, update),
+        (call, update) => ports.update(call, finish(call, update)),
+      ),
+      beginning: platformCommand(
+        ([beginning], solution) => checkBeginning(Beginning.parse(beginning), solution),
+        begin,
       ),
       show: platformCommand(
         ([form], solution) => {
           needForm(Name.parse(form), solution)
           return form as string
         },
-        (call, form) => ports.show(call, form),
+        (call, form) => {
+          const only = ports.onlyForm(call)
+          if (only === null || form === only) ports.show(call, form)
+        },
+      ),
+      listening: platformCommand(
+        ([types]) => z.array(z.enum(ASKED_EVENTS)).max(ASKED_EVENTS.length).parse(types),
+        (call, types) => ports.listening(call, types),
       ),
     },
+    state: (call): Json => ports.onlyForm(call),
     settings: ({ definitions }): Json => ({ names: [...definitions.keys()], properties: PROPERTIES }),
     tables: ({ definitions }) => ({
       forms: Object.fromEntries([...definitions].map(([name, form]) => [name, JSON.stringify(guestForm(form))])),
+      elements: Object.fromEntries(
+        [...definitions].flatMap(([form, { layout }]) =>
+          [...elementsOf(layout)].map((one) => [`${form} ${one.name}`, JSON.stringify(guestElement(one))]),
+        ),
+      ),
     }),
   }
 }
 
+function keyOf(form: string, element: string, property: (typeof LISTS)[number]): string {
+  return `${property} ${element} ${form}`
+}
+
+/**
+ * A login form shows what it has to say, such as that a password is wrong, before anybody is signed in: so none of these
+ * depends on a login.
+ */
 function platformCommand<T>(
   check: (args: readonly unknown[], solution: SolutionFacts) => T,
   apply: (call: Call, checked: T) => void,
 ): Command {
   return {
-    withoutLogin: false,
+    withoutLogin: true,
     decidesLogin: false,
     check: (args, solution) => check(z.array(z.unknown()).length(1).parse(args), solution),
     apply,
@@ -159,6 +232,13 @@ function checkUpdate(update: FormUpdate, solution: SolutionFacts): FormUpdate {
   return update
 }
 
+/** @throws TypeError for what the form's definition does not know */
+function checkBeginning(beginning: Beginning, solution: SolutionFacts): Beginning {
+  const { form, element, property, items } = beginning
+  checkUpdate({ form, elements: { [element]: { [property]: items } } }, solution)
+  return beginning
+}
+
 function isValue(element: ElementDefinition, value: z.infer<typeof Cell>): boolean {
   switch (element.type) {
     case 'checkbox':
@@ -190,12 +270,13 @@ function elementsByName(form: FormDefinition): ReadonlyMap<string, ElementDefini
   return made
 }
 
-/** A form as the guest part reads it at its first use: without its layout. */
+/** A form as the guest part reads it at its first use. */
 function guestForm(form: FormDefinition): Json {
   const handlers = Object.fromEntries(FORM_HANDLERS.map((event) => [event, form[event] ?? event]))
-  return { title: form.title ?? '', handlers, elements: [...elementsOf(form.layout)].map(guestElement) }
+  return { title: form.title ?? '', handlers, names: [...elementsOf(form.layout)].map(({ name }) => name) }
 }
 
+/** An element likewise, without what is in it. */
 function guestElement(element: ElementDefinition): Json {
   const { layout: _, tabs, ...rest } = element as unknown as Record<string, Json> & { tabs?: { name: string }[] }
   const handlers = Object.fromEntries(Object.entries(rest).filter(([key]) => FORM_EVENTS.some((name) => name === key)))

@@ -12,6 +12,7 @@ interface Plugins {
   }
 }
 
+/** How a request is sent. */
 interface HttpInit {
   /** GET unless set; HEAD, POST, PUT, PATCH, DELETE or OPTIONS. */
   method?: string | null
@@ -21,7 +22,9 @@ interface HttpInit {
   body?: string | null
 }
 
+/** What the other server answered, whatever its status. */
 interface HttpAnswer {
+  /** Such as 200 or 404. */
   readonly status: number
   /** Whether the status is 200 to 299. */
   readonly ok: boolean

@@ -1,17 +1,79 @@
 import type { GuestApi } from '../../runtime/sandbox/guest-api.d.ts'
 
-export default function i18n(api: GuestApi<null, string>) {
+/** The locale; in a client in which scripts set texts before those too. */
+type State = string | { readonly locale: string; readonly messages: Record<string, string> }
+
+export default function i18n(api: GuestApi<null, State>) {
   const { safe } = api
+  // What a client keeps from call to call, as host.ts bounds it too.
+  const MOST_MESSAGES = 200
+  const MOST_MESSAGE_TEXT = 65_536
+  const MOST_MISSING_A_CALL = 20
+  const MOST_MISSING = 1000
   let language = 'en'
   let country = ''
   let overrides: Record<string, string> = { __proto__: null } as never
+  /** Missing keys that the host was told; which of them in this call or the last one. */
+  const missing: Record<string, true> = { __proto__: null } as never
+  let missingCount = 0
+  let missingNow = api.list<string>()
 
-  api.onCall((locale) => {
+  api.onCall((state, lastCounted) => {
+    const locale = typeof state === 'string' ? state : state.locale
     const dash = safe.indexOf(locale, '-')
     language = dash < 0 ? locale : safe.slice(locale, 0, dash)
     country = dash < 0 ? '' : safe.slice(locale, dash + 1)
     overrides = { __proto__: null } as never
+    if (typeof state !== 'string') copyMessages(state.messages)
+    if (!lastCounted) forgetMissing()
+    missingNow = api.list()
   })
+
+  function copyMessages(messages: Record<string, string>): void {
+    const names = safe.keys(messages)
+    for (let index = 0; index < names.length; index++) {
+      const name = names[index] as string
+      overrides[name] = messages[name] as string
+    }
+  }
+
+  /** A call that failed told nothing. */
+  function forgetMissing(): void {
+    for (let index = 0; index < missingNow.length; index++) delete missing[missingNow[index] as string]
+    missingCount -= missingNow.length
+  }
+
+  /** Nothing but a line in the log hangs on it, so it never fails the call. */
+  function noteMissing(key: string): void {
+    const isLoading = api.state() === null
+    if (isLoading || missing[key] === true || missingCount >= MOST_MISSING) return
+    if (missingNow.length >= MOST_MISSING_A_CALL) return
+    try {
+      api.command('missing', [key])
+    } catch {
+      return
+    }
+    missing[key] = true
+    missingCount++
+    missingNow[missingNow.length] = key
+  }
+
+  /** @throws RangeError for more than a client keeps */
+  function needRoom(name: string, value: string): void {
+    const names = safe.keys(overrides)
+    let count = 1
+    let size = name.length + value.length
+    for (let index = 0; index < names.length; index++) {
+      const other = names[index] as string
+      if (other === name) continue
+      count++
+      size += other.length + (overrides[other] as string).length
+    }
+    if (count <= MOST_MESSAGES && size <= MOST_MESSAGE_TEXT) return
+    throw new safe.RangeError(
+      `i18n.setI18NMessage: a client keeps ${MOST_MESSAGES} texts of ${MOST_MESSAGE_TEXT} characters in all, keys included; these would be ${count} of ${size}`,
+    )
+  }
 
   function readLanguage(value: unknown, what: string): string {
     const text = typeof value === 'string' ? safe.lowerCase(value) : ''
@@ -79,7 +141,9 @@ export default function i18n(api: GuestApi<null, string>) {
       const text = own
         ? find(name, language, country)
         : find(name, readLanguage(inLanguage, what), readCountry(inCountry, what))
-      return text === null ? `!${name}!` : fill(text, values)
+      if (text !== null) return fill(text, values)
+      noteMissing(name)
+      return `!${name}!`
     },
     setI18NMessage(key: unknown, value: unknown): void {
       const name = readKey(key, 'i18n.setI18NMessage')
@@ -88,6 +152,7 @@ export default function i18n(api: GuestApi<null, string>) {
           'i18n.setI18NMessage: value must be a string of at most 20000 characters, or null to take it back',
         )
       }
+      if (api.isClient && value !== null) needRoom(name, value)
       api.command('setMessage', [name, value])
       if (value === null) delete overrides[name]
       else overrides[name] = value

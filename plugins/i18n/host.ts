@@ -5,6 +5,8 @@ import { type Call, command, type Json, type Plugin, type SolutionFacts, type Ta
 export interface I18nPorts {
   /** The locale of the call, such as `nl` or `nl-BE`. */
   locale(call: Call): string
+  /** The texts that scripts of the client set, those of this call included; null where nothing is kept from call to call. */
+  messages(call: Call): ReadonlyMap<string, string> | null
   /**
    * Texts by locale (`default`, `nl`, `nl-BE`): the solution's own, and under names that start with `platform ` the
    * platform's, which are used where the solution has none.
@@ -13,10 +15,16 @@ export interface I18nPorts {
   setLocale(call: Call, locale: string): void
   /** null takes the override back. */
   setMessage(call: Call, key: string, text: string | null): void
+  /** A script looked a key up that no table has: told once by each context. */
+  missing(call: Call, key: string): void
 }
 
 const Language = z.string().regex(/^[a-z]{2,3}$/)
 const Country = z.string().regex(/^([A-Z]{2}|[0-9]{3})$/)
+const Key = z.string().min(1).max(200)
+/** Texts that a client keeps, and their characters, keys included: they go over with each of its calls. */
+const MOST_MESSAGES = 200
+const MOST_MESSAGE_TEXT = 65_536
 
 export default function i18n(ports: I18nPorts): Plugin {
   return {
@@ -29,12 +37,28 @@ export default function i18n(ports: I18nPorts): Plugin {
         { withoutLogin: true },
       ),
       setMessage: command(
-        z.tuple([z.string().min(1).max(200), z.string().max(20_000).nullable()]),
-        (call, [key, text]) => ports.setMessage(call, key, text),
+        z.tuple([Key, z.string().max(20_000).nullable()]),
+        (call, [key, text]) => {
+          // The binding said so to the script already; what comes all the same was forged.
+          if (text === null || hasRoom(ports.messages(call), key, text)) ports.setMessage(call, key, text)
+        },
         { withoutLogin: true },
       ),
+      missing: command(z.tuple([Key]), (call, [key]) => ports.missing(call, key), { withoutLogin: true }),
     },
     tables: (solution) => ports.tables(solution),
-    state: (call): Json => ports.locale(call),
+    state: (call): Json => stateOf(ports.locale(call), ports.messages(call)),
   }
+}
+
+/** A login's is a plain string: it goes over with every one. */
+function stateOf(locale: string, messages: ReadonlyMap<string, string> | null): Json {
+  return messages === null || messages.size === 0 ? locale : { locale, messages: Object.fromEntries(messages) }
+}
+
+function hasRoom(messages: ReadonlyMap<string, string> | null, key: string, text: string): boolean {
+  if (messages === null) return true
+  const others = [...messages].filter(([other]) => other !== key)
+  const size = others.reduce((sum, [other, value]) => sum + other.length + value.length, key.length + text.length)
+  return others.length < MOST_MESSAGES && size <= MOST_MESSAGE_TEXT
 }

@@ -1,7 +1,7 @@
 /** Who is signed in, and the sign-in itself. */
 declare const security: {
   /**
-   * Logs a user in with these permissions; works in an authenticator.
+   * Logs a user in with these permissions; works in an authenticator, and in what an `onAction` of a login form does.
    * @returns false when the list is empty, when the manifest lists permissions and one of the names is not among
    *   them, when the call has logged a user in already, or when a name is empty, longer than 200 characters or has
    *   control characters. The solution's log says which.
@@ -10,10 +10,13 @@ declare const security: {
   login(username: string, uid: string, permissions: string[]): boolean
   /** Signs the user out; the browser goes to `solution`, or to the page given by `application.showURL`. */
   logout(solution?: string, argument?: string): void
-  /** Within a login: the user just logged in. null when nobody is signed in. */
+  /** The name of the signed-in user; within a login that of the user just logged in. null when nobody is signed in. */
   getUserName(): string | null
+  /** The `uid` that `security.login` was given, or null. */
   getUserUID(): string | null
+  /** Those that the user signed in with; empty when nobody is signed in. */
   getUserPermissions(): string[]
+  /** Whether the user signed in with it. false when nobody is signed in. */
   hasPermission(name: string): boolean
   /** The values that separate one tenant's data from another's: strings or numbers, 1 to 100 of them. */
   setTenantValue(value: string | number | (string | number)[]): void
@@ -25,7 +28,7 @@ declare const security: {
    * @returns null when name or password are wrong, or the user is not enabled; permissions as they hold in this solution
    */
   authenticate(username: string, password: string): Promise<{ uid: string; permissions: string[] } | null>
-  /** Counted like a sign-in. */
+  /** Whether it is that user's password. Counted like a sign-in. */
   checkPassword(uid: string, password: string): Promise<boolean>
   /** A user without regard to case of the name, or null. */
   getUser(username: string): Promise<{
@@ -37,16 +40,17 @@ declare const security: {
     permissions: string[]
   } | null>
   /**
-   * This and the next ones work only while a user of the users table is signed in who holds `Administrators` in the permissions
+   * Makes a user. This and the next ones work only while a user of the users table is signed in who holds `Administrators` in the permissions
    * table; `security.login` does not give that right.
    * @returns the uid
    */
   createUser(username: string, password: string): Promise<string>
+  /** Removes the user and ends the sessions. */
   deleteUser(uid: string): Promise<void>
-  /** Ends the user's sessions. Rejects with the rule that the password breaks. */
+  /** Sets another password and ends the user's sessions. Rejects with the rule that the password breaks. */
   setPassword(uid: string, password: string): Promise<void>
-  /** A permission in this solution. */
+  /** Gives the user a permission in this solution. */
   addPermission(uid: string, name: string): Promise<void>
-  /** Ends the user's sessions. */
+  /** Takes it away in this solution, and ends the user's sessions. */
   removePermission(uid: string, name: string): Promise<void>
 }

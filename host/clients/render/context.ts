@@ -15,6 +15,8 @@ export interface RenderContext {
   readonly isTesting: boolean
   /** The address of the solution's media, such as `/solution/orders/media/`. */
   readonly mediaBase: string
+  /** Of a live host: stands in addresses of media, so that a browser asks for those of this version. */
+  readonly mediaVersion?: string
   /**
    * Events that a script of the client listens to besides the form's own functions (`eventsManager`), such as
    * `onElementFocusGained`: a browser tells of focus and opened rows only where somebody asks.

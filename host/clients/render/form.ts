@@ -121,9 +121,11 @@ function renderNamed(element: ElementDefinition, parts: Parts): Markup | null {
 
 function renderPlace(place: Place, parts: Parts): Markup {
   const one = shown(place, parts.view, parts.context)
-  const type = place.element.type
-  if (!isVisible(place.element, parts.view)) return html`<div class="element is-${type}" id="${one.id}" hidden></div>`
-  return html`<div class="element is-${type}" id="${one.id}">${renderContent(one, parts)}</div>`
+  const { type } = place.element
+  const isSeen = isVisible(place.element, parts.view)
+  // Scripts say by a label what came of an action. A place that is hidden would not be read out when words come into it.
+  const own = attributes(type === 'label' ? { 'aria-live': 'polite' } : { hidden: !isSeen })
+  return html`<div class="element is-${type}" id="${one.id}"${own}>${isSeen && renderContent(one, parts)}</div>`
 }
 
 function renderContent(one: Shown, parts: Parts): Markup {
@@ -189,5 +191,5 @@ function renderTabs(one: Shown<TabsElement>, parts: Parts): Markup {
     ({ name, layout }) =>
       html`<div class="tab-panel" role="tabpanel" tabindex="0"${attributes({ id: `${id}.panel.${name}`, 'aria-labelledby': `${id}.tab.${name}`, hidden: name !== open })}>${renderLayout(layout, parts)}</div>`,
   )
-  return html`<div class="tabs-body"${attributes({ 'data-cy': testName(one), 'data-tabs': element.name })}><div role="tablist" aria-label="${label}">${buttons}</div>${panels}</div>${hint(one)}`
+  return html`<div class="tabs-body"><div role="tablist" aria-label="${label}"${attributes({ 'data-cy': testName(one) })}>${buttons}</div>${panels}</div>${hint(one)}`
 }

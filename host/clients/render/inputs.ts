@@ -54,7 +54,7 @@ export function renderNumber(shown: Shown<NumberElement>): Markup {
       step:
         element.step ?? (element.decimals === undefined ? 'any' : (10 ** -element.decimals).toFixed(element.decimals)),
       placeholder: placeholderOf(shown),
-      value: typeof value === 'number' && Number.isFinite(value) ? value : null,
+      value: typeof value === 'number' && Number.isFinite(value) ? enteredNumber(value, element.decimals) : null,
     },
   )}>`
   if (element.currency === undefined) return field(shown, input)
@@ -147,4 +147,10 @@ function currentValue({ element, state }: Shown<InputDefinition>): unknown {
 function textValue(shown: Shown<InputDefinition>): string {
   const value = currentValue(shown)
   return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+}
+
+/** 3770.3 of two decimals is '3770.30'; what has more of them than it may stays as it is. */
+function enteredNumber(value: number, decimals: number | undefined): string {
+  const padded = decimals === undefined ? '' : value.toFixed(decimals)
+  return padded !== '' && Number(padded) === value ? padded : String(value)
 }

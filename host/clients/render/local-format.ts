@@ -8,6 +8,7 @@ type NumberStyle = { readonly decimals?: number | undefined; readonly currency?:
 
 const numbers = new Map<string, Intl.NumberFormat>()
 const dates = new Map<string, Intl.DateTimeFormat>()
+const languages = new Map<string, Intl.DisplayNames>()
 const orders = new Map<string, Intl.Collator>()
 
 /** A number as the user's language writes it; without `decimals` with those that it has, a currency with its own. */
@@ -42,6 +43,26 @@ export function currencySign(locale: string, currency: string): string {
     () => new Intl.NumberFormat(known(locale), { style: 'currency', currency }),
   )
   return format.formatToParts(0).find(({ type }) => type === 'currency')?.value ?? currency
+}
+
+/** A time with the server's time zone by name, since it need not be the reader's. @param time epoch milliseconds */
+export function localTime(locale: string, time: number): string {
+  const format = kept(
+    dates,
+    `${locale} time`,
+    () => new Intl.DateTimeFormat(known(locale), { dateStyle: 'long', timeStyle: 'long' }),
+  )
+  return format.format(time)
+}
+
+/** `nl-BE` -> 'Dutch (Belgium)', in the language of `inLocale`. */
+export function languageName(inLocale: string, locale: string): string {
+  const names = kept(
+    languages,
+    inLocale,
+    () => new Intl.DisplayNames([known(inLocale)], { type: 'language', languageDisplay: 'standard' }),
+  )
+  return names.of(known(locale)) ?? locale
 }
 
 /** A cell that is text, number or date, as the user's language writes it. */

@@ -90,5 +90,5 @@ export function requiredMark(shown: Shown<InputDefinition>): Markup | false {
 export function notes({ id, state, context, element }: Shown): Markup {
   const hint = shownText(context, state.hint ?? element.hint)
   const error = shownText(context, state.error)
-  return html`${hint !== '' && html`<p class="hint" id="${id}.hint"><bdi>${hint}</bdi></p>`}<p class="fault" id="${id}.error" aria-live="polite"${attributes({ hidden: error === '' })}>${error !== '' && html`<span class="hidden">${ownText(context, 'platform.form.error')} </span><bdi>${error}</bdi>`}</p>`
+  return html`${hint !== '' && html`<p class="hint" id="${id}.hint"><bdi>${hint}</bdi></p>`}<p class="fault" id="${id}.error" aria-live="polite">${error !== '' && html`<span class="hidden">${ownText(context, 'platform.form.error')} </span><bdi>${error}</bdi>`}</p>`
 }

@@ -49,7 +49,9 @@ export function renderLink(shown: Shown<LinkElement>): Markup {
 
 export function renderImage(shown: Shown<ImageElement>): Markup {
   const { element, state, context } = shown
-  const src = mediaAddress(context.mediaBase, state.src ?? element.src)
+  const { mediaBase, mediaVersion } = context
+  const address = mediaAddress(mediaBase, state.src ?? element.src)
+  const src = address === null || mediaVersion === undefined ? address : `${address}?version=${mediaVersion}`
   const alt = shownText(context, state.alt ?? element.alt)
   if (src === null)
     return html`<p class="text quiet"${attributes({ 'data-cy': testName(shown) })}><bdi>${alt}</bdi></p>`

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createMessages } from '../../solutions/messages.ts'
-import { platformLanguage, platformText } from '../../web/texts.ts'
+import { platformText } from '../../web/texts.ts'
 import { CLOSED_WHY } from '../frames.ts'
 import { directionOf, known } from './local-format.ts'
 import { attributes, html, Markup } from './markup.ts'
@@ -25,6 +25,8 @@ export interface ShellModel {
     readonly changePasswordHref: string | null
     readonly formToken: string
   }
+  /** The client opens on a login form: what the page posts to its own address once a script has signed somebody in. */
+  readonly signIn?: { readonly action: string; readonly formToken: string } | null
   /** A form that is there already, as `renderForm` gave it. */
   readonly form?: string
 }
@@ -37,7 +39,7 @@ const styles = new Markup(
 
 /** `client-top` and `client-texts` can be patched when the language changes. */
 export function renderShell(model: ShellModel): string {
-  const { locale, nonce, title, user } = model
+  const { locale, nonce, title, user, signIn } = model
   const page = html`<!DOCTYPE html>
 <html lang="${known(locale)}" dir="${directionOf(locale)}">
 <head>
@@ -51,11 +53,14 @@ ${styles}
   </style>
 ${model.styleHref !== null && html`  <link rel="stylesheet" href="${model.styleHref}">\n`}</head>
 <body>
-  <div class="progress" id="client-progress" role="progressbar"${attributes({ 'aria-label': platformText(locale, 'platform.client.working') })} hidden></div>
-  ${renderTop(locale, title, user)}
+  <header>
+    <div class="progress" id="client-progress" role="progressbar"${attributes({ 'aria-label': platformText(locale, 'platform.client.working') })} hidden></div>
+    ${renderTop(locale, title, user)}
+  </header>
   <p class="connection" id="client-connection" role="status"></p>
   <main id="client-form" data-socket="${model.socketHref}">${model.form === undefined ? html`<p class="opening">${platformText(locale, 'platform.client.opening')}</p>` : new Markup(model.form)}<noscript><p class="connection">${platformText(locale, 'platform.client.noscript', [title])}</p></noscript></main>
   <div class="messages"><div id="client-messages" role="status"></div><div id="client-alerts" role="alert"></div></div>
+  ${signIn && html`<form id="client-sign-in" method="post" action="${signIn.action}" autocomplete="off" hidden><input type="hidden" name="csrf_token" value="${signIn.formToken}"><input type="hidden" name="id_token"></form>`}
   ${renderTexts(locale)}
   <script nonce="${nonce}" src="${model.scriptHref}"></script>
 </body>
@@ -68,8 +73,8 @@ ${model.styleHref !== null && html`  <link rel="stylesheet" href="${model.styleH
 export function renderTop(locale: string, title: string, user: ShellModel['user']): Markup {
   const account =
     user !== null &&
-    html`<form class="account" method="post" action="${user.logoutAction}"><input type="hidden" name="csrf_token" value="${user.formToken}" autocomplete="off"><span class="user"><span class="hidden">${platformText(locale, 'platform.client.username')}: </span><bdi>${user.username}</bdi></span>${user.changePasswordHref !== null && html`<a href="${user.changePasswordHref}">${platformText(locale, 'platform.client.changepassword')}</a>`}<button class="link" type="submit">${platformText(locale, 'platform.client.logout')}</button></form>`
-  return html`<header class="top" id="client-top"><span class="solution"><bdi>${title}</bdi></span>${account}</header>`
+    html`<form class="account" method="post" action="${user.logoutAction}"><input type="hidden" name="csrf_token" value="${user.formToken}" autocomplete="off"><span class="user"><span class="hidden">${platformText(locale, 'platform.client.signedin', [user.username])}</span><bdi aria-hidden="true">${user.username}</bdi></span>${user.changePasswordHref !== null && html`<a href="${user.changePasswordHref}">${platformText(locale, 'platform.client.changepassword')}</a>`}<button class="link" type="submit">${platformText(locale, 'platform.client.logout')}</button></form>`
+  return html`<div class="top" id="client-top"><span class="solution"><bdi>${title}</bdi></span>${account}</div>`
 }
 
 /** What the script says by itself, in the user's language. */
@@ -82,9 +87,12 @@ export function renderTexts(locale: string): Markup {
     'data-notnow': text('platform.client.notnow'),
     'data-dismiss': text('platform.client.dismiss'),
     'data-again': text('platform.client.again'),
+    'data-reopened': text('platform.client.reopened'),
+    'data-working': text('platform.client.working'),
     'data-badnumber': text('platform.form.badnumber'),
     'data-baddate': text('platform.form.baddate'),
-    'data-language': platformLanguage(locale),
+    'data-locale': known(locale),
+    'data-direction': directionOf(locale),
     ...Object.fromEntries(closed),
   })}></template>`
 }

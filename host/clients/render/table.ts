@@ -20,7 +20,7 @@ export function renderTable(shown: Shown<TableElement>): Markup {
   const body = page.rows.map((row, index) => bodyRow(row, page.first + index + 1))
   const width = element.columns.length + (choose === false ? 0 : 1)
   const empty = html`<tr class="no-rows" role="row"><td role="cell" colspan="${width}">${ownText(context, 'platform.form.norows')}</td></tr>`
-  return html`<div class="table" data-table="${element.name}"${attributes({ 'data-off': !isEnabled })}><table role="table" id="${id}.input"${attributes({ 'data-cy': testName(shown), 'aria-rowcount': page.total + 1 })}${described(shown)}><caption${attributes({ class: label === '' && 'hidden' })}><bdi>${label === '' ? element.name : label}</bdi></caption><thead role="rowgroup"><tr role="row" aria-rowindex="1">${choose}${columns}</tr></thead><tbody role="rowgroup">${body.length === 0 ? empty : body}</tbody></table>${page.pages > 1 && pager(shown, page, label)}</div>${notes(shown)}`
+  return html`<div class="table" data-table="${element.name}"${attributes({ 'data-off': !isEnabled })}><div class="wide"><table role="table" id="${id}.input"${attributes({ 'data-cy': testName(shown), 'aria-rowcount': page.total + 1 })}${described(shown)}><caption${attributes({ id: `${id}.caption`, class: label === '' && 'hidden' })}><bdi>${label === '' ? element.name : label}</bdi></caption><thead role="rowgroup"><tr role="row" aria-rowindex="1">${choose}${columns}</tr></thead><tbody role="rowgroup">${body.length === 0 ? empty : body}</tbody></table></div>${page.pages > 1 && pager(shown, page, label)}</div>${notes(shown)}`
 
   function bodyRow(row: TableRow, rowIndex: number): Markup {
     const isSelected = selected.has(String(row.id))

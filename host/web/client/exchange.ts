@@ -9,8 +9,12 @@ export interface ExchangeParts {
   readonly dial: Dial
   /** Names this load of the page, so that the host knows whose numbers it reads. */
   readonly page: string
+  readonly kept: KeptClient
   size(): { readonly width: number; readonly height: number }
-  /** Each frame that is not the exchange's own business (`hello`). */
+  /**
+   * Each frame that is not the exchange's own business (`hello`). `reopened` is told also where the answer to the hello
+   * says that the client before is no more.
+   */
   received(frame: HostFrame): void
   /** After every change of these two. */
   changed(state: ExchangeState): void
@@ -18,7 +22,17 @@ export interface ExchangeParts {
   readonly random: () => number
 }
 
+/** The client of this tab: a reload of the page, or a new connection, gets it back from the host by its id. */
+export interface KeptClient {
+  /** Null where this tab has had none. */
+  readonly id: string | null
+  keep(id: string): void
+  /** What this tab opens next is another's work, or begins anew. */
+  forget(): void
+}
+
 export type ExchangeState = {
+  /** Whether no connection was lost, or one is back. */
   readonly isOnline: boolean
   /** Whether an answer is awaited, or the host says that it is busy. */
   readonly isWaiting: boolean
@@ -30,11 +44,14 @@ export interface Exchange {
    * @returns the frame's number
    */
   send(frame: NewFrame): number
+  /** Whether what is sent leaves at once. */
   readonly isOnline: boolean
   /** The network is said to be back: tries at once. */
   retry(): void
   /** The network is said to be gone: does not wait for the connection to notice. */
   drop(): void
+  /** The page is left, maybe for good: the host need not wait. `retry` connects again. */
+  suspend(): void
   /** No more connections. */
   end(): void
 }
@@ -42,6 +59,8 @@ export interface Exchange {
 /** Milliseconds. */
 const FIRST_PAUSE = 500
 const LONGEST_PAUSE = 15_000
+/** At most, before the page of a host that goes away asks another one: not all of its pages at once. */
+const MOVING_PAUSE = 1000
 /**
  * Milliseconds without any frame while an answer is awaited, after which the line counts as dead. A call takes 2 s at
  * most, so a host that lives has said something.
@@ -52,9 +71,11 @@ const SILENCE = 20_000
  * Keeps a connection and all that was not answered yet. After a loss it connects again, with growing pauses, asks how far
  * the host got, and sends the rest once more in order.
  */
-export function createExchange({ dial, page, size, received, changed, random }: ExchangeParts): Exchange {
+export function createExchange({ dial, page, kept, size, received, changed, random }: ExchangeParts): Exchange {
   let line: Line | null = null
   let isGreeted = false
+  /** Since a line was lost, until the next is greeted; a page that was left and comes back has lost none. */
+  let isLost = false
   let isOver = false
   let isBusy = false
   let tries = 0
@@ -64,6 +85,8 @@ export function createExchange({ dial, page, size, received, changed, random }: 
   /** The highest number that left on any line. */
   let leftSeq = 0
   let unanswered: NumberedFrame[] = []
+  /** The client that the last hello named. */
+  let named: string | null = null
 
   connect()
   return {
@@ -71,6 +94,7 @@ export function createExchange({ dial, page, size, received, changed, random }: 
       return isGreeted
     },
     send(frame) {
+      if (isOver) return lastSeq
       const waiting = unanswered.findIndex((one) => one.seq > leftSeq && isSameInput(one, frame))
       if (waiting !== -1) unanswered.splice(waiting, 1)
       lastSeq += 1
@@ -86,24 +110,22 @@ export function createExchange({ dial, page, size, received, changed, random }: 
       connect()
     },
     drop() {
-      line?.close()
       if (line !== null) lost()
     },
+    suspend: hangUp,
     end() {
       isOver = true
-      isGreeted = false
-      isBusy = false
       unanswered = []
-      clearTimeout(pause)
-      clearTimeout(silence)
-      line?.close()
-      line = null
+      hangUp()
     },
   }
 
   function connect(): void {
     line = dial({
-      opened: () => line?.send(JSON.stringify({ kind: 'hello', page, ...size() })),
+      opened() {
+        named = kept.id
+        line?.send(JSON.stringify({ kind: 'hello', client: named, page, ...size() }))
+      },
       received: read,
       lost,
     })
@@ -115,7 +137,10 @@ export function createExchange({ dial, page, size, received, changed, random }: 
     silence = undefined
     if (frame.kind === 'hello') {
       isGreeted = true
+      isLost = false
       tries = 0
+      kept.keep(frame.client)
+      if (frame.isNew && named !== null) take({ kind: 'reopened' })
       answered(frame.seq)
       for (const one of unanswered) transmit(one)
     }
@@ -124,10 +149,19 @@ export function createExchange({ dial, page, size, received, changed, random }: 
       isBusy = false
       answered(frame.seq)
     }
-    if (frame.kind !== 'hello') received(frame)
+    if (frame.kind !== 'hello') take(frame)
     if (isOver) return
     listen()
     tell()
+  }
+
+  function take(frame: HostFrame): void {
+    if (frame.kind === 'reopened') {
+      // What was done in the client before is not done in this one. Numbers go on: they are the page's.
+      unanswered = []
+      isBusy = false
+    }
+    received(frame)
   }
 
   function answered(seq: number): void {
@@ -142,28 +176,38 @@ export function createExchange({ dial, page, size, received, changed, random }: 
 
   function listen(): void {
     if (!isGreeted || unanswered.length === 0 || silence !== undefined) return
-    silence = setTimeout(() => {
-      line?.close()
-      if (line !== null) lost()
-    }, SILENCE)
+    silence = setTimeout(() => lost(), SILENCE)
   }
 
-  function lost(): void {
+  function hangUp(): void {
+    line?.close()
     line = null
     isGreeted = false
     isBusy = false
+    clearTimeout(pause)
     clearTimeout(silence)
     silence = undefined
+  }
+
+  function lost(isMoving = false): void {
+    // Nothing is lost yet: the user is told only where no other host is there.
+    const isMoved = isMoving && isGreeted && !isLost
+    hangUp()
     if (isOver) return
-    const longest = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** tries)
-    tries += 1
-    clearTimeout(pause)
-    pause = setTimeout(connect, longest * (0.5 + random() / 2))
+    if (isMoved) pause = setTimeout(connect, MOVING_PAUSE * random())
+    else retryLater()
     tell()
   }
 
+  function retryLater(): void {
+    isLost = true
+    const longest = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** tries)
+    tries += 1
+    pause = setTimeout(connect, longest * (0.5 + random() / 2))
+  }
+
   function tell(): void {
-    changed({ isOnline: isGreeted, isWaiting: isGreeted && (isBusy || unanswered.length > 0) })
+    changed({ isOnline: !isLost, isWaiting: isGreeted && (isBusy || unanswered.length > 0) })
   }
 }
 

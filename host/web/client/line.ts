@@ -8,8 +8,8 @@ export interface Line {
 export interface LineListener {
   opened(): void
   received(text: string): void
-  /** Once: the line could not be opened, or ended. */
-  lost(): void
+  /** Once: the line could not be opened, or ended. @param isMoving the host said that it goes away, and another is there */
+  lost(isMoving?: boolean): void
 }
 
 /** Begins a line. Tests pass their own; the client's is a WebSocket (`dialSocket`). */

@@ -1,28 +1,37 @@
-import type { HostFrame } from '../../clients/frames.ts'
+import type { ClosedWhy, HostFrame } from '../../clients/frames.ts'
 import { controlsIn } from './controls.ts'
 import { createExchange } from './exchange.ts'
-import { clearConnection, showClosed, showConnection, showMessage, showProgress } from './notices.ts'
-import { applyChanges, showForm } from './patch.ts'
+import { focusElement } from './focus-element.ts'
+import { createKeptClient } from './kept-client.ts'
+import { showClosed, showConnection, showMessage, showProgress, showReopened, takeLanguage } from './notices.ts'
+import { applyChanges, awaitForm, showForm } from './patch.ts'
+import { signInByAddress, signInForm, signOutForm } from './sign-forms.ts'
 import { dialSocket } from './socket.ts'
+import { takeVersion } from './take-version.ts'
 import { listenToUser, sayUnreadable } from './user-events.ts'
+import { watchTables } from './wide-tables.ts'
 
 /** Milliseconds after the last change of the window's size. */
 const RESIZE_PAUSE = 250
 
 const root = document.getElementById('client-form')
-if (root !== null) start(root)
+if (root !== null && !signInByAddress()) start(root)
 
 function start(root: HTMLElement): void {
+  const socket = root.dataset.socket ?? 'client'
   const size = () => ({ width: innerWidth, height: innerHeight })
-  let isClosed = false
+  const kept = createKeptClient(socket)
+  let isOver = false
+  let isLeft = false
   const exchange = createExchange({
-    dial: dialSocket(root.dataset.socket ?? 'client'),
+    dial: dialSocket(socket),
     page: crypto.randomUUID(),
+    kept,
     size,
     random: Math.random,
     received: (frame) => take(frame),
     changed(state) {
-      if (isClosed) return
+      if (isOver) return
       showConnection(state.isOnline)
       showProgress(state.isWaiting)
     },
@@ -32,12 +41,22 @@ function start(root: HTMLElement): void {
   addEventListener('offline', () => exchange.drop())
   // A page that was asleep comes back with the person in front of it.
   document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && exchange.retry())
+  addEventListener('pagehide', () => exchange.suspend())
+  addEventListener('pageshow', ({ persisted }) => {
+    if (!persisted) return
+    if (isLeft) location.reload()
+    else exchange.retry()
+  })
+  document.addEventListener('submit', ({ target }) => {
+    if (target instanceof Element && target.matches('form.account')) leave()
+  })
   let resizing: ReturnType<typeof setTimeout> | undefined
   addEventListener('resize', () => {
     clearTimeout(resizing)
     resizing = setTimeout(() => {
       const form = root.querySelector<HTMLElement>('form[data-form]')?.dataset.form
-      if (form !== undefined && !isClosed) exchange.send({ kind: 'resize', form, ...size() })
+      // Without a form there is nothing to tell.
+      if (form && !root.inert) exchange.send({ kind: 'resize', form, ...size() })
     }, RESIZE_PAUSE)
   })
 
@@ -45,25 +64,70 @@ function start(root: HTMLElement): void {
     switch (frame.kind) {
       case 'patch':
         applyChanges(frame.changes, frame.seq)
-        controlsIn(root).forEach(sayUnreadable)
+        if (frame.changes.some(({ id }) => id === 'client-texts')) takeLanguage()
+        settle()
         return
       case 'form':
         document.title = frame.title
-        if (showForm(root, frame.html, frame.seq)) clearConnection()
-        controlsIn(root).forEach(sayUnreadable)
+        showForm(root, frame.html, frame.seq)
+        settle()
+        return
+      case 'reopened':
+        awaitForm(root)
+        showReopened()
+        return
+      case 'renewed':
+        takeVersion(frame.style)
         return
       case 'message':
         showMessage(frame.text, frame.level)
+        return
+      case 'focus':
+        focusElement(root, frame.element)
         return
       case 'go':
         if (frame.target === undefined || frame.target === '_self') location.assign(frame.href)
         else window.open(frame.href, frame.target, 'noopener')
         return
+      case 'sign-in':
+        leaveBy(signInForm(frame.token))
+        return
+      case 'sign-out':
+        leaveBy(signOutForm(frame.token))
+        return
       case 'closed':
-        isClosed = true
-        exchange.end()
-        showProgress(false)
-        showClosed(frame.why)
+        close(frame.why)
     }
+  }
+
+  /** What is new in the form is there. */
+  function settle(): void {
+    controlsIn(root).forEach(sayUnreadable)
+    watchTables(root)
+  }
+
+  function close(why: ClosedWhy): void {
+    isOver = true
+    exchange.end()
+    // The one that was refused may be open still, with all the user's work.
+    if (why !== 'refused') kept.forget()
+    showProgress(false)
+    showClosed(why)
+  }
+
+  function leaveBy(form: HTMLFormElement | null): void {
+    if (form === null) return
+    leave()
+    form.submit()
+  }
+
+  /** The session begins or ends, and the client with it: what its end brings is not shown any more. */
+  function leave(): void {
+    isOver = true
+    isLeft = true
+    exchange.end()
+    kept.forget()
+    root.inert = true
+    showProgress(true)
   }
 }

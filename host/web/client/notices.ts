@@ -6,6 +6,8 @@ const MOST_MESSAGES = 4
 const PATIENCE = 300
 
 let progressTimer: ReturnType<typeof setTimeout> | undefined
+/** The user was told that the work began anew, and has not gone on since. */
+let isReopened = false
 
 /** One of the platform's texts in the user's language; they stand in the page (`client-texts`). */
 export function pageText(name: string): string {
@@ -14,9 +16,7 @@ export function pageText(name: string): string {
 
 export function showMessage(text: string, level: MessageLevel): void {
   const region = place(level === 'error' ? 'client-alerts' : 'client-messages')
-  for (const one of region.querySelectorAll<HTMLElement>('.message')) {
-    if (one.dataset.text === text) one.remove()
-  }
+  removeMessages(text)
   const message = document.createElement('div')
   message.className = `message ${level}`
   message.dataset.text = text
@@ -38,6 +38,15 @@ export function showMessage(text: string, level: MessageLevel): void {
   while (region.childElementCount > MOST_MESSAGES) region.firstElementChild?.remove()
 }
 
+function removeMessages(text: string): void {
+  for (const one of document.querySelectorAll<HTMLElement>('.message')) if (one.dataset.text === text) one.remove()
+}
+
+/** What failed is mended. */
+export function clearAlerts(): void {
+  place('client-alerts').replaceChildren()
+}
+
 /** What went well is old news once the user goes on. */
 export function clearOldMessages(): void {
   for (const one of document.querySelectorAll('.message.info, .message.success')) one.remove()
@@ -46,15 +55,36 @@ export function clearOldMessages(): void {
 /** Says that the connection is lost, and when it is back. */
 export function showConnection(isOnline: boolean): void {
   const status = place('client-connection')
-  const wasLost = status.dataset.state === 'lost'
+  const isLost = status.dataset.state === 'lost'
+  // The same text once more would be read out once more.
+  if (isLost !== isOnline) return
   if (!isOnline) setText(status, 'lost', pageText('offline'))
-  else if (wasLost) setText(status, 'back', pageText('online'))
+  else {
+    removeMessages(pageText('notnow'))
+    if (isReopened) showReopened()
+    else setText(status, 'back', pageText('online'))
+  }
 }
 
-/** The notice that the connection is back goes with the next thing that the user does. */
+/** What the user did was lost with the client, whose work begins anew. */
+export function showReopened(): void {
+  isReopened = true
+  setText(place('client-connection'), 'reopened', pageText('reopened'))
+}
+
+/** What the connection had to say, but for its loss, goes with the next thing that the user does. */
 export function clearConnection(): void {
   const status = place('client-connection')
-  if (status.dataset.state === 'back') setText(status, '', '')
+  isReopened = false
+  if (['back', 'reopened'].includes(status.dataset.state ?? '')) setText(status, '', '')
+}
+
+/** The page's texts were changed: a script chose another language. */
+export function takeLanguage(): void {
+  const { documentElement } = document
+  documentElement.lang = pageText('locale')
+  documentElement.dir = pageText('direction')
+  place('client-progress').ariaLabel = pageText('working')
 }
 
 export function showProgress(isWaiting: boolean): void {
@@ -82,8 +112,11 @@ export function showClosed(why: ClosedWhy): void {
   again.href = location.href
   again.textContent = pageText('again')
   status.append(' ', again)
+  // Who is signed out cannot do so again.
+  if (why === 'signed-out') document.querySelector('#client-top form.account')?.remove()
   // What was typed can still be read and copied, and tabs still open; nothing else can be used.
   const form = place('client-form')
+  form.inert = false
   form.dataset.over = ''
   for (const one of form.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>('input, textarea'))
     one.readOnly = true

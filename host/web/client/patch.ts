@@ -2,6 +2,7 @@ import { Idiomorph } from 'idiomorph'
 import type { Change } from '../../clients/frames.ts'
 import { type Control, controlsIn, forgetSent, isAhead, isControl, markReceived, takeHostValue } from './controls.ts'
 import { forgetOpened, keepOpened } from './tabs.ts'
+import { isOfRegion } from './wide-tables.ts'
 
 /** While a patch is put in, focus moves by us and not by the user. */
 let isPatching = false
@@ -27,24 +28,31 @@ export function applyChanges(changes: readonly Change[], seq: number): void {
   isPatching = false
 }
 
-/** @returns whether another form is shown than before */
-export function showForm(root: HTMLElement, html: string, seq: number): boolean {
+/**
+ * The client that the form is of is no more: nothing of it can be used, and what was entered does not go into the form that
+ * comes.
+ */
+export function awaitForm(root: HTMLElement): void {
+  root.inert = true
+}
+
+export function showForm(root: HTMLElement, html: string, seq: number): void {
   const shown = root.querySelector<HTMLElement>('form[data-form]')
   const next = new DOMParser().parseFromString(html, 'text/html').querySelector<HTMLElement>('form[data-form]')
-  if (next === null) return false
-  if (shown !== null && shown.id === next.id) {
+  if (next === null) return
+  if (shown !== null && shown.id === next.id && !root.inert) {
     applyChanges([{ id: shown.id, html }], seq)
-    return false
+    return
   }
   isPatching = true
   forgetSent()
   forgetOpened()
   root.replaceChildren(document.adoptNode(next))
+  root.inert = false
   // A screen reader begins with the new form's title. The page's first form leaves the focus where it is.
   if (shown !== null) next.querySelector<HTMLElement>('h1')?.focus()
   window.scrollTo(0, 0)
   isPatching = false
-  return true
 }
 
 function morph(target: HTMLElement, html: string, seq: number): void {
@@ -53,11 +61,12 @@ function morph(target: HTMLElement, html: string, seq: number): void {
     morphStyle: 'outerHTML',
     callbacks: {
       beforeNodeMorphed(node, next) {
+        keepReachable(node, next)
         if (isControl(node) && next instanceof Element && next.hasAttribute('data-kept')) ahead.add(node)
         return true
       },
       // `true` lets the attribute change.
-      beforeAttributeUpdated: (name, element) => !isOfUser(name, element, ahead),
+      beforeAttributeUpdated: (name, element) => !isOfUser(name, element, ahead) && !isOfRegion(name, element),
       afterNodeMorphed(node, next) {
         if (!isControl(node) || !(next instanceof Element)) return
         if (ahead.has(node)) {
@@ -69,6 +78,20 @@ function morph(target: HTMLElement, html: string, seq: number): void {
       },
     },
   })
+}
+
+/** A button that is disabled loses the focus: while it has that it only says so, see `rest`. */
+function keepReachable(node: Node, next: Node): void {
+  if (node !== document.activeElement || !(next instanceof HTMLButtonElement) || !next.disabled) return
+  next.disabled = false
+  next.setAttribute('aria-disabled', 'true')
+}
+
+/** The focus leaves a button that was disabled meanwhile. Those of a table's pages are never disabled in earnest. */
+export function rest(button: HTMLButtonElement): void {
+  if (!button.matches('[aria-disabled=true]:not([data-page])')) return
+  button.disabled = true
+  button.removeAttribute('aria-disabled')
 }
 
 /** Whether an attribute is what the user entered and the host does not know yet. */

@@ -1,7 +1,7 @@
 import { type Control, controlsIn, eventValue, isChanged, isControl, markSent } from './controls.ts'
 import type { Exchange, NewFrame } from './exchange.ts'
 import { clearConnection, clearOldMessages, pageText, showMessage } from './notices.ts'
-import { isBeingPatched } from './patch.ts'
+import { isBeingPatched, rest } from './patch.ts'
 import { markOpened, openTab, tabByKey } from './tabs.ts'
 
 type EventFrame = Extract<NewFrame, { kind: 'event' }>
@@ -22,8 +22,9 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
   })
   root.addEventListener('keydown', (event) => {
     const { target, key, altKey, ctrlKey, metaKey } = event
-    if (!(target instanceof HTMLElement) || target.role !== 'tab' || altKey || ctrlKey || metaKey) return
-    const next = tabByKey(target, key)
+    if (!(target instanceof HTMLElement) || altKey || ctrlKey || metaKey) return
+    if (key === 'Enter' && target instanceof HTMLInputElement && !event.isComposing) return entered(event, target)
+    const next = target.role === 'tab' ? tabByKey(target, key) : null
     if (next === null) return
     event.preventDefault()
     next.focus()
@@ -32,11 +33,23 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
   root.addEventListener('focusin', ({ target, relatedTarget }) =>
     focusMoved('onElementFocusGained', target, relatedTarget),
   )
-  root.addEventListener('focusout', ({ target, relatedTarget }) =>
-    focusMoved('onElementFocusLost', target, relatedTarget),
-  )
+  root.addEventListener('focusout', ({ target, relatedTarget }) => {
+    if (target instanceof HTMLButtonElement && !isBeingPatched()) rest(target)
+    focusMoved('onElementFocusLost', target, relatedTarget)
+  })
+
+  /** Presses the first primary button that is seen; browsers by themselves press one in a closed tab too. */
+  function entered(event: KeyboardEvent, input: HTMLInputElement): void {
+    event.preventDefault()
+    if (event.repeat || input.dataset.select !== undefined || input.dataset.selectAll !== undefined) return
+    const buttons = [...root.querySelectorAll<HTMLButtonElement>('button[type=submit]')]
+    const primary = buttons.find((button) => button.checkVisibility())
+    if (primary === undefined) changed(input)
+    else primary.click()
+  }
 
   function changed(control: Control): void {
+    if (isOff()) return
     clearConnection()
     if (control.dataset.selectAll !== undefined) selectAll(control)
     else if (control.dataset.select !== undefined) selectRow(control)
@@ -70,23 +83,23 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
 
   function pressed(button: HTMLButtonElement): void {
     const { press, open, sort, direction, page, tab } = button.dataset
+    clearConnection()
+    if (button.getAttribute('aria-disabled') === 'true') return
     if (tab !== undefined) {
       if (button.getAttribute('aria-selected') === 'true') return
       openTab(button)
       markOpened(button, send('showTab', button, tab))
       return
     }
-    if (button.getAttribute('aria-disabled') === 'true') return
     if (press === undefined && open === undefined && sort === undefined && page === undefined) return
+    // Also what a password manager filled in without saying so.
+    for (const control of controlsIn(root)) if (control.dataset.select === undefined) sendChange(control)
     // What would happen later, without the user in front of it, is not taken now; what is entered is.
     if (!exchange.isOnline) {
       showMessage(pageText('notnow'), 'warning')
       return
     }
     clearOldMessages()
-    clearConnection()
-    // Also what a password manager filled in without saying so.
-    for (const control of controlsIn(root)) if (control.dataset.select === undefined) sendChange(control)
     if (press !== undefined) send('onAction', button, null)
     else if (open !== undefined) send('onAction', button, rowOf(button))
     else if (page !== undefined) send('showPage', button, Number(page))
@@ -96,11 +109,16 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
   }
 
   function focusMoved(type: 'onElementFocusGained' | 'onElementFocusLost', target: unknown, other: unknown): void {
-    if (isBeingPatched() || !(target instanceof HTMLElement)) return
+    if (isOff() || !(target instanceof HTMLElement)) return
     if (!(target.dataset.events ?? '').split(' ').includes(type)) return
     // From one choice of a radio group to the next the focus stays in the element.
     if (other instanceof HTMLElement && other.dataset.element === target.dataset.element) return
     send(type, target, null)
+  }
+
+  /** Whether what happens in the form is not the user's doing. */
+  function isOff(): boolean {
+    return isBeingPatched() || root.inert
   }
 
   function send<Type extends EventType>(
@@ -123,7 +141,6 @@ export function sayUnreadable(control: Control): void {
   const described = control.getAttribute('aria-describedby')?.split(' ') ?? []
   control.setAttribute('aria-describedby', [...new Set([...described, error.id])].join(' '))
   error.textContent = pageText(control.type === 'date' ? 'baddate' : 'badnumber')
-  error.hidden = false
 }
 
 function rowOf(within: Element): string | number | null {

@@ -3,10 +3,11 @@ import { expect, test } from 'vitest'
 import { MAX_BROWSER_FRAME, MAX_VALUE, readBrowserFrame } from '../../../host/clients/frames.ts'
 
 const event = { kind: 'event', seq: 1, form: 'order', element: 'customer', type: 'onElementDataChange', value: 'x' }
-const hello = { kind: 'hello', page: '4f1c2a58-6d0e-4a53-9f7b-0d0f6f0b6f1e', width: 320, height: 640 }
+const hello = { kind: 'hello', client: null, page: '4f1c2a58-6d0e-4a53-9f7b-0d0f6f0b6f1e', width: 320, height: 640 }
 
 test.each<[string, object]>([
   ['a hello', hello],
+  ['a hello of a tab that had a client', { ...hello, client: 'a_Z-'.repeat(10).concat('123') }],
   ['a text', event],
   ['the longest text, all escaped', { ...event, value: '\u0001'.repeat(MAX_VALUE) }],
   ['no value', { ...event, value: null }],
@@ -36,6 +37,8 @@ test.each<[string, unknown]>([
   ['201 rows', { ...event, type: 'onRecordSelection', value: { rows: Array(201).fill(1), selected: true } }],
   ['a sort of another direction', { ...event, type: 'onSort', value: { column: 'a', direction: 'up' } }],
   ['a press with an object', { ...event, type: 'onAction', value: { id: 1 } }],
+  ['a client that is none', { ...hello, client: '"><script>' }],
+  ['no word about a client', { ...hello, client: undefined }],
   ['a page that is no UUID', { ...hello, page: '../../etc' }],
 ])('frames: %s is none', (_name, frame) => {
   expect(readBrowserFrame(JSON.stringify(frame))).toBe(null)

@@ -198,7 +198,7 @@ test('hostile scripts: a getter gives its value once, and it is the one that was
 
 const definitions = new Map([['a', definitionOf(FORM)]])
 const facts = { definitions } as unknown as SolutionFacts
-const commands = forms({ update: () => {}, show: () => {} }).commands
+const commands = forms({ update: () => {}, show: () => {}, onlyForm: () => null, listening: () => {} }).commands
 
 test.each([
   ['update', { form: 'x', elements: {} }],

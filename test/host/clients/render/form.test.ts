@@ -34,7 +34,10 @@ function rendered(element: ElementDefinition, state: ElementState = {}, other: P
 
 describe('elements', () => {
   test.each<[string, string]>([
-    ['intro', '<p class="text"><bdi>Fields with a star must be filled in.</bdi></p>'],
+    [
+      'intro',
+      'id="e-order-intro" aria-live="polite"><p class="text"><bdi>Fields with a star must be filled in.</bdi></p>',
+    ],
     ['customerHeading', '<h2 id="e-order-customerHeading.label"><bdi>Customer</bdi></h2>'],
     [
       'customer',
@@ -48,7 +51,7 @@ describe('elements', () => {
     ['notes', 'rows="3" dir="auto">\nDeliver at the back door.</textarea>'],
     [
       'amount',
-      '<span class="unit" id="e-order-amount.unit">€</span><input type="number" inputmode="decimal" id="e-order-amount.input" data-element="amount" aria-describedby="e-order-amount.unit" min="0" max="99999" step="0.01" value="12.5">',
+      '<span class="unit" id="e-order-amount.unit">€</span><input type="number" inputmode="decimal" id="e-order-amount.input" data-element="amount" aria-describedby="e-order-amount.unit" min="0" max="99999" step="0.01" value="12.50">',
     ],
     ['due', '<input type="date" id="e-order-due.input" data-element="due" value="2026-05-17">'],
     [
@@ -124,7 +127,8 @@ describe('elements', () => {
     expect(rendered(sample('orders'), {}, german)).toContain('<bdi>1.234,50\u00a0€</bdi>')
     expect(rendered(sample('orders'), {}, german)).toContain('<bdi>10.01.2026</bdi>')
     expect(rendered(sample('orders'), {}, german)).toContain('<bdi>Nein</bdi>')
-    expect(rendered(sample('amount'), { value: 1234.5 }, german)).toContain('value="1234.5"')
+    expect(rendered(sample('amount'), { value: 1234.5 }, german)).toContain('value="1234.50"')
+    expect(rendered(sample('amount'), { value: 1234.567 }, german)).toContain('value="1234.567"')
     expect(rendered(sample('amount'), {}, { locale: 'no such locale' })).toContain('€')
   })
 
@@ -212,7 +216,7 @@ describe('tables', () => {
 
   test('a table has caption, heads with scope, and controls that name their row', () => {
     const html = rendered(orders, { selected: [2] })
-    expect(html).toContain('<caption><bdi>Orders</bdi></caption>')
+    expect(html).toContain('<caption id="e-order-orders.caption"><bdi>Orders</bdi></caption>')
     expect(html.match(/<th role="columnheader" scope="col"/g)).toHaveLength(5)
     expect(html).toContain(
       'id="e-order-orders.row.2.select" data-select data-element="orders" checked aria-label="Select Börsig &amp; Söhne"',
@@ -259,6 +263,13 @@ describe('what a user may not have', () => {
     )
     expect(renderElement(formOf(panel), view, context, 'customer')).toBe(null)
     expect(isShown(outlineOf(formOf(panel)).get('customer') as Place, view, context)).toBe(false)
+  })
+
+  test('the place of a label is read out when words come into it, so it is not hidden with them', () => {
+    const view = viewOf({ intro: { visible: false } })
+    expect(renderElement(SAMPLE_FORM, view, context, 'intro')?.html).toBe(
+      '<div class="element is-label" id="e-order-intro" aria-live="polite"></div>',
+    )
   })
 
   test('a form without the permission is nothing', () => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { CLOSED_WHY } from '../../../../host/clients/frames.ts'
 import { renderShell, renderTexts, type ShellModel } from '../../../../host/clients/render/shell.ts'
 import { PLATFORM_LOCALES, platformText } from '../../../../host/web/texts.ts'
 
@@ -15,7 +16,7 @@ const model: ShellModel = {
 test('shell: names from outside are text', () => {
   const html = renderShell(model)
   expect(html).toContain('<title>Orders &lt;b&gt;</title>')
-  expect(html).toContain('<bdi>&lt;i&gt;anna</bdi>')
+  expect(html).toContain('<bdi aria-hidden="true">&lt;i&gt;anna</bdi>')
   expect(html).toContain('value="&quot;token"')
 })
 
@@ -37,9 +38,20 @@ test('shell: without a user there is nothing to sign out of', () => {
   expect(renderShell({ ...model, user: null })).not.toContain('logout')
 })
 
+test('shell: only where the client opens on a login form there is one that makes a session of its token', () => {
+  expect(renderShell(model)).not.toContain('client-sign-in')
+  const signIn = { action: '/solution/orders/index.html?a=1&b="', formToken: '"token' }
+  const html = renderShell({ ...model, user: null, signIn })
+  expect(html).toContain(
+    '<form id="client-sign-in" method="post" action="/solution/orders/index.html?a=1&amp;b=&quot;" autocomplete="off" hidden>' +
+      '<input type="hidden" name="csrf_token" value="&quot;token"><input type="hidden" name="id_token"></form>',
+  )
+})
+
 test.each(PLATFORM_LOCALES)('shell: what the script says is there in %s', (locale) => {
   const { text } = renderTexts(locale)
   expect(text).not.toContain('!platform')
   expect(text).toContain(`data-again="${platformText(locale, 'platform.client.again')}"`)
-  expect(text.match(/ data-closed-[a-z-]+="[^"]+"/g)).toHaveLength(4)
+  expect(text.match(/ data-closed-[a-z-]+="[^"]+"/g)).toHaveLength(CLOSED_WHY.length)
+  expect(text).toContain(`data-locale="${locale}" data-direction="ltr"`)
 })

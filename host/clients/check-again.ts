@@ -1,0 +1,34 @@
+import { type CheckedEvent, checkEvent } from './check-event.ts'
+import type { BrowserEvent } from './frames.ts'
+import { outlineOf } from './render/outline.ts'
+import { shown } from './render/parts.ts'
+import { rowIdsOnPage } from './render/table.ts'
+import type { Screen } from './screen.ts'
+
+/**
+ * What a user did in one version of a form, checked against another: as far as that has the element, and takes the value.
+ * @returns what is to be done, or only why not
+ */
+export function checkAgain(
+  event: BrowserEvent,
+  screen: Screen,
+): { readonly event: BrowserEvent; readonly checked: CheckedEvent } {
+  const definition = screen.definitionOf(event.form)
+  if (definition === null) return { event, checked: { kind: 'forged' } }
+  const fitting = event.type === 'onRecordSelection' ? withRowsOfPage(event, screen) : event
+  const checked = checkEvent(fitting, definition, screen.viewOf(event.form), screen.contextOf(event.form))
+  return { event: fitting, checked }
+}
+
+type Selection = Extract<BrowserEvent, { type: 'onRecordSelection' }>
+
+/** Of several rows the last one where only one can be selected, as if they had been pressed one after the other. */
+function withRowsOfPage(event: Selection, screen: Screen): Selection {
+  const definition = screen.definitionOf(event.form)
+  const place = definition === null ? undefined : outlineOf(definition).get(event.element)
+  if (place?.element.type !== 'table') return event
+  const table = { ...shown(place, screen.viewOf(event.form), screen.contextOf(event.form)), element: place.element }
+  const onPage = new Set(rowIdsOnPage(table))
+  const rows = event.value.rows.filter((id) => onPage.has(id))
+  return { ...event, value: { ...event.value, rows: place.element.selection === 'single' ? rows.slice(-1) : rows } }
+}

@@ -1,0 +1,99 @@
+import type { ElementDefinition, FormDefinition } from '../../runtime/forms/form-definition.ts'
+import { checkInput, type InputFault } from './check-input.ts'
+import type { BrowserEvent } from './frames.ts'
+import type { RenderContext } from './render/context.ts'
+import { shownTabs } from './render/form.ts'
+import { isEnabled, isPermitted, isShown, outlineOf, type Place } from './render/outline.ts'
+import { type InputDefinition, type Shown, shown } from './render/parts.ts'
+import { rowIdsOnPage } from './render/table.ts'
+import { shownRows } from './render/table-rows.ts'
+import type { FormView } from './view.ts'
+
+export type CheckedEvent =
+  | { readonly kind: 'accepted'; readonly place: Place }
+  /** It could be done a moment ago: a call before this event changed the form. */
+  | { readonly kind: 'stale' }
+  /** The value breaks a rule that the form's author wrote; the old one stays. */
+  | { readonly kind: 'faulty'; readonly fault: InputFault }
+  /** No page of this client ever offered it. */
+  | { readonly kind: 'forged' }
+
+const STALE: CheckedEvent = { kind: 'stale' }
+const FORGED: CheckedEvent = { kind: 'forged' }
+
+/** Whether a user could do this in the form as it is shown: by its definition, its state and the user's permissions. */
+export function checkEvent(
+  event: BrowserEvent,
+  definition: FormDefinition,
+  view: FormView,
+  context: RenderContext,
+): CheckedEvent {
+  const place = outlineOf(definition).get(event.element)
+  if (place === undefined || !isPermitted(definition, context) || !hasPermissions(place, context)) return FORGED
+  const one = shown(place, view, context)
+  const checked = checkKind(event, one)
+  if (checked.kind === 'forged') return checked
+  // Before what is wrong with a value: of what is hidden nobody learns the rules.
+  return isShown(place, view, context) && isEnabled(place, view) ? checked : STALE
+}
+
+/** Of the element and all around it: unlike what is hidden, this never changes while a client is open. */
+function hasPermissions(place: Place, context: RenderContext): boolean {
+  for (let one: Place | undefined = place; one !== undefined; one = one.around?.place) {
+    if (!isPermitted(one.element, context)) return false
+    if (one.around?.tab && !isPermitted(one.around.tab, context)) return false
+  }
+  return true
+}
+
+function checkKind(event: BrowserEvent, one: Shown): CheckedEvent {
+  const { element, place } = one
+  const accepted: CheckedEvent = { kind: 'accepted', place }
+  switch (event.type) {
+    case 'onAction':
+      if (element.type === 'table') return checkRows({ ...one, element }, event.value === null ? [] : [event.value])
+      if (event.value !== null) return FORGED
+      return element.type === 'button' || (element.type === 'link' && element.onAction !== undefined)
+        ? accepted
+        : FORGED
+    case 'onElementDataChange': {
+      if (!isInput(element)) return FORGED
+      const result = checkInput({ ...one, element }, event.value)
+      if (result === 'wrong type') return FORGED
+      return result === null ? accepted : { kind: 'faulty', fault: result }
+    }
+    case 'onElementFocusGained':
+    case 'onElementFocusLost':
+      return isInput(element) ? accepted : FORGED
+    case 'onSort': {
+      const { column } = event.value
+      const isSortable =
+        element.type === 'table' && element.columns.some(({ name, sortable }) => name === column && sortable)
+      return isSortable ? accepted : FORGED
+    }
+    case 'onRecordSelection': {
+      if (element.type !== 'table' || element.selection === 'none') return FORGED
+      if (element.selection === 'single' && event.value.rows.length !== 1) return FORGED
+      return checkRows({ ...one, element }, event.value.rows)
+    }
+    case 'showPage':
+      if (element.type !== 'table') return FORGED
+      return event.value <= shownRows(element, one.state, one.context.locale).pages ? accepted : STALE
+    case 'showTab': {
+      if (element.type !== 'tabs') return FORGED
+      return shownTabs({ ...one, element }).tabs.some(({ name }) => name === event.value) ? accepted : FORGED
+    }
+  }
+}
+
+/** Rows that are not on the page any more may have been a moment ago; that they were never there cannot be known. */
+function checkRows(one: Shown<Extract<ElementDefinition, { type: 'table' }>>, rows: readonly (string | number)[]) {
+  const { place } = one
+  if (rows.length === 0) return FORGED
+  const onPage = new Set(rowIdsOnPage(one))
+  return rows.every((id) => onPage.has(id)) ? ({ kind: 'accepted', place } as const) : STALE
+}
+
+export function isInput(element: ElementDefinition): element is InputDefinition {
+  return 'required' in element
+}

@@ -1,0 +1,101 @@
+import type { Failed } from '../../runtime/outcome.ts'
+import type { Json } from '../../runtime/plugin.ts'
+import type { ClientGone, SandboxClient, Supervisor } from '../../runtime/supervisor.ts'
+import type { ActiveSolution } from '../solutions/catalog.ts'
+import { failureLine, type GuestBindings } from '../solutions/guest-bindings.ts'
+import { createHostCall, type Effects, type HostCall, noEffects } from '../solutions/host-call.ts'
+import { createRedact } from '../solutions/redact.ts'
+import type { NewLogLine, SolutionLog } from '../solutions/solution-log.ts'
+import type { Figures } from '../telemetry/figures.ts'
+
+export type ClientCall = {
+  /** `onSolutionOpen`, `forms.event` and the like: entry functions of main or of a plugin's guest part. */
+  readonly entry: string
+  readonly args: readonly Json[]
+  /** What must not reach the log, by name. */
+  readonly secrets: ReadonlyMap<string, string>
+  readonly call: Omit<HostCall, 'effects' | 'solution'>
+}
+
+export type ClientCallResult = {
+  /** null: the call returned well. */
+  readonly failure: Failed | ClientGone | null
+  /** What is to be done now. After a failed call what its scripts changed of their forms all the same. */
+  readonly effects: Effects
+}
+
+/** Runs one call in an open client. */
+export type ClientCaller = (
+  sandbox: SandboxClient,
+  solution: ActiveSolution,
+  call: ClientCall,
+) => Promise<ClientCallResult>
+
+export type ClientCallerParts = {
+  readonly supervisor: Supervisor
+  readonly bindings: GuestBindings
+  readonly log: Pick<SolutionLog, 'write'>
+  /** Told of each call that ended. */
+  readonly called?: Figures['called'] | undefined
+}
+
+export function createClientCaller({ supervisor, bindings, log, called }: ClientCallerParts): ClientCaller {
+  async function run(sandbox: SandboxClient, solution: ActiveSolution, asked: ClientCall): Promise<ClientCallResult> {
+    const call = createHostCall({ ...asked.call, solution: solution.facts })
+    const redact = createRedact(asked.secrets)
+    const write = (line: NewLogLine) =>
+      log.write(solution.name, { ...line, message: redact(line.message), correlationId: call.correlationId })
+    const outcome = await sandbox.call(
+      {
+        unit: 'main',
+        entry: asked.entry,
+        args: asked.args,
+        state: bindings.stateOf(call),
+        timeLimit: call.kind === 'login' ? 'AUTHENTICATOR_TIME' : 'CALL_TIME',
+      },
+      { log: write, request: (plugin, method, args) => bindings.answer(call, plugin, method, args) },
+    )
+    if (outcome.code === 'client_gone') return { failure: outcome, effects: noEffects() }
+    called?.({ solution: solution.name, entry: nameOf(asked), outcome })
+    if (outcome.code !== 'returned') return failed(outcome)
+    try {
+      bindings.apply(call, outcome.commands)
+      return { failure: null, effects: call.effects }
+    } catch (error) {
+      // The binding let it pass, or a guest went around it: nothing of this client is believed any more.
+      sandbox.close()
+      supervisor.retire(solution.loadable.key)
+      return failed({ code: 'script_error', message: (error as Error).message, milliseconds: outcome.milliseconds })
+    }
+
+    function failed(failure: Failed): ClientCallResult {
+      write(failureLine(failure))
+      return { failure, effects: noEffects() }
+    }
+  }
+
+  return async (sandbox, solution, asked) => {
+    const result = await run(sandbox, solution, asked)
+    if (result.failure === null || result.failure.code === 'client_gone' || result.failure.code === 'sandbox_busy') {
+      return result
+    }
+    // Its commands are lost, but the scripts see the elements as they left them: so must the user.
+    const call = { ...asked.call, kind: 'open' as const }
+    const told = await run(sandbox, solution, { ...asked, entry: 'forms.flush', args: [], call })
+    const { formUpdates, form, listening } = told.effects
+    const effects = {
+      ...noEffects(),
+      form,
+      ...(formUpdates ? { formUpdates } : {}),
+      ...(listening ? { listening } : {}),
+    }
+    return { failure: result.failure, effects }
+  }
+}
+
+/** Of a form's event which one: `forms.orders.search.onAction`. The form as it is shown has it, so there are not many. */
+function nameOf({ entry, args: [event] }: ClientCall): string {
+  if (entry !== 'forms.event' || typeof event !== 'object' || event === null || Array.isArray(event)) return entry
+  const { form, element, type } = event as Readonly<Record<string, Json>>
+  return ['forms', form, element, type].filter((part) => typeof part === 'string').join('.')
+}

@@ -1,0 +1,87 @@
+import type { Context } from 'koa'
+import { allowPage } from '../http/content-security.ts'
+import { cookieScope, createNonce, sendHtml } from '../http/request.ts'
+import type { Sites } from '../http/sites.ts'
+import { passwordPath } from '../login/change-password.ts'
+import type { FormTokens } from '../login/form-token.ts'
+import { pageAskedFor } from '../login/page-asked-for.ts'
+import type { FoundSession } from '../login/start-session.ts'
+import type { ActiveSolution } from '../solutions/catalog.ts'
+import type { SolutionStore } from '../solutions/solution-store.ts'
+import { clientScriptPath } from './client-script-route.ts'
+import { renderShell, type ShellModel } from './render/shell.ts'
+
+export type ClientPageParts = {
+  readonly sites: Sites
+  readonly formTokens: FormTokens
+  readonly store: SolutionStore
+}
+
+/** A version's own style sheet, below `media/`. */
+const STYLE = 'style.css'
+const styled = new WeakMap<ActiveSolution, boolean>()
+
+/**
+ * The page of an open solution: all but the form, which its script asks for over the WebSocket.
+ * @param found null: nobody is signed in, and the solution is open to everyone or opens on its login form
+ */
+export async function showClientPage(
+  ctx: Context,
+  solution: ActiveSolution,
+  found: FoundSession | null,
+  locale: string,
+  isLoginForm: boolean,
+  parts: ClientPageParts,
+): Promise<void> {
+  const nonce = createNonce()
+  const { name, title } = solution
+  allowPage(ctx, nonce)
+  ctx.vary('Accept-Language')
+  const page = pageAskedFor(ctx)
+  const query = page.slice(ctx.path.length)
+  const account = accountOf(ctx, solution, found, parts)
+  // Also without a user: the connection's handshake names the browser by the cookie that this sets.
+  const formToken = parts.formTokens.issue(ctx, cookieScope(ctx, parts.sites, name))
+  const html = renderShell({
+    locale,
+    nonce,
+    title,
+    scriptHref: clientScriptPath(name),
+    socketHref: `/solution/${name}/client${query}`,
+    styleHref: (await hasStyle(solution, parts.store)) ? `/solution/${name}/media/${STYLE}` : null,
+    user: account,
+    signIn: isLoginForm ? { action: page, formToken } : null,
+  })
+  sendHtml(ctx, 200, html)
+}
+
+/** What the bar above the form needs to know of who is signed in. */
+export function accountOf(
+  ctx: Context,
+  { name }: ActiveSolution,
+  found: FoundSession | null,
+  { sites, formTokens }: Pick<ClientPageParts, 'sites' | 'formTokens'>,
+): ShellModel['user'] {
+  if (found === null) return null
+  const { username, source } = found.session
+  return {
+    username,
+    logoutAction: `/solution/${name}/logout`,
+    changePasswordHref: source === 'users' ? passwordPath(name) : null,
+    formToken: formTokens.issue(ctx, cookieScope(ctx, sites, name)),
+  }
+}
+
+/** For a page that is open while the style sheet changes. @returns null where there is none */
+export async function liveStyleHref({ name, facts }: ActiveSolution, store: SolutionStore): Promise<string | null> {
+  const file = await store.media(name, facts.sha256, STYLE)
+  return file === null ? null : `/solution/${name}/media/${STYLE}?version=${encodeURIComponent(file.etag)}`
+}
+
+async function hasStyle(solution: ActiveSolution, store: SolutionStore): Promise<boolean> {
+  const known = styled.get(solution)
+  if (known !== undefined) return known
+  const has = (await store.media(solution.name, solution.facts.sha256, STYLE)) !== null
+  styled.set(solution, has)
+  return has
+}

@@ -1,0 +1,115 @@
+import type { Context } from 'koa'
+import { PlatformError } from '../../runtime/errors.ts'
+import { readCookie } from '../http/cookies.ts'
+import { sourceOfPost } from '../http/fetch-metadata.ts'
+import { readQuery } from '../http/read-body.ts'
+import { cookieScope, stateOf } from '../http/request.ts'
+import { asksForWebSocket, takeWebSocket } from '../http/upgrades.ts'
+import { pageAskedFor } from '../login/page-asked-for.ts'
+import type { FoundSession } from '../login/start-session.ts'
+import type { Remembered } from '../sessions/remembered.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import type { ActiveSolution } from '../solutions/catalog.ts'
+import type { Client } from './client.ts'
+import { accountOf, type ClientPageParts } from './client-page.ts'
+import type { Clients, Visitor } from './clients.ts'
+import { type Connection, createConnection } from './connection.ts'
+
+export type ClientRouteParts = Omit<ClientPageParts, 'store'> & {
+  readonly clients: Clients
+  readonly sessions: Sessions
+  readonly remembered: Remembered
+}
+
+/** The page's session is over; the code of design section 7. */
+const SIGNED_OUT = 4401
+/** RFC 6455, section 7.4.1. The page connects again. */
+const INTERNAL_ERROR = 1011
+
+/**
+ * The WebSocket of an open client. A script cannot read the status of a refused handshake, so who is not signed in is
+ * told by the close; only another site's page is refused before.
+ * @param isOpenToAll nobody has to be signed in: mode NONE, or a login form
+ */
+export function connectClient(
+  ctx: Context,
+  solution: ActiveSolution,
+  found: FoundSession | null,
+  locale: string,
+  mode: { readonly isOpenToAll: boolean; readonly isLoginForm: boolean },
+  parts: ClientRouteParts,
+): void {
+  if (!asksForWebSocket(ctx.req)) throw noWebSocket(ctx)
+  const visitor = visitorOf(ctx, solution, found, locale, mode.isLoginForm && found === null, parts)
+  if (sourceOfPost(ctx, visitor.serverUrl) !== 'same-origin') {
+    throw new PlatformError('ERR_FOREIGN_ORIGIN', 'A client is reached from the page of the solution only.')
+  }
+  const isTaken = takeWebSocket(ctx, parts.clients.sockets, (socket) => {
+    let client: Client | null = null
+    let isGreeted = false
+    let isClosed = false
+    const connection: Connection = createConnection(socket, {
+      frame(frame) {
+        if (client !== null) return client.receive(connection, frame)
+        if (isGreeted || frame.kind !== 'hello') return connection.refuse()
+        isGreeted = true
+        parts.clients.arrive(connection, frame, visitor).then(
+          (arrived) => {
+            client = arrived
+            // It left while it was looked for.
+            if (isClosed) client?.detach(connection)
+          },
+          (error: unknown) => {
+            parts.clients.noteFault(error, visitor)
+            connection.close(INTERNAL_ERROR)
+          },
+        )
+      },
+      closed(refused) {
+        isClosed = true
+        client?.detach(connection)
+        if (refused > 0) parts.clients.noteRefused(visitor, refused)
+      },
+    })
+    if (found === null && !mode.isOpenToAll) connection.close(SIGNED_OUT, { kind: 'closed', why: 'signed-out' })
+  })
+  if (!isTaken) throw noWebSocket(ctx)
+}
+
+function noWebSocket(ctx: Context): PlatformError {
+  // HTTP/2 knows no such header (RFC 9113, 8.2.2): a browser opens a connection of HTTP/1.1 by itself.
+  if (ctx.req.httpVersionMajor === 1) ctx.set('Upgrade', 'websocket')
+  return new PlatformError('ERR_UPGRADE_REQUIRED', 'This address answers WebSockets only.')
+}
+
+function visitorOf(
+  ctx: Context,
+  solution: ActiveSolution,
+  found: FoundSession | null,
+  locale: string,
+  isLoginForm: boolean,
+  { sites, formTokens, sessions, remembered }: ClientRouteParts,
+): Visitor {
+  const { client } = stateOf(ctx)
+  const { name } = solution
+  const scope = cookieScope(ctx, sites, name)
+  const rememberCookie = readCookie(ctx, 'remember', scope)
+  const query = pageAskedFor(ctx).slice(ctx.path.length)
+  return {
+    solution,
+    isLoginForm,
+    found,
+    address: client.address,
+    client,
+    serverUrl: sites.originOf(name, client),
+    locale,
+    url: readQuery(ctx),
+    page: `/solution/${name}/index.html${query}`,
+    browser: formTokens.browserOf(ctx, scope),
+    account: accountOf(ctx, solution, found, { sites, formTokens }),
+    async forget() {
+      if (found !== null) await sessions.end(name, found.cookie)
+      if (rememberCookie !== undefined) await remembered.end(name, rememberCookie)
+    },
+  }
+}

@@ -1,0 +1,285 @@
+import { randomBytes } from 'node:crypto'
+import type { WebSocketServer } from 'ws'
+import type { LimitName, Limits } from '../../runtime/limits.ts'
+import type { Supervisor } from '../../runtime/supervisor.ts'
+import type { Audit } from '../audit/audit.ts'
+import type { ClientSide } from '../http/client.ts'
+import { networkOf } from '../http/network.ts'
+import type { Sites } from '../http/sites.ts'
+import { createWebSocketServer } from '../http/upgrades.ts'
+import type { SignOutTargets } from '../login/sign-out-target.ts'
+import type { FoundSession } from '../login/start-session.ts'
+import type { Throttle } from '../login/throttle.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import type { ActiveSolution, Catalog } from '../solutions/catalog.ts'
+import type { GuestBindings } from '../solutions/guest-bindings.ts'
+import type { NewLogLine, SolutionLog } from '../solutions/solution-log.ts'
+import type { Figures } from '../telemetry/figures.ts'
+import { type Client, createClient, type Hello } from './client.ts'
+import { type ClientCaller, createClientCaller } from './client-calls.ts'
+import type { Connection } from './connection.ts'
+import { MAX_BROWSER_FRAME } from './frames.ts'
+import { createMissingTexts, type MissingTexts } from './missing-texts.ts'
+import type { ShellModel } from './render/shell.ts'
+import type { ClientSignIns } from './sign-in-token.ts'
+
+/** Who opens a client, from where, and with which address of the page. */
+export type Visitor = {
+  readonly solution: ActiveSolution
+  /** The client opens on the manifest's `loginForm`, and nothing else is reached. */
+  readonly isLoginForm: boolean
+  /** null: nobody is signed in. */
+  readonly found: FoundSession | null
+  /** The network address of the browser. */
+  readonly address: string
+  readonly client: ClientSide
+  readonly serverUrl: string
+  readonly locale: string
+  /** The query of the page. */
+  readonly url: ReadonlyMap<string, string>
+  /** Path and query of the page, see `pageAskedFor`. */
+  readonly page: string
+  /** Names the browser, see `FormTokens.browserOf`; null: it has no cookie of ours. */
+  readonly browser: string | null
+  readonly account: ShellModel['user']
+  /** Ends the session and what the browser remembers, without the browser's help. */
+  readonly forget: () => Promise<void>
+}
+
+export type ClientsParts = {
+  readonly limits: Limits
+  readonly isTesting: boolean
+  readonly supervisor: Supervisor
+  readonly bindings: GuestBindings
+  readonly catalog: Catalog
+  readonly sites: Sites
+  readonly sessions: Sessions
+  readonly throttle: Throttle
+  readonly clientSignIns: ClientSignIns
+  readonly signOutTargets: SignOutTargets
+  readonly log: Pick<SolutionLog, 'write'>
+  readonly audit: Audit
+  /** Absent: open clients finish on their version. */
+  readonly live?: Live | undefined
+  /** Told of each call of a script that ended. */
+  readonly called?: Figures['called'] | undefined
+  /** Told of what is our own fault. @param of the solution, and the reference that its user was given */
+  readonly onError: (error: unknown, of: { readonly solution?: string; readonly correlationId?: string }) => void
+}
+
+/** What clients of a live host need besides: they go on in the solution's next version by themselves. */
+export type Live = {
+  /** The address of a version's own style sheet, another one for another content; null where it has none. */
+  readonly styleHref: (solution: ActiveSolution) => Promise<string | null>
+}
+
+/** What each client gets of them. */
+export type ClientParts = Omit<ClientsParts, 'bindings' | 'audit'> & {
+  readonly callClient: ClientCaller
+  readonly missingTexts: MissingTexts
+}
+
+/** The open clients of this host. */
+export interface Clients {
+  /** Takes the sockets of handshakes. */
+  readonly sockets: WebSocketServer
+  /** A browser said hello: it gets its own client back, if it had one, else a new one. */
+  arrive(connection: Connection, hello: Hello, visitor: Visitor): Promise<Client | null>
+  /**
+   * On a live host: the solution's open clients go on in its active version. @returns once they have: how many these are
+   */
+  renew(solution: string): Promise<number>
+  /** A browser sent frames that no page sends. */
+  noteRefused(visitor: Visitor, frames: number): void
+  /** A client could not be opened, and that is our own fault. */
+  noteFault(error: unknown, visitor: Visitor): void
+  /**
+   * The host will stop: clients end one after the other, each at a random time, and their pages open anew on another host.
+   * @param within ms
+   */
+  moveAll(within: number): void
+  /** Connections end; what `onSolutionClose` does in time is done. */
+  stop(): Promise<void>
+}
+
+/** How often sessions are looked at, in ms: a client is over within a second of its session, on every host. */
+const SESSIONS_EVERY = 700
+/** How often lines are tried, in ms. */
+const HEARTBEAT = 20_000
+/** How long a tab that may be another one's copy waits for the other to answer, in ms. */
+const ANSWER_TIME = 1000
+/** Milliseconds that clients get for their end when the host stops. */
+const STOP_TIME = 1500
+/** Within these ms calls that run may end, and be answered, before connections do. */
+const ANSWERED_WITHIN = 1000
+/** The host is going away: the page connects to another one (RFC 6455, section 7.4.1). */
+const GOING_AWAY = 1001
+/** From the registry of that section. */
+const TRY_LATER = 1013
+
+export function createClients(given: ClientsParts): Clients {
+  const { limits, sessions, catalog, audit } = given
+  const parts: ClientParts = {
+    ...given,
+    callClient: createClientCaller(given),
+    missingTexts: createMissingTexts(given.log),
+  }
+  const clients = new Map<string, Client>()
+  const sockets = createWebSocketServer(MAX_BROWSER_FRAME)
+  let isLooking = false
+  let isStopping = false
+  let moving: NodeJS.Timeout | undefined
+  const looking = setInterval(look, SESSIONS_EVERY)
+  looking.unref()
+  const beating = setInterval(() => {
+    for (const { connection } of clients.values()) connection?.checkHeartbeat()
+  }, HEARTBEAT)
+  beating.unref()
+
+  async function look(): Promise<void> {
+    if (isLooking) return
+    isLooking = true
+    try {
+      await endThoseOfEndedSessions()
+      await endThoseOfGoneSolutions()
+    } catch (error) {
+      // The database is away: nobody knows who is signed out, and each event asks for itself.
+      parts.onError(error, {})
+    } finally {
+      isLooking = false
+    }
+  }
+
+  async function endThoseOfEndedSessions(): Promise<void> {
+    const signedIn = [...clients.values()].flatMap((client) => {
+      const { found, solution } = client.visitor
+      return found === null ? [] : [{ client, solution: solution.name, cookie: found.cookie }]
+    })
+    if (signedIn.length === 0) return
+    const living = await sessions.living(signedIn)
+    for (const { client, cookie } of signedIn) if (!living.has(cookie)) void client.end('signed-out')
+  }
+
+  async function endThoseOfGoneSolutions(): Promise<void> {
+    const anonymous = [...clients.values()].filter(({ visitor }) => visitor.found === null)
+    for (const name of new Set(anonymous.map(({ visitor }) => visitor.solution.name))) {
+      if ((await catalog.active(name)) !== null) continue
+      for (const client of anonymous) if (client.visitor.solution.name === name) void client.end('gone')
+    }
+  }
+
+  /** Its own client, if it has one still. `isCopy`: another tab has it, of which this one is a copy. */
+  async function comesBackTo(hello: Hello, visitor: Visitor): Promise<{ before: Client | null; isCopy: boolean }> {
+    const client = hello.client === null ? undefined : clients.get(hello.client)
+    if (client === undefined || !isOfSame(client.visitor, visitor)) return { before: null, isCopy: false }
+    const { connection } = client
+    const isCopy = connection !== null && client.page !== hello.page && (await connection.answers(ANSWER_TIME))
+    return { before: isCopy || clients.get(client.id) !== client ? null : client, isCopy }
+  }
+
+  /** @returns the limit that a further client would pass */
+  function limitMet({ solution, found, address }: Visitor): LimitName | null {
+    const of = [...clients.values()].map(({ visitor }) => visitor).filter((one) => one.solution.name === solution.name)
+    if (of.length >= limits.CLIENTS) return 'CLIENTS'
+    if (found === null) {
+      const network = networkOf(address)
+      const open = of.filter((one) => one.found === null && networkOf(one.address) === network)
+      return open.length >= limits.CLIENTS_ADDRESS ? 'CLIENTS_ADDRESS' : null
+    }
+    const ofSession = of.filter((one) => one.found?.cookie === found.cookie)
+    return ofSession.length >= limits.CLIENTS_SESSION ? 'CLIENTS_SESSION' : null
+  }
+
+  /** In audit and log. Whoever goes on does not fill them: what is alike of one network is written once a minute. */
+  function noteOnce({ solution, found, address }: Visitor, outcome: string, line: NewLogLine): void {
+    const actor = found === null ? 'user:' : `user:${found.session.username}`
+    const isNews = audit.noteOnce({ actor, action: 'client', solution: solution.name, outcome, address })
+    if (isNews) parts.log.write(solution.name, line)
+  }
+
+  function moveNext(start: number, waiting: Iterator<{ readonly client: Client; readonly at: number }>): void {
+    const { done, value } = waiting.next()
+    if (done === true) return
+    moving = setTimeout(
+      () => {
+        void value.client.move(GOING_AWAY)
+        moveNext(start, waiting)
+      },
+      Math.max(0, start + value.at - performance.now()),
+    )
+  }
+
+  return {
+    sockets,
+    async arrive(connection, hello, visitor) {
+      const { before, isCopy } = await comesBackTo(hello, visitor)
+      if (isStopping) {
+        connection.close(GOING_AWAY)
+        return null
+      }
+      const met = before === null ? limitMet(visitor) : null
+      if (met !== null) {
+        noteOnce(visitor, 'sandbox_busy', {
+          level: 'warn',
+          code: 'sandbox_busy',
+          message: `too many clients are open (limit ${met}: ${limits[met]})`,
+        })
+        connection.close(TRY_LATER, { kind: 'closed', why: 'failed' })
+        return null
+      }
+      const id = randomBytes(32).toString('base64url')
+      const client = before ?? createClient(id, visitor, parts, ({ id: over }) => clients.delete(over))
+      clients.set(client.id, client)
+      client.attach(connection, hello, visitor, isCopy)
+      // Another version may have become active since its browser asked.
+      if (given.live !== undefined) void client.renew()
+      return client
+    },
+    async renew(name) {
+      const open = [...clients.values()].filter(({ visitor }) => visitor.solution.name === name)
+      await Promise.all(open.map((client) => client.renew()))
+      return open.length
+    },
+    noteRefused(visitor, frames) {
+      const message = `a browser sent ${frames} frames that no page of the solution sends; its connection was ended when it went on`
+      noteOnce(visitor, 'refused', { level: 'warn', message })
+    },
+    moveAll(time) {
+      const waiting = [...clients.values()].map((client) => ({ client, at: Math.random() * time }))
+      waiting.sort((one, other) => one.at - other.at)
+      moveNext(performance.now(), waiting.values())
+    },
+    noteFault: (error, { solution }) => parts.onError(error, { solution: solution.name }),
+    async stop() {
+      isStopping = true
+      clearInterval(looking)
+      clearInterval(beating)
+      clearTimeout(moving)
+      setTimeout(() => {
+        for (const socket of sockets.clients) socket.terminate()
+      }, STOP_TIME).unref()
+      const moved = Promise.all([...clients.values()].map((client) => client.move(GOING_AWAY)))
+      const isInTime = await within(ANSWERED_WITHIN, moved)
+      // Those without a client too, and those whose calls take longer: the servers would wait for them.
+      for (const socket of sockets.clients) socket.close(GOING_AWAY)
+      if (!isInTime) await within(STOP_TIME - ANSWERED_WITHIN, moved)
+    },
+  }
+}
+
+/** @returns whether it was done in time, in ms */
+async function within(time: number, done: Promise<unknown>): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<false>()
+  const timer = setTimeout(resolve, time, false)
+  return Promise.race([done.then(() => true), promise]).finally(() => clearTimeout(timer))
+}
+
+/** Whether a client may be given to a browser that names it: it must be the same person, or else browser, in the same solution. */
+function isOfSame(one: Visitor, other: Visitor): boolean {
+  return (
+    one.solution.name === other.solution.name &&
+    one.isLoginForm === other.isLoginForm &&
+    one.found?.session.publicId === other.found?.session.publicId &&
+    (one.found !== null || one.browser === other.browser)
+  )
+}

@@ -1,0 +1,87 @@
+import type { FormUpdate } from '../../plugins/forms/host.ts'
+import { elementsOf, type FormDefinition } from '../../runtime/forms/form-definition.ts'
+import { createRedact, type Redact } from '../solutions/redact.ts'
+
+/** What must not reach the log, of one client: its scripts may quote it now or in any later call. */
+export interface EnteredSecrets {
+  /** `onSolutionOpen` gets the query of the page: its `custom_*` values are secret. */
+  opened(url: ReadonlyMap<string, string>): void
+  /** An input got a value; only those of password elements count. */
+  entered(definition: FormDefinition, element: string, value: unknown): void
+  /** Scripts changed what a form shows, such as the password in it. */
+  updated(definition: FormDefinition | null, update: FormUpdate): void
+  /** By element; later values of one have a number behind its name. */
+  readonly all: () => ReadonlyMap<string, string>
+  readonly redact: Redact
+}
+
+/** Values that are kept, the newest, and characters of all of them; nobody types as many passwords. */
+const MOST_VALUES = 50
+const MOST_CHARACTERS = 100_000
+
+type Entered = { readonly element: string; readonly value: string }
+
+const passwordNames = new WeakMap<FormDefinition, ReadonlySet<string>>()
+
+export function createEnteredSecrets(): EnteredSecrets {
+  /** The oldest first. */
+  let kept: readonly Entered[] = []
+  let ofAddress: ReadonlyMap<string, string> = new Map()
+  let all: ReadonlyMap<string, string> = new Map()
+
+  function keep(element: string, value: unknown): void {
+    if (typeof value !== 'string' || value === '') return
+    const others = kept.filter((one) => one.element !== element || one.value !== value)
+    kept = newest([...others, { element, value }])
+    gather()
+  }
+
+  function gather(): void {
+    all = new Map([...named(kept), ...ofAddress])
+  }
+
+  return {
+    opened(url) {
+      ofAddress = new Map([...url].filter(([name]) => name.startsWith('custom_')))
+      gather()
+    },
+    entered(definition, element, value) {
+      if (passwordsOf(definition).has(element)) keep(element, value)
+    },
+    updated(definition, { elements }) {
+      if (definition === null) return
+      for (const name of passwordsOf(definition)) keep(name, Object.hasOwn(elements, name) && elements[name]?.value)
+    },
+    all: () => all,
+    redact: (text) => createRedact(all)(text),
+  }
+}
+
+function newest(all: readonly Entered[]): readonly Entered[] {
+  let left = MOST_CHARACTERS
+  const from = all.findLastIndex(({ value }) => {
+    left -= value.length
+    return left < 0
+  })
+  return all.slice(from + 1).slice(-MOST_VALUES)
+}
+
+/** Names of elements have no hyphen. */
+function named(all: readonly Entered[]): [string, string][] {
+  const counts = new Map<string, number>()
+  return all.map(({ element, value }) => {
+    const count = (counts.get(element) ?? 0) + 1
+    counts.set(element, count)
+    return [count === 1 ? element : `${element}-${count}`, value]
+  })
+}
+
+function passwordsOf(definition: FormDefinition): ReadonlySet<string> {
+  let names = passwordNames.get(definition)
+  if (names === undefined) {
+    const passwords = [...elementsOf(definition.layout)].filter(({ type }) => type === 'password')
+    names = new Set(passwords.map(({ name }) => name))
+    passwordNames.set(definition, names)
+  }
+  return names
+}

@@ -1,0 +1,44 @@
+import type { FormUpdate } from '../../plugins/forms/host.ts'
+import type { ElementState, FormView } from './view.ts'
+
+/** What the forms of one client show: what its scripts told, and what the host found wrong in inputs. */
+export interface FormViews {
+  of(form: string): FormView
+  apply(update: FormUpdate): void
+  /** An input's value was not taken, or is missing: `text` says why, in the user's language, until `clearFault`. */
+  setFault(form: string, element: string, text: string): void
+  /** @returns whether there was one */
+  clearFault(form: string, element: string): boolean
+}
+
+type Kept = { title?: string; readonly elements: Map<string, ElementState>; readonly faults: Map<string, string> }
+
+export function createFormViews(): FormViews {
+  const forms = new Map<string, Kept>()
+
+  function keep(form: string): Kept {
+    const found = forms.get(form) ?? { elements: new Map(), faults: new Map() }
+    forms.set(form, found)
+    return found
+  }
+
+  return {
+    of(form) {
+      const { title, elements, faults } = keep(form)
+      const view = title === undefined ? { elements } : { title, elements }
+      if (faults.size === 0) return view
+      const shown = new Map(elements)
+      for (const [name, error] of faults) shown.set(name, { ...elements.get(name), error })
+      return { ...view, elements: shown }
+    },
+    apply({ form, title, elements }) {
+      const kept = keep(form)
+      if (title !== undefined) kept.title = title
+      for (const [name, state] of Object.entries(elements)) {
+        kept.elements.set(name, { ...kept.elements.get(name), ...state } as ElementState)
+      }
+    },
+    setFault: (form, element, text) => void keep(form).faults.set(element, text),
+    clearFault: (form, element) => keep(form).faults.delete(element),
+  }
+}

@@ -1,0 +1,47 @@
+import type { Session } from '../../sessions/sessions.ts'
+import { ownText, type RenderContext } from './context.ts'
+import type { RenderedForm } from './form.ts'
+import { directionOf, known, languageName, localTime } from './local-format.ts'
+import { attributes, html, type Markup } from './markup.ts'
+
+/** Who is signed in, as a solution without forms shows it. */
+export type ShownUser = Pick<Session, 'username' | 'uid' | 'permissions' | 'tenant' | 'loggedInAt'>
+
+/** What stands in the place of the form when a solution has none: who is signed in, which is all that there is to say. */
+export function renderNoForm(title: string, user: ShownUser | null, context: RenderContext): RenderedForm {
+  const text = (key: string, ...values: string[]) => ownText(context, key, values)
+  if (user === null) return page(title, html`<p class="text">${text('platform.client.open')}</p>`, context)
+  const facts: [string, Markup][] = [
+    ['platform.client.username', html`<bdi>${user.username}</bdi>`],
+    ['platform.client.uid', html`<code>${user.uid}</code>`],
+    ['platform.client.permissions', values(user.permissions, text('platform.client.nopermissions'))],
+    ['platform.client.tenant', values(user.tenant ?? [], text('platform.client.notenant'))],
+    ['platform.client.locale', html`${languageName(context.locale, context.locale)} <code>${context.locale}</code>`],
+    [
+      'platform.client.loggedinat',
+      html`<time datetime="${new Date(user.loggedInAt).toISOString()}">${localTime(context.locale, user.loggedInAt)}</time>`,
+    ],
+  ]
+  const list = facts.map(([key, value]) => html`<div><dt>${text(key)}</dt><dd>${value}</dd></div>`)
+  return page(
+    title,
+    html`<p class="text">${text('platform.client.signedin', user.username)}</p><h2>${text('platform.client.account')}</h2><dl class="facts">${list}</dl>`,
+    context,
+  )
+}
+
+/** The user lacks the permission of the form that a script showed, or nothing of the client could be opened. */
+export function renderNotice(title: string, notice: string, context: RenderContext): RenderedForm {
+  return page(title, html`<p class="text">${notice}</p>`, context)
+}
+
+function page(title: string, content: Markup, context: RenderContext): RenderedForm {
+  const own = attributes({ lang: known(context.locale), dir: directionOf(context.locale) })
+  const form = html`<form class="form" method="dialog" id="f-" data-form="" aria-labelledby="f-.title"${own}><h1 id="f-.title" tabindex="-1"><bdi>${title}</bdi></h1>${content}</form>`
+  return { html: form.text, title }
+}
+
+function values(all: readonly (string | number)[], none: string): Markup {
+  if (all.length === 0) return html`${none}`
+  return html`${all.map((value, index) => html`${index > 0 && ', '}<bdi>${String(value)}</bdi>`)}`
+}

@@ -1,0 +1,169 @@
+import type { FormDefinition } from '../../runtime/forms/form-definition.ts'
+import type { ActiveSolution } from '../solutions/catalog.ts'
+import type { Effects } from '../solutions/host-call.ts'
+import { createMessages, type Messages } from '../solutions/messages.ts'
+import { createFormViews, type FormViews } from './form-views.ts'
+import type { Change, HostFrame } from './frames.ts'
+import { ownText, type RenderContext } from './render/context.ts'
+import { type RenderedForm, renderElement, renderForm } from './render/form.ts'
+import { renderNoForm, renderNotice, type ShownUser } from './render/no-form.ts'
+import { isPermitted, outlineOf } from './render/outline.ts'
+import { renderTexts, renderTop, type ShellModel } from './render/shell.ts'
+import type { FormView } from './view.ts'
+
+/** What one client shows, as the host knows it, and the frames that bring a browser up to date. */
+export interface Screen {
+  /** The name of the form that is shown; null: none yet. */
+  readonly shown: string | null
+  /** Whether a form is shown or was. */
+  hasShown(form: string): boolean
+  readonly locale: string
+  readonly views: FormViews
+  /** Null where there is no such form. */
+  definitionOf(form: string): FormDefinition | null
+  contextOf(form: string): RenderContext
+  viewOf(form: string): FormView
+  text(key: string, values?: readonly (string | number)[]): string
+  /** Takes over what a call came to. @returns the frames that tell a browser which had all before */
+  apply(effects: Effects, seq: number): HostFrame[]
+  /** The shown form, for a browser that has nothing yet or lost track. */
+  whole(seq: number): HostFrame
+  /** Elements of the shown form as they are now. */
+  patch(names: readonly string[], seq: number): HostFrame[]
+  /** The page's own parts, in the language that a script chose. */
+  language(seq: number): HostFrame
+}
+
+export type ScreenParts = {
+  readonly solution: ActiveSolution
+  readonly locale: string
+  readonly user: ShownUser | null
+  /** The bar above the form, see `ShellModel`. */
+  readonly account: () => ShellModel['user']
+  readonly isTesting: boolean
+  /** The host is a live one, see `Live`. */
+  readonly isLive?: boolean
+  /** Told of each key that no table has, as often as it is looked up. */
+  readonly missing: (key: string, locale: string) => void
+  /** Texts that scripts set in this client, see `i18n.setI18NMessage`. */
+  readonly overrides: ReadonlyMap<string, string>
+}
+
+/** When more elements change at once, the whole form goes: the browser compares it just as well. */
+const MOST_CHANGES = 40
+
+export function createScreen(parts: ScreenParts): Screen {
+  const { solution, user, account, isTesting, missing, overrides } = parts
+  const { definitions } = solution.facts
+  const permissions: ReadonlySet<string> = new Set(user?.permissions ?? [])
+  const ofMedia = {
+    mediaBase: `/solution/${solution.name}/media/`,
+    ...(parts.isLive ? { mediaVersion: solution.facts.sha256.slice(0, 16) } : {}),
+  }
+  const views = createFormViews()
+  let { locale } = parts
+  let messages = messagesOf(locale)
+  let listenedEvents: ReadonlySet<string> = new Set()
+  let shown: string | null = null
+  const everShown = new Set<string>()
+
+  function messagesOf(ofLocale: string): Messages {
+    const find = createMessages(solution.texts, ofLocale, overrides)
+    return (key) => {
+      const text = find(key)
+      // The platform looks up its own keys in the solution's table first; that one is not there is no fault.
+      if (text === null && !key.startsWith('platform.')) missing(key, ofLocale)
+      return text
+    }
+  }
+
+  function contextOf(form: string): RenderContext {
+    return { form, locale, messages, permissions, isTesting, ...ofMedia, listenedEvents }
+  }
+
+  function render(): RenderedForm {
+    const context = contextOf(shown ?? '')
+    const definition = shown === null ? undefined : definitions.get(shown)
+    if (shown === null || definition === undefined) return renderNoForm(solution.title, user, context)
+    const form = renderForm(definition, views.of(shown), context)
+    return form ?? renderNotice(solution.title, ownText(context, 'platform.client.noaccess'), context)
+  }
+
+  function whole(seq: number): HostFrame {
+    return { kind: 'form', seq, ...render() }
+  }
+
+  function language(seq: number): HostFrame {
+    const changes = [
+      { id: 'client-top', html: renderTop(locale, solution.title, account()).text },
+      { id: 'client-texts', html: renderTexts(locale).text },
+    ]
+    return { kind: 'patch', seq, changes }
+  }
+
+  function patch(names: readonly string[], seq: number): HostFrame[] {
+    const definition = shown === null ? undefined : definitions.get(shown)
+    if (shown === null || definition === undefined || names.length === 0) return []
+    if (names.length > MOST_CHANGES) return [whole(seq)]
+    const context = contextOf(shown)
+    // Nothing of a form that the user may not have leaves the host.
+    if (!isPermitted(definition, context)) return []
+    const view = views.of(shown)
+    const changes = outermost(definition, names)
+      .map((name): Change | null => renderElement(definition, view, context, name))
+      .filter((change) => change !== null)
+    return changes.length === 0 ? [] : [{ kind: 'patch', seq, changes }]
+  }
+
+  return {
+    get shown() {
+      return shown
+    },
+    hasShown: (form) => everShown.has(form),
+    get locale() {
+      return locale
+    },
+    views,
+    definitionOf: (form) => definitions.get(form) ?? null,
+    contextOf,
+    viewOf: (form) => views.of(form),
+    text: (key, values) => ownText(contextOf(''), key, values),
+    apply(effects, seq) {
+      const { formUpdates = [], form, listening } = effects
+      for (const update of formUpdates) views.apply(update)
+      if (listening !== undefined) listenedEvents = new Set(listening)
+      const isOtherForm = form !== null && form !== shown
+      if (form !== null) {
+        shown = form
+        everShown.add(form)
+      }
+      const isOtherLanguage = effects.locale !== null && effects.locale !== locale
+      if (isOtherLanguage) locale = effects.locale as string
+      if (isOtherLanguage || effects.messagesChanged === true) messages = messagesOf(locale)
+      const own = formUpdates.filter((update) => update.form === shown)
+      const isAllAnew =
+        isOtherForm ||
+        isOtherLanguage ||
+        effects.messagesChanged === true ||
+        listening !== undefined ||
+        own.some(({ title }) => title !== undefined)
+      const names = [...new Set(own.flatMap(({ elements }) => Object.keys(elements)))]
+      return [...(isOtherLanguage ? [language(seq)] : []), ...(isAllAnew ? [whole(seq)] : patch(names, seq))]
+    },
+    whole,
+    patch,
+    language,
+  }
+}
+
+/** Without those that stand within another of them: a panel comes with all in it. */
+function outermost(definition: FormDefinition, names: readonly string[]): readonly string[] {
+  const wanted = new Set(names)
+  const outline = outlineOf(definition)
+  return names.filter((name) => {
+    for (let around = outline.get(name)?.around; around; around = around.place.around) {
+      if (wanted.has(around.place.element.name)) return false
+    }
+    return true
+  })
+}

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { createFormViews } from '../../../host/clients/form-views.ts'
+
+test('form views: what scripts change adds up, by form and element', () => {
+  const views = createFormViews()
+  views.apply({ form: 'order', title: 'Order 1', elements: { name: { value: 'Anna', label: 'Name' } } })
+  views.apply({ form: 'order', elements: { name: { value: 'Bert' }, save: { enabled: false } } })
+  views.apply({ form: 'other', elements: { name: { value: 'Carl' } } })
+  expect(views.of('order')).toEqual({
+    title: 'Order 1',
+    elements: new Map<string, object>([
+      ['name', { value: 'Bert', label: 'Name' }],
+      ['save', { enabled: false }],
+    ]),
+  })
+  expect(views.of('other')).toEqual({ elements: new Map([['name', { value: 'Carl' }]]) })
+  expect(views.of('third')).toEqual({ elements: new Map() })
+})
+
+test('form views: a fault that the host found stands over what scripts say, until it is cleared', () => {
+  const views = createFormViews()
+  views.apply({ form: 'order', elements: { amount: { value: 5, error: 'of the script' } } })
+  views.setFault('order', 'amount', 'too much')
+  views.setFault('order', 'unchanged', 'missing')
+  expect([...views.of('order').elements]).toEqual([
+    ['amount', { value: 5, error: 'too much' }],
+    ['unchanged', { error: 'missing' }],
+  ])
+  expect([views.clearFault('order', 'amount'), views.clearFault('order', 'amount')]).toEqual([true, false])
+  expect(views.of('order').elements.get('amount')).toEqual({ value: 5, error: 'of the script' })
+})
+
+test('form views: names that every object answers to are names like others', () => {
+  const views = createFormViews()
+  const elements = JSON.parse('{"__proto__":{"value":"1"},"constructor":{"visible":false}}')
+  views.apply({ form: '__proto__', elements })
+  expect([...views.of('__proto__').elements]).toEqual([
+    ['__proto__', { value: '1' }],
+    ['constructor', { visible: false }],
+  ])
+  expect(views.of('constructor').elements.size).toBe(0)
+  expect(({} as { value?: unknown }).value).toBeUndefined()
+})

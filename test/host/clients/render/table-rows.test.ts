@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { shownRows } from '../../../../host/clients/render/table-rows.ts'
+import type { TableElement, TableRow } from '../../../../runtime/forms/form-definition.ts'
+
+const TABLE = {
+  type: 'table',
+  name: 'list',
+  columns: [
+    { name: 'text', type: 'text', sortable: true },
+    { name: 'number', type: 'number', sortable: true },
+    { name: 'fixed', type: 'text', sortable: false },
+  ],
+  pageSize: 200,
+  selection: 'none',
+  value: [],
+  visible: true,
+  enabled: true,
+} as unknown as TableElement
+
+function sorted(texts: readonly (string | number | null)[], column = 'text', direction = 'ascending'): unknown[] {
+  const rows = texts.map((cell, id): TableRow => ({ id, [column]: cell }))
+  const sort = { column, direction: direction as 'ascending' }
+  return shownRows(TABLE, { rows, sort }, 'en').rows.map((row) => row[column])
+}
+
+test('table rows: texts as the language sorts them, numbers in them by their value, empty cells last', () => {
+  expect(sorted(['order 10', null, 'Order 9', 'b', 'á'])).toEqual(['á', 'b', 'Order 9', 'order 10', null])
+  expect(sorted([10, null, 9], 'number', 'descending')).toEqual([10, 9, null])
+})
+
+test('table rows: a column that cannot be sorted leaves them as they are', () => {
+  expect(sorted(['b', 'a'], 'fixed')).toEqual(['b', 'a'])
+  expect(sorted(['b', 'a'], '__proto__')).toHaveLength(2)
+})
+
+test('table rows: what comes after the first 64 characters of a cell decides nothing, so that no cell is slow to compare', () => {
+  const same = '1'.repeat(64)
+  expect(sorted([`${same}2`, `${same}1`])).toEqual([`${same}2`, `${same}1`])
+  const almost = '1'.repeat(63)
+  expect(sorted([`${almost}2`, `${almost}1`])).toEqual([`${almost}1`, `${almost}2`])
+})

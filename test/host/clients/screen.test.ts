@@ -1,0 +1,173 @@
+import { expect, test } from 'vitest'
+import type { HostFrame } from '../../../host/clients/frames.ts'
+import type { ShownUser } from '../../../host/clients/render/no-form.ts'
+import { createScreen, type ScreenParts } from '../../../host/clients/screen.ts'
+import type { ActiveSolution } from '../../../host/solutions/catalog.ts'
+import { type Effects, noEffects } from '../../../host/solutions/host-call.ts'
+import type { FormDefinition } from '../../../runtime/forms/form-definition.ts'
+import { checkedForm, formWith } from '../../support/forms.ts'
+
+const within = (...elements: unknown[]) => [{ columns: [{ elements }] }]
+const label = (name: string, more: object = {}) => ({ type: 'label', name, label: `Label of ${name}`, ...more })
+
+const MAIN = {
+  title: 'i18n:title',
+  ...formWith(
+    label('plain'),
+    label('costs', { permission: 'Managers' }),
+    { type: 'panel', name: 'panel', layout: within(label('inPanel'), label('alsoInPanel')) },
+    { type: 'panel', name: 'managers', permission: 'Managers', layout: within(label('inManagers')) },
+    {
+      type: 'tabs',
+      name: 'tabs',
+      tabs: [
+        { name: 'first', label: 'First', layout: within(label('inFirst')) },
+        { name: 'second', label: 'Second', permission: 'Managers', layout: within(label('inSecond')) },
+      ],
+    },
+    ...Array.from({ length: 41 }, (_, index) => label(`many${index}`)),
+  ),
+}
+const TEXTS = { default: { title: 'Order' }, nl: { title: 'Bestelling' } }
+const ANNA = { username: 'anna', uid: 'a', permissions: ['Users'], tenant: null, loggedInAt: 0 } as ShownUser
+
+function screenOf(parts: Partial<ScreenParts> = {}) {
+  const forms = { main: MAIN, other: formWith(label('plain')), secret: { permission: 'Managers', ...MAIN } }
+  const definitions = new Map(
+    Object.entries(forms).map(([name, written]) => [name, checkedForm(written).form as FormDefinition] as const),
+  )
+  const solution = { name: 'orders', title: 'Orders', texts: TEXTS, facts: { definitions } }
+  return createScreen({
+    solution: solution as unknown as ActiveSolution,
+    locale: 'en',
+    user: ANNA,
+    account: () => null,
+    isTesting: false,
+    missing: () => {},
+    overrides: new Map(),
+    ...parts,
+  })
+}
+
+const shows = (form: string): Effects => ({ ...noEffects(), form })
+const changes = (elements: Record<string, object>, more: object = {}): Effects => ({
+  ...noEffects(),
+  formUpdates: [{ form: 'main', elements, ...more }],
+})
+/** Of the patches: which tags, and of which event. */
+const patched = (frames: readonly HostFrame[]) =>
+  frames.map((frame) => (frame.kind === 'patch' ? frame.changes.map(({ id }) => id) : frame.kind))
+
+test('screen: another form comes whole, what changes of it as patches, the same form not again', () => {
+  const screen = screenOf()
+  expect(patched(screen.apply(shows('main'), 0))).toEqual(['form'])
+  expect(screen.shown).toBe('main')
+  expect(patched(screen.apply(shows('main'), 1))).toEqual([])
+  const [patch] = screen.apply(changes({ plain: { label: 'New' } }), 2)
+  expect(patch).toEqual({
+    kind: 'patch',
+    seq: 2,
+    changes: [
+      {
+        id: 'e-main-plain',
+        html: '<div class="element is-label" id="e-main-plain" aria-live="polite"><p class="text"><bdi>New</bdi></p></div>',
+      },
+    ],
+  })
+  expect(patched(screen.apply(shows('other'), 3))).toEqual(['form'])
+  expect(patched(screen.apply(changes({ plain: { label: 'Unseen' } }), 4))).toEqual([])
+})
+
+test('screen: a panel comes with all in it once; many changes come as the whole form', () => {
+  const screen = screenOf()
+  screen.apply(shows('main'), 0)
+  const changed = { inPanel: { label: 'A' }, panel: { label: 'B' }, alsoInPanel: { label: 'C' }, plain: { label: 'D' } }
+  expect(patched(screen.apply(changes(changed), 1))).toEqual([['e-main-panel', 'e-main-plain']])
+  const many = Object.fromEntries(Array.from({ length: 41 }, (_, index) => [`many${index}`, { label: 'x' }]))
+  expect(patched(screen.apply(changes(many), 2))).toEqual(['form'])
+})
+
+test('screen: nothing without its permission is in any frame, whatever a script changes of it', () => {
+  const screen = screenOf()
+  const secret = (name: string) => ({ label: `secret ${name}`, hint: `secret hint ${name}`, visible: true })
+  const elements = {
+    costs: secret('costs'),
+    managers: secret('managers'),
+    inManagers: secret('inManagers'),
+    inSecond: secret('inSecond'),
+  }
+  const frames = [
+    ...screen.apply(shows('main'), 0),
+    ...screen.apply(changes(elements), 1),
+    ...screen.apply(changes({ ...elements, tabs: { value: 'second' }, plain: { label: 'Shown' } }), 2),
+    screen.whole(3),
+    ...screen.patch(Object.keys(elements), 4),
+  ]
+  expect(patched(frames)).toEqual(['form', ['e-main-tabs', 'e-main-plain'], 'form'])
+  expect(JSON.stringify(frames)).toMatch(/Shown/)
+  expect(JSON.stringify(frames)).not.toMatch(/secret|costs|anagers|econd/)
+  const manager = screenOf({ user: { ...ANNA, permissions: ['Managers'] } })
+  manager.apply(shows('main'), 0)
+  expect(patched(manager.apply(changes(elements), 1))).toEqual([['e-main-costs', 'e-main-managers', 'e-main-inSecond']])
+})
+
+test('screen: of a form without its permission there is a notice, and no patch', () => {
+  const screen = screenOf()
+  const frames = [
+    ...screen.apply(shows('secret'), 0),
+    ...screen.apply({ ...noEffects(), formUpdates: [{ form: 'secret', title: 'secret title', elements: {} }] }, 1),
+    ...screen.apply({ ...noEffects(), formUpdates: [{ form: 'secret', elements: { plain: { label: 'secret' } } }] }, 2),
+    ...screen.patch(['plain'], 3),
+  ]
+  expect(patched(frames)).toEqual(['form', 'form'])
+  expect(frames[1]).toMatchObject({ title: 'Orders' })
+  expect(JSON.stringify(frames)).not.toMatch(/secret|Label|plain/)
+})
+
+test('screen: of what is in a hidden panel nothing is sent before the panel is shown', () => {
+  const screen = screenOf()
+  screen.apply(shows('main'), 0)
+  expect(screen.apply(changes({ panel: { visible: false } }), 1)).toEqual([
+    {
+      kind: 'patch',
+      seq: 1,
+      changes: [{ id: 'e-main-panel', html: '<div class="element is-panel" id="e-main-panel" hidden></div>' }],
+    },
+  ])
+  expect(screen.apply(changes({ inPanel: { label: 'Not yet' } }), 2)).toEqual([])
+  expect(JSON.stringify(screen.whole(3))).not.toContain('Not yet')
+  expect(JSON.stringify(screen.apply(changes({ panel: { visible: true } }), 4))).toContain('Not yet')
+})
+
+test('screen: another language, title or text comes with the whole form', () => {
+  const overrides = new Map<string, string>()
+  const screen = screenOf({ overrides })
+  const [english] = screen.apply(shows('main'), 0)
+  expect(english).toMatchObject({ kind: 'form', title: 'Order' })
+  const dutch = screen.apply({ ...noEffects(), locale: 'nl-BE' }, 1)
+  expect(patched(dutch)).toEqual([['client-top', 'client-texts'], 'form'])
+  expect([screen.locale, dutch[1]]).toMatchObject(['nl-BE', { title: 'Bestelling' }])
+  overrides.set('title', 'Opdracht')
+  expect(screen.apply({ ...noEffects(), messages: overrides, messagesChanged: true }, 2)).toMatchObject([
+    { kind: 'form', title: 'Opdracht' },
+  ])
+  expect(screen.apply(changes({}, { title: '<b>' }), 3)).toMatchObject([{ kind: 'form', title: '<b>' }])
+})
+
+test('screen: knows which forms were shown, and no form by the name of what every object has', () => {
+  const screen = screenOf()
+  screen.apply(shows('main'), 0)
+  screen.apply(shows('other'), 1)
+  const names = ['main', 'other', 'secret', 'nothing', '__proto__', 'constructor']
+  expect(names.map((name) => screen.hasShown(name))).toEqual([true, true, false, false, false, false])
+  expect(names.map((name) => screen.definitionOf(name) !== null)).toEqual([true, true, true, false, false, false])
+})
+
+test('screen: keys that no table has are told, the platform’s own are not', () => {
+  const missing: [string, string][] = []
+  const screen = screenOf({ missing: (key, locale) => void missing.push([key, locale]) })
+  screen.apply(shows('main'), 0)
+  screen.apply(changes({ plain: { label: 'i18n:nothing' } }), 1)
+  expect(screen.text('platform.client.noaccess')).not.toBe('')
+  expect(missing).toEqual([['nothing', 'en']])
+})

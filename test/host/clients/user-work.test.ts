@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest'
+import type { BrowserEvent } from '../../../host/clients/frames.ts'
+import { createUserWork } from '../../../host/clients/user-work.ts'
+
+const done = (type: string, element: string, value: unknown, form = 'main') =>
+  ({ kind: 'event', seq: 1, form, element, type, value }) as BrowserEvent
+const enter = (element: string, value: unknown, form?: string) => done('onElementDataChange', element, value, form)
+const words = (events: readonly BrowserEvent[] | undefined) =>
+  events?.map(({ type, element, value }) => `${type} ${element} ${JSON.stringify(value)}`)
+
+/** What is done again when the context ends while `form` is shown. */
+function again(work: ReturnType<typeof createUserWork>, form = 'main') {
+  work.putAside(form)
+  return words(work.takeUp()?.events)
+}
+
+test('user work: the last value of each input, in the order in which they came, and no presses', () => {
+  const work = createUserWork()
+  work.note(enter('name', 'A'))
+  work.note(enter('age', 3))
+  work.note(done('onAction', 'save', null))
+  work.note(done('onElementFocusGained', 'name', null))
+  work.note(enter('name', 'Ada'))
+  expect(again(work)).toEqual(['onElementDataChange age 3', 'onElementDataChange name "Ada"'])
+  expect(again(work)).toEqual([])
+})
+
+test('user work: what a script set since is the script’s; what it has as the user entered it stays', () => {
+  const work = createUserWork()
+  work.note(enter('name', 'Ada'))
+  work.note(enter('choice', '1'))
+  work.note(enter('empty', null))
+  work.note(done('onSort', 'table', { column: 'id', direction: 'ascending' }))
+  work.note(done('showPage', 'table', 3))
+  work.told({
+    form: 'main',
+    elements: {
+      name: { value: 'Ada', label: 'Name' },
+      choice: { value: 1 },
+      empty: { value: '' },
+      table: { sort: { column: 'id', direction: 'ascending' }, page: 1 },
+    },
+  })
+  work.told({ form: 'other', elements: { name: { value: '' } } })
+  expect(again(work)).toEqual([
+    'onElementDataChange name "Ada"',
+    'onElementDataChange choice "1"',
+    'onElementDataChange empty null',
+    'onSort table {"column":"id","direction":"ascending"}',
+  ])
+  work.note(enter('name', 'Bob'))
+  work.told({ form: 'main', elements: { name: { value: '' } } })
+  expect(again(work)).toEqual([])
+})
+
+test('user work: rows that were selected one by one are selected together, without those that were taken back', () => {
+  const work = createUserWork()
+  const select = (rows: number[], selected: boolean) =>
+    work.note(done('onRecordSelection', 'table', { rows, selected }))
+  select([1], true)
+  select([2, 3], true)
+  select([1], false)
+  work.told({ form: 'main', elements: { table: { selected: [2, 3] } } })
+  expect(again(work)).toEqual(['onRecordSelection table {"rows":[2,3],"selected":true}'])
+  select([4], true)
+  work.told({ form: 'main', elements: { table: { selected: [] } } })
+  expect(again(work)).toEqual([])
+})
+
+test('user work: only that of the form that is shown goes on, and waits over a version that could not be opened', () => {
+  const work = createUserWork()
+  work.note(enter('name', 'Ada'))
+  work.note(enter('name', 'of another form', 'other'))
+  work.putAside('main')
+  // Nothing is shown; the user goes on in the form that is in the browser still.
+  work.told({ form: 'main', elements: { name: { value: 'of the next version' } } })
+  work.note(enter('name', 'Ada L.'))
+  work.putAside(null)
+  const taken = work.takeUp()
+  expect([taken?.form, words(taken?.events)]).toEqual(['main', ['onElementDataChange name "Ada L."']])
+  expect(work.takeUp()).toBe(null)
+  work.note(enter('name', 'Bob'))
+  work.forget()
+  expect(again(work)).toEqual([])
+})
