@@ -26,7 +26,7 @@ export type Probe = {
 export async function checkUpload(
   process: SandboxProcess,
   files: UploadFiles,
-  prepare: (checked: CheckedFiles) => SandboxSolution,
+  prepare: (checked: CheckedFiles) => Promise<SandboxSolution>,
   probes: readonly Probe[],
   limits: Limits,
 ): Promise<UploadCheck> {
@@ -39,15 +39,20 @@ export async function checkUpload(
   const { checked } = first
   const found = new Map<Unit, readonly string[]>()
   if (checked.faults.length > 0) return { checked, faults: checked.faults, found }
-  const loaded = await ask({ kind: 'load', solution: prepare(checked) }, 'loaded', time)
+  const loaded = await ask({ kind: 'load', solution: await prepare(checked) }, 'loaded', time)
   if (typeof loaded === 'string') return { checked, faults: [lostFault(loaded, 'the scripts', time)], found }
   const faults: Fault[] = [...loaded.faults]
   for (const [index, { isNeeded, ...probe }] of probes.entries()) {
     if (faults.length > 0) break
     if (isNeeded?.(found) === false) continue
-    const probeTime = limits.LOAD_TIME + DEADLINE_GRACE
-    const probed = await ask({ kind: 'probe', id: index, ...probe }, 'probed', probeTime)
-    if (typeof probed === 'string') faults.push(lostFault(probed, `the scripts of ${probe.unit}`, probeTime))
+    // Of a client's context everything is made anew; what its scripts may take is bounded in there, and told if passed.
+    const probeTime = probe.unit === 'main' ? time : limits.LOAD_TIME + DEADLINE_GRACE
+    let file = ''
+    const probed = await ask({ kind: 'probe', id: index, ...probe }, 'probed', probeTime, (name) => {
+      file = name
+    })
+    const what = file === '' ? `the scripts of ${probe.unit}` : 'the script'
+    if (typeof probed === 'string') faults.push({ ...lostFault(probed, what, limits.LOAD_TIME), file })
     else {
       faults.push(...probed.faults)
       found.set(probe.unit, probed.found)
@@ -67,12 +72,13 @@ function lostFault(why: 'timeout' | 'ended', what: string, time: number): Fault 
   return { code: 'script_crashed', file: '', message: `loading ${what} ended the sandbox process` }
 }
 
-/** Asks one thing after the other; an answer of another kind than expected is dropped. */
+/** Asks one thing after the other, and tells which file loads meanwhile; an answer of another kind than expected is dropped, but for the end of all hope. */
 function conversation(process: SandboxProcess) {
   return <Kind extends FromSandbox['kind']>(
     message: Parameters<SandboxProcess['send']>[0],
     expected: Kind,
     time: number,
+    loading: (file: string) => void = () => {},
   ): Promise<Extract<FromSandbox, { kind: Kind }> | 'timeout' | 'ended'> =>
     new Promise((resolve) => {
       if (process.ended()) return resolve('ended')
@@ -82,9 +88,11 @@ function conversation(process: SandboxProcess) {
         resolve('ended')
       }
       process.onMessage = (answer) => {
-        if (answer.kind !== expected) return
+        if (answer.kind === 'loading') loading(answer.file)
+        if (answer.kind !== expected && answer.kind !== 'hung') return
         clearTimeout(timer)
-        resolve(answer as Extract<FromSandbox, { kind: Kind }>)
+        if (answer.kind === 'hung') resolve('timeout')
+        else resolve(answer as Extract<FromSandbox, { kind: Kind }>)
       }
       process.send(message)
     })

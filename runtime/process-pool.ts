@@ -1,3 +1,5 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { createMemoryBound, type MemoryBound, type MemoryState, NEW_PROCESS } from './memory-bound.ts'
 import { memoryOf } from './process-memory.ts'
 import { type SandboxProcess, type SandboxProcessOptions, startSandboxProcess } from './sandbox-process.ts'
 
@@ -5,20 +7,32 @@ import { type SandboxProcess, type SandboxProcessOptions, startSandboxProcess } 
 export interface ProcessPool {
   /** A ready process; null when none could be started or the memory does not allow one. */
   take(): Promise<SandboxProcess | null>
-  /** Why the last one could not be started. */
-  readonly lastFailure: () => string
+  /** Why the last one could not be started; null: the memory did not allow it. */
+  readonly lastFailure: () => string | null
   /** Starts spares as far as the memory allows: always one, more while the sum stays below `RUNTIME_XMS`. */
   fill(): void
   /** The same in a moment: to start a process takes time that the first call of the one just taken should have. */
   fillSoon(): void
   readonly spares: () => readonly SandboxProcess[]
+  /**
+   * Whether the maximum was passed when it was last looked, and nothing idle was left to end, or the host's own heap is
+   * nearly used up: new work has to be refused.
+   */
+  readonly isFull: () => boolean
+  /** Waits a moment for what a script gives back as it ends. @returns at once if not full; false: new work is refused */
+  whenRoom(): Promise<boolean>
+  /** Ends further spares and idle processes until so many bytes are free. @returns whether they are */
+  makeRoomFor(bytes: number): boolean
+  readonly memory: () => MemoryState
   stop(): void
 }
 
 export type ProcessPoolOptions = {
   readonly sandbox: SandboxProcessOptions
-  /** Bytes: below `minimum` further spares are started, `maximum` is for host and all sandbox processes together. */
+  /** Bytes: below `minimum` further spares are started, `maximum` is for host and all its processes together. */
   readonly memory: { readonly minimum: number; readonly maximum: number }
+  /** What `maximum` becomes where a control group has a lower limit; another one for tests. */
+  readonly bound?: MemoryBound | undefined
   /** The processes that serve solutions or check uploads. */
   readonly inUse: () => readonly number[]
   /**
@@ -26,23 +40,31 @@ export type ProcessPoolOptions = {
    * @returns its id; null when there is none
    */
   readonly makeRoom: (isUrgent: boolean) => number | null
+  /** Ends the largest process, whatever it does, since nothing idle is left. @returns its id; null when there is none */
+  readonly endLargest: () => number | null
 }
 
-/** What a process that serves nobody yet is counted as, in bytes (19 MB measured for one in use). */
-const NEW_PROCESS = 24 * 1024 ** 2
 /** Processes grow while they work: the memory is looked at this often, in ms. */
 const LOOK_EVERY = 250
+/** The same while less than so many bytes are free, which a script fills in a tenth of a second. */
+const LOOK_NEAR = 50
+const NEAR = 96 * 1024 ** 2
 /** The part of the maximum that is left free for what they grow by from one look to the next. */
 const KEPT_FREE = 1 / 32
 /** Starting a process again and again, when none becomes ready, helps nobody. */
 const START_TRIES = 3
 /** In ms. */
 const REFILL_AFTER = 30
+/** A login rather takes this long than that it fails, in ms. */
+const ROOM_WAIT = 1000
+/** So many may wait at once: each holds a request. */
+const MOST_WAITING = 200
 /** More spares than this serve nobody faster. */
 const MOST_SPARES = 4
 
-export function createProcessPool({ sandbox, memory, inUse, makeRoom }: ProcessPoolOptions): ProcessPool {
-  const maximum = memory.maximum * (1 - KEPT_FREE)
+export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
+  const { sandbox, memory, inUse, makeRoom, endLargest } = options
+  const bound = options.bound ?? createMemoryBound({ configured: memory.maximum })
   const spares: SandboxProcess[] = []
   /** Taken, but not ready yet. */
   const onTheirWay = new Set<SandboxProcess>()
@@ -50,23 +72,20 @@ export function createProcessPool({ sandbox, memory, inUse, makeRoom }: ProcessP
   const leaving = new Set<number>()
   let stopped = false
   let refill: NodeJS.Timeout | null = null
-  let failure = 'the memory of RUNTIME_XMX is used up'
-  const timer = setInterval(keepBelowMaximum, LOOK_EVERY)
-  timer.unref()
+  let failure: string | null = null
+  let full = false
+  const waiting = new Set<(hasRoom: boolean) => void>()
+  let looking = setTimeout(look, LOOK_EVERY).unref()
 
-  /** Host and sandbox processes together, in bytes; see `memoryOf` for what they share. */
-  function sum(): number {
-    const working = inUse()
-    for (const pid of leaving) if (!working.includes(pid)) leaving.delete(pid)
-    const held = [process.pid, ...working.filter((pid) => !leaving.has(pid))].map(memoryOf)
-    // One that has only begun to start is small still, and will not stay so.
-    const begun = [...spares, ...onTheirWay].map(({ pid }) => memoryOf(pid))
-    const own = total(held.map((one) => one.own)) + total(begun.map((one) => Math.max(one.own, NEW_PROCESS)))
-    return own + Math.max(...[...held, ...begun].map(({ shared }) => shared))
+  function measure(): MemoryState {
+    for (const pid of leaving) if (memoryOf(pid).own === 0) leaving.delete(pid)
+    const begun = [...spares, ...onTheirWay].map(({ pid }) => pid)
+    return bound.measure({ known: inUse(), begun, leaving: [...leaving] })
   }
 
-  function hasRoom(limit: number): boolean {
-    return sum() + NEW_PROCESS <= limit
+  /** In bytes; below 0 that much has to go. */
+  function room({ maximum, used } = measure()): number {
+    return maximum * (1 - KEPT_FREE) - used
   }
 
   function startSpare(): void {
@@ -79,31 +98,82 @@ export function createProcessPool({ sandbox, memory, inUse, makeRoom }: ProcessP
   }
 
   function endLongestIdle(isUrgent = false): boolean {
-    const pid = makeRoom(isUrgent)
+    return noteLeaving(makeRoom(isUrgent))
+  }
+
+  function noteLeaving(pid: number | null): boolean {
     if (pid !== null) leaving.add(pid)
     return pid !== null
   }
 
-  /** One spare always waits, so that the next solution need not. */
-  function endFurtherSpare(): boolean {
-    if (spares.length < 2) return false
+  /** @param leave so many stay: one waits, so that the next solution need not */
+  function endFurtherSpare(leave = 1): boolean {
+    if (spares.length <= leave) return false
     const spare = spares.pop() as SandboxProcess
     spare.onExit = null
     spare.kill()
-    return true
+    return noteLeaving(spare.pid)
   }
 
-  function keepBelowMaximum(): void {
-    while (sum() > maximum && (endFurtherSpare() || endLongestIdle(true)));
+  function look(): void {
+    const left = keepBelowMaximum()
+    full = left < 0 || bound.isHeapFull()
+    if (!full) answerWaiting(true)
+    if (!stopped) looking = setTimeout(look, left < NEAR ? LOOK_NEAR : LOOK_EVERY).unref()
+  }
+
+  function answerWaiting(hasRoom: boolean): void {
+    for (const answer of [...waiting]) answer(hasRoom)
+  }
+
+  function waitForRoom(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(answer, ROOM_WAIT, false)
+      waiting.add(answer)
+      function answer(hasRoom: boolean): void {
+        clearTimeout(timer)
+        waiting.delete(answer)
+        resolve(hasRoom)
+      }
+    })
+  }
+
+  /** @returns the room that is left, in bytes */
+  function keepBelowMaximum(): number {
+    let state = measure()
+    while (room(state) < 0 && (endFurtherSpare() || endLongestIdle(true))) state = measure()
+    // What runs may end by itself; only beyond the maximum it cannot be waited for.
+    if (state.used > state.maximum && !endFurtherSpare(0)) noteLeaving(endLargest())
+    return room(state)
+  }
+
+  function makeRoomFor(bytes: number): boolean {
+    while (room() < bytes) if (!endFurtherSpare() && !endLongestIdle()) return false
+    return true
   }
 
   function fill(): void {
     if (stopped) return
-    while (spares.length === 0) {
-      if (hasRoom(maximum)) startSpare()
-      else if (!endLongestIdle()) return
+    if (spares.length === 0) {
+      if (!makeRoomFor(NEW_PROCESS)) return
+      startSpare()
     }
-    while (spares.length < MOST_SPARES && hasRoom(Math.min(memory.minimum, maximum))) startSpare()
+    while (spares.length < MOST_SPARES && mayStartFurther()) startSpare()
+  }
+
+  /** A call that ends gives its room back. */
+  async function fillWithinWait(): Promise<void> {
+    const end = performance.now() + ROOM_WAIT
+    fill()
+    while (spares.length === 0 && !stopped && performance.now() < end) {
+      await wait(LOOK_NEAR)
+      fill()
+    }
+  }
+
+  function mayStartFurther(): boolean {
+    const { maximum, used } = measure()
+    return used + NEW_PROCESS <= Math.min(memory.minimum, maximum * (1 - KEPT_FREE))
   }
 
   return {
@@ -117,11 +187,21 @@ export function createProcessPool({ sandbox, memory, inUse, makeRoom }: ProcessP
     },
     spares: () => spares,
     lastFailure: () => failure,
+    isFull: () => full,
+    async whenRoom() {
+      if (!full) return true
+      return !stopped && waiting.size < MOST_WAITING && (await waitForRoom())
+    },
+    makeRoomFor,
+    memory: measure,
     async take() {
       for (let tries = 0; tries < START_TRIES && !stopped; tries++) {
-        if (spares.length === 0) fill()
+        if (spares.length === 0) await fillWithinWait()
         const taken = spares.shift()
-        if (taken === undefined) return null
+        if (taken === undefined) {
+          failure = null
+          return null
+        }
         taken.onExit = null
         onTheirWay.add(taken)
         const isReady = await taken.ready.then(
@@ -138,15 +218,12 @@ export function createProcessPool({ sandbox, memory, inUse, makeRoom }: ProcessP
     },
     stop() {
       stopped = true
-      clearInterval(timer)
+      answerWaiting(false)
+      clearTimeout(looking)
       if (refill !== null) clearTimeout(refill)
-      for (const spare of spares) spare.kill()
+      for (const process of [...spares, ...onTheirWay]) process.kill()
     },
   }
-}
-
-function total(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0)
 }
 
 function ended(process: SandboxProcess): null {

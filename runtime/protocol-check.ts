@@ -76,6 +76,7 @@ const MESSAGES: Readonly<Record<FromSandbox['kind'], Check>> = {
   started: object({ kind: isText, id: isId }),
   gone: object({ kind: isText, clients: listUpTo(1000, isId) }),
   hung: object({ kind: isText, id: isId }),
+  loading: object({ kind: isText, file: isFile }),
   ended: object({ kind: isText, id: isId, outcome: (value) => isReturned(value) || isFailed(value) }),
   probed: object({ kind: isText, id: isId, faults: listUpTo(10, isFault), found: listUpTo(10, isName) }),
   log: object(
@@ -84,6 +85,9 @@ const MESSAGES: Readonly<Record<FromSandbox['kind'], Check>> = {
   ),
   request: object({ kind: isText, id: isId, request: isId, plugin: isName, method: isName, args: isArguments }),
   checked: object({ kind: isText, checked: isChecked }),
+  // Its size is that of the frame, and what it says is for the debugger.
+  inspected: object({ kind: isText, session: isId, message: isText }),
+  detached: object({ kind: isText, session: isId }),
 }
 
 /** @returns null when the text is not a message of the protocol: the process is no longer to be believed */

@@ -76,9 +76,10 @@ export type UploadFiles = {
 export type ToSandbox =
   /** The first message; answered by `ready` or `unready`. */
   | { readonly kind: 'prepare'; readonly trusted: Trusted }
-  | { readonly kind: 'load'; readonly solution: SandboxSolution }
+  /** `debug`, here and in `serve`: its isolates can be debugged, which the Node.js of the process must bear. */
+  | { readonly kind: 'load'; readonly solution: SandboxSolution; readonly debug?: true }
   /** In place of `load`: the process is to serve clients, and no other calls. */
-  | { readonly kind: 'serve'; readonly solution: SandboxSolution }
+  | { readonly kind: 'serve'; readonly solution: SandboxSolution; readonly debug?: true }
   /** Makes a client's context; its progress is told as that of the call `id`. */
   | { readonly kind: 'open'; readonly client: number; readonly id: number }
   /** A call of a client; only when its last one has ended. */
@@ -96,10 +97,17 @@ export type ToSandbox =
       readonly value: Json
     }
   | { readonly kind: 'check'; readonly files: UploadFiles }
+  /** What checks need is loaded before there is one. */
+  | { readonly kind: 'getReadyToCheck' }
   /** Forgets a call that has not started; it is answered by `ended` all the same. */
   | { readonly kind: 'cancel'; readonly id: number }
   /** A sign of life is asked for; a process that hangs cannot give it. */
   | { readonly kind: 'ping' }
+  /** Opens a session of a debugger with the isolate of a unit. Only after `debug`, as the two below. */
+  | { readonly kind: 'attach'; readonly session: number; readonly unit: Unit }
+  /** A message of the Chrome DevTools protocol, as the debugger wrote it. */
+  | { readonly kind: 'inspect'; readonly session: number; readonly message: string }
+  | { readonly kind: 'detach'; readonly session: number }
 
 export type SandboxCall = {
   readonly unit: Unit
@@ -148,6 +156,8 @@ export type FromSandbox =
   | { readonly kind: 'gone'; readonly clients: readonly number[] }
   /** A step of the call of a client is over its time and cannot be interrupted. */
   | { readonly kind: 'hung'; readonly id: number }
+  /** While scripts are probed: the file whose top level runs now, should the process not live to say more. */
+  | { readonly kind: 'loading'; readonly file: string }
   | {
       readonly kind: 'probed'
       readonly id: number
@@ -170,6 +180,10 @@ export type FromSandbox =
       readonly args: readonly Json[]
     }
   | { readonly kind: 'checked'; readonly checked: CheckedFiles }
+  /** A message of the Chrome DevTools protocol for the debugger. */
+  | { readonly kind: 'inspected'; readonly session: number; readonly message: string }
+  /** The isolate of the session has ended. */
+  | { readonly kind: 'detached'; readonly session: number }
 
 /** What a sandbox process found in the files of an upload, before anything of it was run. */
 export type CheckedFiles = {

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import type { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { createDebugSessions, type DebugSessions } from './debug-sessions.ts'
 import { createFrameReader, encodeFrame } from './frames.ts'
 import { startBehind } from './process-priority.ts'
 import type { FromSandbox, ToSandbox, Trusted } from './protocol.ts'
@@ -20,6 +21,7 @@ export const SANDBOX_SOURCES = [
   'bundle/strict-json.ts',
   'bundle/faults.ts',
   'bundle/findings.ts',
+  'bundle/json-places.ts',
   'bundle/layout.ts',
   'bundle/nearest-key.ts',
   'bundle/quote.ts',
@@ -40,6 +42,9 @@ export const SANDBOX_FLAGS = [
   `--allow-fs-read=${ROOT}runtime`,
   `--allow-fs-read=${ROOT}node_modules`,
   `--allow-fs-read=${ROOT}package.json`,
+  // SQLite opens any file, whatever the permissions say; flags of V8 that are set later could make it write its traces to one.
+  '--no-experimental-sqlite',
+  '--freeze-flags-after-init',
   '--no-warnings',
   '--no-incremental-marking',
   '--no-rehash-snapshot',
@@ -54,7 +59,10 @@ export const SANDBOX_FLAGS = [
 const READY_TIME = 20_000
 
 /** A frame of a call: result, commands and log lines have far smaller limits of their own. */
-const MAX_CALL_FRAME = 4 * 1024 ** 2
+export const MAX_CALL_FRAME = 4 * 1024 ** 2
+
+/** The same where scripts are debugged: debuggers ask for whole scripts, and for heaps in large parts. */
+const MAX_DEBUG_FRAME = 64 * 1024 ** 2
 
 /** One sandbox process, from its start to its SIGKILL. It is ended in no other way. */
 export type SandboxProcess = {
@@ -63,30 +71,50 @@ export type SandboxProcess = {
   readonly ready: Promise<void>
   readonly send: (message: ToSandbox) => void
   readonly kill: () => void
-  /** Raises the bound of frames for a process that checks an upload: it sends the stripped scripts back. */
+  /**
+   * Raises the bound of frames for a process that checks an upload, since it sends the stripped scripts back, and for one
+   * of clients, whose calls tell whole tables.
+   */
   readonly allowLargeFrames: (bytes: number) => void
   /** At most one receiver; frames that come without one are dropped. */
   onMessage: ((message: FromSandbox) => void) | null
   /** Called once, when the process has ended for whatever reason. `byOthers`: by a SIGKILL that did not come from here. */
   onExit: ((byOthers: boolean) => void) | null
   readonly ended: () => boolean
+  /**
+   * Only in a process that was started for debugging; otherwise nothing can be asked for. There the limits of time do not
+   * count while a debugger holds a script: the process watches them, and the host only its memory.
+   */
+  readonly debug: DebugSessions | null
 }
 
-export type SandboxProcessOptions = { readonly timeZone: string; readonly trusted: Trusted }
+export type SandboxProcessOptions = {
+  readonly timeZone: string
+  readonly trusted: Trusted
+  /**
+   * The path of the Node.js 24 in which scripts can be debugged: isolated-vm 7.0.1 aborts Node 26 when a debugger is attached. Absent:
+   * the host's own, and no debugger.
+   */
+  readonly debugNode?: string | undefined
+}
 
 /**
  * Starts an empty sandbox process: an environment of LIBC and TZ only, no files but the code, no network (Node 26),
  * no children, its error output dropped since it may quote a script.
  */
 export function startSandboxProcess(options: SandboxProcessOptions): SandboxProcess {
-  const child = spawn(process.execPath, [...SANDBOX_FLAGS, `--import=${SOURCES}`, fileURLToPath(MAIN)], {
-    cwd: ROOT,
-    env: { LIBC: 'glibc', TZ: options.timeZone },
-    stdio: ['pipe', 'ignore', 'ignore', 'pipe'],
-    // A process group of its own: Ctrl-C on the terminal is for the host, which lets running logins end.
-    detached: true,
-  })
-  const made = wrap(child)
+  const child = spawn(
+    options.debugNode ?? process.execPath,
+    [...SANDBOX_FLAGS, `--import=${SOURCES}`, fileURLToPath(MAIN)],
+    {
+      cwd: ROOT,
+      env: { LIBC: 'glibc', TZ: options.timeZone },
+      stdio: ['pipe', 'ignore', 'ignore', 'pipe'],
+      // A process group of its own: Ctrl-C on the terminal is for the host, which lets running logins end.
+      detached: true,
+    },
+  )
+  const made = wrap(child, options.debugNode !== undefined)
   if (made.pid > 0) startBehind(made.pid)
   // It may have ended already: that is told by its exit.
   child.stdin?.on('error', () => {}).end(sandboxSources())
@@ -115,15 +143,16 @@ function sourceFiles(): URL[] {
   })
 }
 
-function wrap(child: ChildProcess): SandboxProcess {
+function wrap(child: ChildProcess, isDebugged: boolean): SandboxProcess {
   const channel = child.stdio[3] as Duplex
   const ready = Promise.withResolvers<void>()
   // A process that ends before it was ready is reported to whoever awaits; nobody has to.
   ready.promise.catch(() => {})
   const notReady = setTimeout(kill, READY_TIME)
-  let maxFrame = MAX_CALL_FRAME
+  let maxFrame = isDebugged ? MAX_DEBUG_FRAME : MAX_CALL_FRAME
   let over = false
   let killed = false
+  const debug = isDebugged ? createDebugSessions(send) : null
 
   function finish(signal: NodeJS.Signals | null): void {
     if (over) return
@@ -131,6 +160,7 @@ function wrap(child: ChildProcess): SandboxProcess {
     clearTimeout(notReady)
     ready.reject(new Error('the sandbox process ended before it was ready'))
     channel.destroy()
+    debug?.end()
     made.onExit?.(signal === 'SIGKILL' && !killed)
   }
 
@@ -156,6 +186,7 @@ function wrap(child: ChildProcess): SandboxProcess {
       if (message === null) kill()
       else if (message.kind === 'ready') becomeReady()
       else if (message.kind === 'unready') fail(message.message)
+      else if (message.kind === 'inspected' || message.kind === 'detached') debug?.take(message)
       else made.onMessage?.(message)
     },
   )
@@ -166,19 +197,22 @@ function wrap(child: ChildProcess): SandboxProcess {
   child.on('error', () => finish(null))
   child.on('exit', (_code, signal) => finish(signal))
 
+  function send(message: ToSandbox): void {
+    if (!over) channel.write(encodeFrame(JSON.stringify(message)))
+  }
+
   const made: SandboxProcess = {
     pid: child.pid ?? -1,
     ready: ready.promise,
-    send: (message) => {
-      if (!over) channel.write(encodeFrame(JSON.stringify(message)))
-    },
+    send,
     kill,
     allowLargeFrames: (bytes) => {
-      maxFrame = bytes
+      maxFrame = Math.max(bytes, isDebugged ? MAX_DEBUG_FRAME : 0)
     },
     onMessage: null,
     onExit: null,
     ended: () => over,
+    debug,
   }
   return made
 }

@@ -1,19 +1,24 @@
 import { availableParallelism } from 'node:os'
-import { checkUpload, type Probe, refusedCheck, type UploadCheck } from './check-upload.ts'
-import { createClientProcesses } from './client-processes.ts'
+import { createCheckProcesses } from './check-processes.ts'
+import type { Probe, UploadCheck } from './check-upload.ts'
+import { createClientProcesses, isDebugged } from './client-processes.ts'
 import type { LogHandler, SandboxClient } from './client-worker.ts'
+import type { DebugListener, DebugSession } from './debug-sessions.ts'
 import { createGate } from './gate.ts'
 import type { Limits } from './limits.ts'
+import type { MemoryBound, MemoryState } from './memory-bound.ts'
+import { MEMORY_FULL, memoryFull } from './memory-full.ts'
 import type { Failed, Outcome } from './outcome.ts'
+import { memoryOf } from './process-memory.ts'
 import { createProcessPool } from './process-pool.ts'
 import { bringForward, setBack } from './process-priority.ts'
-import type { CheckedFiles, SandboxCall, SandboxSolution, Trusted, UploadFiles } from './protocol.ts'
+import type { CheckedFiles, SandboxCall, SandboxSolution, Trusted, Unit, UploadFiles } from './protocol.ts'
 import { createQuarantine } from './quarantine.ts'
-import type { SandboxProcess } from './sandbox-process.ts'
 import { type CallHandlers, CRASHED, createWorker, type Loadable, type PendingCall, type Worker } from './worker.ts'
 
 export type { Probe, UploadCheck } from './check-upload.ts'
 export type { ClientGone, ClientOutcome, LogHandler, SandboxClient } from './client-worker.ts'
+export type { DebugListener, DebugSession } from './debug-sessions.ts'
 export type { CallHandlers, Loadable } from './worker.ts'
 
 export interface Supervisor {
@@ -26,16 +31,35 @@ export interface Supervisor {
    * @param handlers get what the scripts log while they load. @returns why the client could not be opened
    */
   openClient(version: Loadable, handlers: LogHandler): Promise<SandboxClient | Failed>
-  /** Checks an upload in a process of its own, which ends with it. Its scripts are loaded only if nothing is at fault. */
+  /**
+   * Checks an upload in a process of its own, which ends with it. Its scripts are loaded only if nothing is at fault.
+   * @throws ERR_MEMORY_FULL
+   */
   checkUpload(
     files: UploadFiles,
-    prepare: (checked: CheckedFiles) => SandboxSolution,
+    prepare: (checked: CheckedFiles) => Promise<SandboxSolution>,
     probes: readonly Probe[],
   ): Promise<UploadCheck>
   /** Ends the processes of a solution version, those with running calls or clients after their last one. */
   retire(key: string): void
-  /** When a version that was paused for killing its processes may run again, in epoch ms; null when it may now. */
+  /**
+   * When a version whose logins or clients are paused for killing their processes may run again, in epoch ms; null when
+   * it may now.
+   */
   retryAt(key: string): number | null
+  /**
+   * Attaches a debugger to the isolate of a version's unit, whose process is started if it does not run; null unless the
+   * supervisor was made with `debugNode`. @returns null when no process could be started
+   */
+  readonly debug: ((version: Loadable, unit: Unit, listener: DebugListener) => Promise<DebugSession | null>) | null
+  /** What host and all its processes hold, and may: for health, telemetry and tests. It takes about a millisecond. */
+  memory(): MemoryState
+  /** Whether the memory is used up by work that runs: new work is refused, here and by whoever takes it. */
+  isFull(): boolean
+  /** Waits a moment where it is full. @returns false: new work is refused */
+  whenRoom(): Promise<boolean>
+  /** Ends what is idle until so many bytes are free. @throws ERR_MEMORY_FULL when not enough is */
+  needRoom(bytes: number): void
   /** The processes that live, for health and tests. */
   processes(): readonly RunningProcess[]
   /** Kills every process at once. Running calls end as `script_crashed`. */
@@ -51,12 +75,23 @@ export type RunningProcess = {
   readonly clients?: number
 }
 
+/** `hung`: it did not answer while no call ran; `client`: an open client’s script, whatever it did. */
+export type KillReason = Failed['code'] | 'hung' | 'client'
+
 export type SupervisorOptions = {
   readonly limits: Limits
   readonly trusted: Trusted
   readonly timeZone: string
   /** Bytes, see `ProcessPoolOptions`. */
   readonly memory?: { readonly minimum: number; readonly maximum: number }
+  /** See `ProcessPoolOptions`. */
+  readonly bound?: MemoryBound | undefined
+  /** Scripts can be debugged: see `SandboxProcessOptions`. A version gets one process for logins, which debuggers attach to. */
+  readonly debugNode?: string | undefined
+  /** Told why a process was ended for what a script did. Must not throw. */
+  readonly killed?: (reason: KillReason) => void
+  /** See `createCheckProcesses`; not unless set. */
+  readonly keepsCheckReady?: boolean
 }
 
 /** How often idle processes are looked for and asked for a sign of life, in ms. */
@@ -76,23 +111,25 @@ const TURN_TIME = 10_000
 const HOT_IN_A_ROW = 30
 const MOST_IN_TURN = Math.min(2, availableParallelism())
 
-export function createSupervisor({ limits, trusted, timeZone, memory = NO_BOUND }: SupervisorOptions): Supervisor {
+export function createSupervisor(options: SupervisorOptions): Supervisor {
+  const { limits, trusted, timeZone, memory = NO_BOUND, bound, debugNode, keepsCheckReady = false } = options
   /** Those that take new calls, by key. */
   const workers = new Map<string, Worker[]>()
   /** All that live, those too that only end their last calls. */
   const living = new Set<Worker>()
   const starting = new Map<string, Promise<Worker | null>>()
-  const checking = new Set<SandboxProcess>()
-  const checks = createGate(availableParallelism())
   const suspectTurns = createGate(LONG_CALLS)
   const quarantine = createQuarantine()
   const pool = createProcessPool({
-    sandbox: { timeZone, trusted },
+    sandbox: { timeZone, trusted, debugNode },
     memory,
-    inUse: () => [...living, ...clients.living(), ...checking].map(({ pid }) => pid),
+    bound,
+    inUse: () => [...living, ...clients.living(), ...checks.living()].map(({ pid }) => pid),
     makeRoom: (isUrgent) => retireLongestIdle() ?? clients.makeRoom(isUrgent),
+    endLargest,
   })
-  const clients = createClientProcesses(limits, pool)
+  const clients = createClientProcesses(limits, pool, () => options.killed?.('client'))
+  const checks = createCheckProcesses(limits, pool, keepsCheckReady)
   let lastId = 0
   let stopped = false
   const sweep = setInterval(sweepIdle, SWEEP)
@@ -157,17 +194,29 @@ export function createSupervisor({ limits, trusted, timeZone, memory = NO_BOUND 
     const { version } = pending
     const retryAt = quarantine.retryAt(version.key)
     if (retryAt !== null) return pending.settle(quarantined(retryAt))
+    // What runs again was let in before.
+    const mayBegin = pending.replayed || !pool.isFull() || (await pool.whenRoom())
+    if (!mayBegin) return pending.settle(busy(MEMORY_FULL))
     const serving = workers.get(version.key) ?? []
     const best = serving.reduce<Worker | null>(
       (least, one) => (least === null || isLess(one, least) ? one : least),
       null,
     )
-    if (best !== null && isHot(best, serving.length)) void start(version).catch(() => {})
+    if (best !== null && debugNode === undefined && isHot(best, serving.length)) void start(version).catch(() => {})
     const worker = best ?? (await start(version))
     if (stopped) pending.settle({ ...CRASHED, message: 'the host is stopping' })
     else if (worker === null) pending.settle(busy('no sandbox process could be started'))
     else if (living.has(worker)) worker.run(pending, quarantine.isSuspect(version.key))
     else replayOrFail(pending)
+  }
+
+  async function attach(version: Loadable, unit: Unit, listener: DebugListener): Promise<DebugSession | null> {
+    const worker = unit === 'main' ? await clients.workerFor(version) : await loginWorker(version)
+    return worker?.debug?.open(unit, listener) ?? null
+  }
+
+  async function loginWorker(version: Loadable): Promise<Worker | null> {
+    return workers.get(version.key)?.[0] ?? (await start(version))
   }
 
   /** The call that a process was killed for fails; those that only shared it with that call run once more. */
@@ -176,11 +225,14 @@ export function createSupervisor({ limits, trusted, timeZone, memory = NO_BOUND 
     forget(worker)
     const hungAfter = worker.hungAfter()
     const culprits = hungAfter === null ? [...failed.keys()] : [...failed.keys(), hungAfter]
-    if (culprits.length > 0 && !stopped) noteKill(worker.key, culprits)
+    if (culprits.length > 0 && !stopped) {
+      options.killed?.([...failed.values()][0]?.code ?? 'hung')
+      noteKill(worker.key, culprits)
+    }
     for (const pending of lost) {
       const failure = failed.get(pending)
       if (failure) pending.settle(failure)
-      else replayOrFail(pending)
+      else replayOrFail(pending, worker.isEndedForRoom() ? busy(MEMORY_FULL) : CRASHED)
     }
   }
 
@@ -192,9 +244,10 @@ export function createSupervisor({ limits, trusted, timeZone, memory = NO_BOUND 
     for (const { handlers } of culprits) handlers.log({ level: 'error', message })
   }
 
-  function replayOrFail(pending: PendingCall): void {
+  /** @param failure how the call ends if it cannot run again */
+  function replayOrFail(pending: PendingCall, failure: Failed = CRASHED): void {
     if (stopped || pending.replayed || pending.changedSomething) {
-      pending.settle(CRASHED)
+      pending.settle(failure)
       return
     }
     pending.replayed = true
@@ -228,33 +281,30 @@ export function createSupervisor({ limits, trusted, timeZone, memory = NO_BOUND 
     return oldest.pid
   }
 
+  /** Chosen here: the largest, since its scripts asked for most; what it served is told to try again. */
+  function endLargest(): number | null {
+    const ends = [
+      ...[...living].map((worker) => ({ pid: worker.pid, end: worker.endForRoom })),
+      ...clients.living().map((worker) => ({ pid: worker.pid, end: () => clients.end(worker) })),
+      ...checks.living().map(({ pid }) => ({ pid, end: () => checks.endForRoom(pid) })),
+    ]
+    const [largest] = ends
+      .map((one) => ({ ...one, size: memoryOf(one.pid).own }))
+      .filter(({ size }) => size > 0)
+      .sort((a, b) => b.size - a.size)
+    largest?.end()
+    return largest?.pid ?? null
+  }
+
   function sweepIdle(): void {
     quarantine.sweep()
     const oldest = Date.now() - limits.SANDBOX_IDLE
     for (const worker of idleWorkers()) {
-      if (worker.lastUsed() < oldest) retire(worker)
+      if (worker.lastUsed() < oldest && !isDebugged(worker)) retire(worker)
       else worker.checkHeartbeat()
     }
     clients.sweep()
     pool.fill()
-  }
-
-  async function checkInOwnProcess(
-    ...[files, prepare, probes]: Parameters<Supervisor['checkUpload']>
-  ): Promise<UploadCheck> {
-    const process = await pool.take()
-    if (process === null) {
-      const message = `no sandbox process could be started: ${pool.lastFailure()}`
-      return refusedCheck({ code: 'script_crashed', file: '', message })
-    }
-    checking.add(process)
-    pool.fill()
-    try {
-      return await checkUpload(process, files, prepare, probes, limits)
-    } finally {
-      checking.delete(process)
-      process.kill()
-    }
   }
 
   pool.fill()
@@ -273,26 +323,26 @@ export function createSupervisor({ limits, trusted, timeZone, memory = NO_BOUND 
       return outcome
     },
     openClient: clients.open,
-    async checkUpload(files, prepare, probes) {
-      await checks.enter()
-      try {
-        return await checkInOwnProcess(files, prepare, probes)
-      } finally {
-        checks.leave()
-      }
-    },
+    checkUpload: checks.check,
     retire(key) {
       for (const worker of workers.get(key) ?? []) retire(worker)
       clients.retire(key)
     },
-    retryAt: (key) => quarantine.retryAt(key),
+    debug: debugNode === undefined ? null : attach,
+    memory: pool.memory,
+    isFull: pool.isFull,
+    whenRoom: pool.whenRoom,
+    needRoom(bytes) {
+      if (!pool.makeRoomFor(bytes)) throw memoryFull()
+    },
+    retryAt: (key) => Math.max(quarantine.retryAt(key) ?? 0, clients.retryAt(key) ?? 0) || null,
     processes: () => [
       ...[...living].map(({ pid, key, callCount }) => ({ pid, key, calls: callCount() })),
       ...clients.living().map(({ pid, key, callCount, clientCount }) => {
         return { pid, key, calls: callCount(), clients: clientCount() }
       }),
       ...pool.spares().map(({ pid }) => ({ pid, key: null, calls: 0 })),
-      ...[...checking].map(({ pid }) => ({ pid, key: null, calls: 1 })),
+      ...checks.living().map(({ pid, calls }) => ({ pid, key: null, calls })),
     ],
     stop() {
       stopped = true
@@ -300,7 +350,7 @@ export function createSupervisor({ limits, trusted, timeZone, memory = NO_BOUND 
       pool.stop()
       for (const worker of living) worker.kill()
       clients.stop()
-      for (const process of checking) process.kill()
+      checks.stop()
     },
   }
 }

@@ -12,6 +12,8 @@ export type Loadable = { readonly key: string; readonly solution: () => SandboxS
 export type CallHandlers = {
   readonly log: (line: GuestLogLine) => void
   readonly request: RequestHandler
+  /** Told when a process begins with the call; again when another one does, since the first was lost. Must not throw. */
+  readonly began?: () => void
 }
 
 export type PendingCall = {
@@ -61,11 +63,16 @@ export interface Worker {
   readonly run: (pending: PendingCall, isSuspect: boolean) => void
   /** Ends it once it has no calls; at once when it has none. */
   readonly retire: () => void
+  /** Ends it since the host's memory is used up: the call that runs fails as `sandbox_busy`, those that wait run again. */
+  readonly endForRoom: () => void
+  readonly isEndedForRoom: () => boolean
   /** The call after which it had to be killed, since its scripts hung or grew while no call ran; null if it was not. */
   readonly hungAfter: () => PendingCall | null
   readonly kill: () => void
   /** Kills a process that did not answer the last time it was asked, or grew too large. Called for idle ones only. */
   readonly checkHeartbeat: () => void
+  /** Null unless it was started for debugging. */
+  readonly debug: SandboxProcess['debug']
 }
 
 /** Beyond a limit that the sandbox process watches itself, the host waits this long before it kills, in ms. */
@@ -109,6 +116,7 @@ export function createWorker(
   /** When the last call returned well, by `performance.now()`, and no sign since that the context for the next is made. */
   let unsettledSince: number | null = null
   /** The call after which it hung. */
+  let isEndedForRoom = false
   let hungAfter: PendingCall | null = null
   let watching: NodeJS.Timeout | null = null
   /** The call that ran when it was last looked, and the processor time by then. */
@@ -118,7 +126,7 @@ export function createWorker(
 
   process.onMessage = receive
   process.onExit = lose
-  process.send({ kind: 'load', solution })
+  process.send({ kind: 'load', solution, ...(process.debug === null ? {} : { debug: true }) })
 
   function receive(message: FromSandbox): void {
     if (message.kind === 'pong') heartbeatMissing = false
@@ -129,6 +137,8 @@ export function createWorker(
     else if (message.kind === 'log') log(pending, message)
     else if (message.kind === 'request') answer(pending, message)
     else if (message.kind === 'ended') ended(pending, message.outcome)
+    // Only a process that is debugged says it: it watches the time of its calls itself.
+    else if (message.kind === 'hung') killFor(pending, timedOut(pending))
   }
 
   function answer(pending: PendingCall, message: Extract<FromSandbox, { kind: 'request' }>): void {
@@ -154,6 +164,8 @@ export function createWorker(
   function begin(pending: PendingCall): void {
     if (pending.timer) clearTimeout(pending.timer)
     pending.startedAt = performance.now()
+    pending.handlers.began?.()
+    if (process.debug !== null) return
     const deadline = limits.LOAD_TIME + limits[pending.call.timeLimit] + DEADLINE_GRACE
     pending.timer = setTimeout(() => killFor(pending, timedOut(pending)), deadline)
   }
@@ -317,9 +329,19 @@ export function createWorker(
     return pending.replayed || (!byOthers && (pending.announced || pending.changedSomething))
   }
 
+  function endForRoom(): void {
+    isEndedForRoom = true
+    const running = latestStarted()
+    const held = megabytes(residentSize(process.pid))
+    if (running === null) kill()
+    else killFor(running, { code: 'sandbox_busy', message: endedForRoom(held), milliseconds: elapsed(running) })
+  }
+
   const made: Worker = {
     key,
     pid: process.pid,
+    endForRoom,
+    isEndedForRoom: () => isEndedForRoom,
     callCount: () => calls.size,
     lastUsed: () => lastUsed,
     lastEnded: () => lastEndedAt,
@@ -333,8 +355,9 @@ export function createWorker(
       const isAlone = calls.size === 1
       inARow = isAlone && performance.now() - lastEndedAt < SETTLE_TIME ? inARow + 1 : 0
       watching ??= setInterval(watch, WATCH)
-      if (pending.announced) pending.timer = setTimeout(() => giveUpWaiting(pending), QUEUE_TIME)
-      else begin(pending)
+      if (!pending.announced) begin(pending)
+      // Where scripts are debugged a call may wait behind one that is held.
+      else if (process.debug === null) pending.timer = setTimeout(() => giveUpWaiting(pending), QUEUE_TIME)
       process.send({ kind: 'call', id: pending.id, call: pending.call, announce: pending.announced })
     },
     retire() {
@@ -342,6 +365,7 @@ export function createWorker(
       if (calls.size === 0) kill()
     },
     kill,
+    debug: process.debug,
     checkHeartbeat() {
       if (calls.size > 0) return
       if (heartbeatMissing) return killHung()
@@ -351,6 +375,11 @@ export function createWorker(
     },
   }
   return made
+}
+
+/** @param held by the process that was ended, in MB */
+function endedForRoom(held: number): string {
+  return `the memory of the host (RUNTIME_XMX) was used up, and of all sandbox processes this one was the largest: ${held} MB`
 }
 
 function waitedTooLong(): Failed {

@@ -35,7 +35,7 @@ export const FAULT_CODES = {
   module_missing: 'a module that a manifest names is not in modules/',
   module_invalid: 'a module is of a wrong type, or its name differs from its folder',
   authenticator_count: 'the mode needs exactly one module of type authenticator',
-  form_missing: 'a form that the manifest names is not in forms/',
+  form_missing: 'a form that the manifest names is none that clients have',
   form_invalid: 'a property of a form has a wrong value, or a form is too large',
   form_unknown_key: 'a form has a property that does not exist',
   form_name_twice: 'two elements or tabs of one form have the same name',

@@ -15,8 +15,8 @@ export class Findings {
     this.faultList.add({ file, ...place, code, message })
   }
 
-  warn(file: string, code: WarningCode, message: string): void {
-    this.warningList.add({ file, code, message })
+  warn(file: string, code: WarningCode, message: string, place: { line?: number; column?: number } = {}): void {
+    this.warningList.add({ file, ...place, code, message })
   }
 
   add(found: { readonly faults: readonly Fault[]; readonly warnings: readonly Warning[] }): void {

@@ -36,7 +36,8 @@ export function placeOf(path: string): Place {
     if (folder === 'forms') return { kind: isScript ? 'formScript' : 'form', base }
     if (folder === 'i18n' && !isScript) return { kind: 'i18n', locale: localeOf(base) }
   }
-  return { kind: 'unused', expected: /(^|\/)(readme|license)[^/]*$/i.test(path) }
+  // A folder made by "solhost init" has some of these for editors.
+  return { kind: 'unused', expected: /(^|\/)(readme|license)[^/]*$|^jsconfig\.json$|^\.solhost\//i.test(path) }
 }
 
 /** `nl_BE` is the locale `nl-BE`. @returns null for what is no locale in this form */

@@ -106,7 +106,7 @@ const Database = z
   .meta({ title: 'Database', description: 'A database that the solution asks for.' })
 
 /** @see design section 8 and guide 2.3 */
-const OAUTH_SETTINGS = {
+export const OAUTH_SETTINGS = {
   api: z
     .enum(['Google', 'Microsoft', 'Apple', 'Okta', 'LinkedIn', 'GitHub', 'Custom'], {
       error: 'must be one of Google, Microsoft, Apple, Okta, LinkedIn, GitHub, Custom',

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { Fault, Warning } from './faults.ts'
 import { Findings, showName } from './findings.ts'
+import { type JsonPlaces, NO_PLACES } from './json-places.ts'
 import { AUTHENTICATOR_MODES, isQuotable, knownKeys, ManifestSchema, type WrittenManifest } from './manifest-schema.ts'
 import { nearestKey } from './nearest-key.ts'
 import { pathName, quoteValue } from './quote.ts'
@@ -48,20 +49,22 @@ export type Manifest = {
 export type ManifestCheck = { manifest: Manifest | null; faults: Fault[]; warnings: Warning[] }
 
 /** Checks what `parseStrictJson` returned for a manifest. Whose type fits where is the bundle reader's question. */
-export function checkManifest(value: unknown, file: string): ManifestCheck {
+export function checkManifest(value: unknown, file: string, places: JsonPlaces = NO_PLACES): ManifestCheck {
   const found = new Findings()
   const parsed = ManifestSchema.safeParse(value, { reportInput: true })
   if (!parsed.success) {
-    reportIssues(parsed.error.issues, file, found)
+    reportIssues(parsed.error.issues, file, places, found)
     return { manifest: null, faults: [...found.faults], warnings: [] }
   }
   if (parsed.data.mustAuthenticate !== undefined) {
     const instead = parsed.data.mustAuthenticate ? 'DEFAULT' : 'NONE'
     const ignored = parsed.data.authenticator === undefined ? '' : '; it has no effect beside "authenticator"'
-    found.warn(file, 'manifest_deprecated', `"mustAuthenticate" is now "authenticator": "${instead}"${ignored}`)
+    const message = `"mustAuthenticate" is now "authenticator": "${instead}"${ignored}`
+    found.warn(file, 'manifest_deprecated', message, places.key(['mustAuthenticate']))
   }
   if (parsed.data.loginSolution !== undefined) {
-    found.warn(file, 'manifest_deprecated', '"loginSolution" is now "authenticator": "AUTHENTICATOR" with a module')
+    const message = '"loginSolution" is now "authenticator": "AUTHENTICATOR" with a module'
+    found.warn(file, 'manifest_deprecated', message, places.key(['loginSolution']))
   }
   return { manifest: normalise(parsed.data), faults: [], warnings: [...found.warnings] }
 }
@@ -122,21 +125,21 @@ function mapRecord<In, Out>(record: Record<string, In>, change: (value: In) => O
 }
 
 /** One fault per place: a value that breaks three rules is one mistake. */
-function reportIssues(issues: readonly z.core.$ZodIssue[], file: string, found: Findings): void {
-  const places = new Set<string>()
+function reportIssues(issues: readonly z.core.$ZodIssue[], file: string, places: JsonPlaces, found: Findings): void {
+  const told = new Set<string>()
   for (const issue of issues) {
     if (issue.code === 'unrecognized_keys') {
       for (const key of issue.keys) {
         // Of thousands of keys the last are only counted: comparing each with every known one would take long.
         const message = found.isFull ? '' : unknownKeyMessage(key, issue.path)
-        found.fault(file, 'manifest_unknown_key', message)
+        found.fault(file, 'manifest_unknown_key', message, found.isFull ? {} : places.key([...issue.path, key]))
       }
       continue
     }
     const place = pathName(issue.path)
-    if (places.has(place)) continue
-    places.add(place)
-    found.fault(file, 'manifest_invalid', invalidMessage(issue))
+    if (told.has(place)) continue
+    told.add(place)
+    found.fault(file, 'manifest_invalid', invalidMessage(issue), found.isFull ? {} : places.value(issue.path))
   }
 }
 

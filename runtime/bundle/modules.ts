@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Findings } from './findings.ts'
+import { type JsonPlaces, jsonPlaces, NO_PLACES } from './json-places.ts'
 import { folderOf, MANIFEST } from './layout.ts'
 import { checkManifest, type Manifest, namedParts } from './manifest.ts'
 import { filesOf, type Part } from './parts.ts'
@@ -10,6 +11,8 @@ export type ReadManifest = {
   readonly manifest: Manifest | null
   /** What it names, as far as it can be made out. */
   readonly names: ReturnType<typeof namedParts>
+  /** Where things stand in its text. */
+  readonly places: JsonPlaces
 }
 
 export type Modules = {
@@ -22,7 +25,7 @@ export type ReachableModule = ReadManifest & { readonly name: string }
 
 /** Reads `solution.json` of the solution or of one module. */
 export function readManifest(part: Part, found: Findings): ReadManifest {
-  const nothing = { manifest: null, names: namedParts(null) }
+  const nothing = { manifest: null, names: namedParts(null), places: NO_PLACES }
   const file = `${folderOf(part.module)}${MANIFEST}`
   const [entry] = filesOf(part, 'manifest')
   if (entry === undefined) {
@@ -38,9 +41,10 @@ export function readManifest(part: Part, found: Findings): ReadManifest {
     found.fault(file, 'json_invalid', message, place)
     return nothing
   }
-  const check = checkManifest(parsed.value, file)
+  const places = jsonPlaces(text as string)
+  const check = checkManifest(parsed.value, file, places)
   found.add(check)
-  return { manifest: check.manifest, names: namedParts(parsed.value) }
+  return { manifest: check.manifest, names: namedParts(parsed.value), places }
 }
 
 /**
@@ -71,7 +75,9 @@ export async function readModules(
     if (part === undefined) {
       complete = false
       const file = `${folderOf(top.module?.name ?? null)}${MANIFEST}`
-      found.fault(file, 'module_missing', `the module "${name}" is not in modules/`)
+      const { places } = top.module ?? main
+      const place = found.isFull ? {} : places.text(name)
+      found.fault(file, 'module_missing', `the module "${name}" is not in modules/`, place)
       continue
     }
     // Manifests are parsed in the host: its other work goes on between them, and a full list of faults ends it.
@@ -85,17 +91,35 @@ export async function readModules(
   return { reached, complete }
 }
 
-function checkModule({ name, manifest }: ReachableModule, found: Findings): void {
+/**
+ * The modules that `from` names, and those that these name in turn, in no order.
+ * @param modulesOf what a module names
+ * @param isWanted what is not wanted is not gone through either
+ */
+export function reachableModules(
+  from: readonly string[],
+  modulesOf: (name: string) => readonly string[],
+  isWanted: (name: string) => boolean,
+): Set<string> {
+  const seen = new Set<string>()
+  const open = from.filter(isWanted)
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    if (seen.has(name)) continue
+    seen.add(name)
+    for (const next of modulesOf(name)) if (isWanted(next)) open.push(next)
+  }
+  return seen
+}
+
+function checkModule({ name, manifest, places }: ReachableModule, found: Findings): void {
   if (manifest === null) return
   const file = `${folderOf(name)}${MANIFEST}`
   if (manifest.name !== name) {
-    found.fault(
-      file,
-      'module_invalid',
-      `the module in the folder "${name}" must have that name, not "${manifest.name}"`,
-    )
+    const message = `the module in the folder "${name}" must have that name, not "${manifest.name}"`
+    found.fault(file, 'module_invalid', message, places.value(['name']))
   }
   if (manifest.type === 'solution') {
-    found.fault(file, 'module_invalid', `the module "${name}" must have the type module or authenticator`)
+    const message = `the module "${name}" must have the type module or authenticator`
+    found.fault(file, 'module_invalid', message, places.value(['type']))
   }
 }

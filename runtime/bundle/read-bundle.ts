@@ -3,10 +3,12 @@ import type { Limits } from '../limits.ts'
 import { type BundleFiles, bundleFiles } from './bundle-files.ts'
 import type { Fault, Warning } from './faults.ts'
 import { Findings, WHOLE_BUNDLE } from './findings.ts'
+import type { JsonPlaces } from './json-places.ts'
 import { folderOf, MANIFEST } from './layout.ts'
 import type { AuthenticatorMode, Manifest } from './manifest.ts'
 import { SECRET_PLACEHOLDER } from './manifest-schema.ts'
-import { type Modules, type ReadManifest, readManifest, readModules } from './modules.ts'
+import { type Modules, type ReadManifest, reachableModules, readManifest, readModules } from './modules.ts'
+import { nearestKey } from './nearest-key.ts'
 import { filesOf, folderName, type Part, readParts } from './parts.ts'
 import { readDirectory, type ZipDirectory } from './zip-directory.ts'
 
@@ -60,6 +62,9 @@ export type BundleReading = {
   readonly faults: readonly Fault[]
   readonly warnings: readonly Warning[]
 }
+
+/** Chosen here: a bundle may have 2,000 forms, and comparing takes time. */
+const MAX_COMPARED = 200
 
 const MODES_WITH_AUTHENTICATOR: ReadonlySet<AuthenticatorMode> = new Set([
   'AUTHENTICATOR',
@@ -118,45 +123,71 @@ function checkSources({ scripts, formScripts, forms, i18n }: BundleFiles, limits
 }
 
 function checkMain(main: ReadManifest, modules: Modules, reached: readonly Part[], found: Findings): void {
-  const { manifest, names } = main
+  const { manifest, names, places } = main
   if (manifest !== null && manifest.type !== 'solution') {
-    found.fault(
-      MANIFEST,
-      'manifest_invalid',
-      `"type" of a bundle’s own manifest must be solution, not "${manifest.type}"`,
-    )
+    const message = `"type" of a bundle’s own manifest must be solution, not "${manifest.type}"`
+    found.fault(MANIFEST, 'manifest_invalid', message, places.value(['type']))
   }
-  const forms = new Set(reached.flatMap((part) => filesOf(part, 'form').map(({ place }) => place.base)))
-  for (const form of new Set(names.forms)) {
-    if (!forms.has(form)) found.fault(MANIFEST, 'form_missing', `no forms/${form}.json in the solution or its modules`)
-  }
+  checkForms(main, modules, reached, found)
   const { loginSolution } = names
   if (loginSolution !== null && !modules.reached.some(({ name }) => name === loginSolution)) {
-    found.fault(MANIFEST, 'module_missing', `"loginSolution" names "${loginSolution}", which is none of the modules`)
+    const message = `"loginSolution" names "${loginSolution}", which is none of the modules`
+    found.fault(MANIFEST, 'module_missing', message, places.value(['loginSolution']))
   }
   if (manifest === null) return
-  checkAuthenticators(manifest, modules, found)
-  warnOfOAuth(manifest, found)
+  checkAuthenticators(manifest, modules, places, found)
+  warnOfOAuth(manifest, places, found)
 }
 
-function checkAuthenticators(main: Manifest, { reached, complete }: Modules, found: Findings): void {
+/** The forms that the manifest names must be such as clients have: those of modules that sign users in are not. */
+function checkForms(main: ReadManifest, modules: Modules, reached: readonly Part[], found: Findings): void {
+  const { forms, modules: named, loginSolution } = main.names
+  const byName = new Map(modules.reached.map((module) => [module.name, module]))
+  const forClients = reachableModules(
+    named,
+    (name) => byName.get(name)?.names.modules ?? [],
+    (name) => byName.get(name)?.manifest?.type !== 'authenticator' && name !== loginSolution,
+  )
+  const known = formNames(reached.filter(({ module }) => module === null || forClients.has(module)))
+  const others = formNames(reached)
+  for (const form of new Set(forms)) {
+    if (known.has(form)) continue
+    const nearest = found.isFull ? null : nearestKey(form, [...known].slice(0, MAX_COMPARED))
+    const meant = nearest === null ? '' : `; did you mean "${nearest}"?`
+    const where = others.has(form) ? 'is only in modules that sign users in' : 'is not in the solution or its modules'
+    found.fault(MANIFEST, 'form_missing', `forms/${form}.json ${where}${meant}`, main.places.text(form))
+  }
+}
+
+function formNames(parts: readonly Part[]): Set<string> {
+  return new Set(parts.flatMap((part) => filesOf(part, 'form').map(({ place }) => place.base)))
+}
+
+function checkAuthenticators(
+  main: Manifest,
+  { reached, complete }: Modules,
+  places: JsonPlaces,
+  found: Findings,
+): void {
   if (!MODES_WITH_AUTHENTICATOR.has(main.authenticator)) return
   const names = reached.filter(({ manifest }) => manifest?.type === 'authenticator').map(({ name }) => name)
   // A module that is missing or faulty may be the authenticator.
   if (names.length === 1 || (names.length === 0 && !complete)) return
   const those = names.length === 0 ? 'there is none' : `there are ${names.slice(0, 10).join(', ')}`
   const rule = `"authenticator": "${main.authenticator}" needs exactly one module of type authenticator`
-  found.fault(MANIFEST, 'authenticator_count', `${rule}; ${those}`)
+  found.fault(MANIFEST, 'authenticator_count', `${rule}; ${those}`, places.value(['authenticator']))
 }
 
-function warnOfOAuth({ authenticator, oauth }: Manifest, found: Findings): void {
+function warnOfOAuth({ authenticator, oauth }: Manifest, places: JsonPlaces, found: Findings): void {
   if (authenticator === 'OAUTH' && oauth === null) {
     const advice = 'the operator must set them by PUT /admin/api/solutions/{name}/oauth, or "oauth" be written'
-    found.warn(MANIFEST, 'oauth_missing', `"authenticator": "OAUTH" has no "oauth" settings: ${advice}`)
+    const message = `"authenticator": "OAUTH" has no "oauth" settings: ${advice}`
+    found.warn(MANIFEST, 'oauth_missing', message, places.value(['authenticator']))
   }
   if (oauth?.apiSecret !== undefined && !SECRET_PLACEHOLDER.test(oauth.apiSecret)) {
     const advice = 'write "%%NAME%%" and let the operator set the secret NAME'
-    found.warn(MANIFEST, 'oauth_secret_written', `"oauth.apiSecret" holds a secret itself: ${advice}`)
+    const message = `"oauth.apiSecret" holds a secret itself: ${advice}`
+    found.warn(MANIFEST, 'oauth_secret_written', message, places.key(['oauth', 'apiSecret']))
   }
 }
 

@@ -212,7 +212,7 @@ function shown(text: string): string {
 }
 
 /** Line ends are LF, CR LF and CR, as editors count them. */
-function lineAndColumn(text: string, at: number): { line: number; column: number } {
+export function lineAndColumn(text: string, at: number): { line: number; column: number } {
   let line = 1
   let start = 0
   for (let i = 0; i < at; i++) {

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { type Findings, showName } from '../bundle/findings.ts'
+import { type JsonPlaces, NO_PLACES } from '../bundle/json-places.ts'
 import { nearestKey } from '../bundle/nearest-key.ts'
 import { pathName, quoteValue } from '../bundle/quote.ts'
 import { boundsProblem } from './form-bounds.ts'
@@ -16,6 +17,7 @@ export function checkForm(
   file: string,
   surroundings: FormSurroundings,
   found: Findings,
+  places: JsonPlaces = NO_PLACES,
 ): FormDefinition | null {
   const tooMuch = boundsProblem(value)
   if (tooMuch !== null) {
@@ -24,11 +26,11 @@ export function checkForm(
   }
   const parsed = FormSchema.safeParse(value, { reportInput: true })
   if (!parsed.success) {
-    reportIssues(parsed.error.issues, value, file, found)
+    reportIssues(parsed.error.issues, value, file, places, found)
     return null
   }
   const form = withOwnHandlers(parsed.data, surroundings.functions)
-  return checkReferences(form, file, surroundings, found) ? form : null
+  return checkReferences(form, file, surroundings, found, places) ? form : null
 }
 
 /** Without the key, a function that is named like the event is its handler: of the form, never of its elements. */
@@ -38,19 +40,28 @@ function withOwnHandlers(form: FormDefinition, functions: ReadonlySet<string> | 
 }
 
 /** One fault per place: a value that breaks three rules is one mistake. */
-function reportIssues(issues: readonly z.core.$ZodIssue[], form: unknown, file: string, found: Findings): void {
-  const places = new Set<string>()
+function reportIssues(
+  issues: readonly z.core.$ZodIssue[],
+  form: unknown,
+  file: string,
+  places: JsonPlaces,
+  found: Findings,
+): void {
+  const told = new Set<string>()
   for (const issue of issues) {
     // Of thousands the last are only counted: to word them would take long.
     if (issue.code === 'unrecognized_keys') {
-      for (const key of issue.keys)
-        found.fault(file, 'form_unknown_key', found.isFull ? '' : unknownKeyMessage(key, issue.path, form))
+      for (const key of issue.keys) {
+        const message = found.isFull ? '' : unknownKeyMessage(key, issue.path, form)
+        found.fault(file, 'form_unknown_key', message, found.isFull ? {} : places.key([...issue.path, key]))
+      }
       continue
     }
     const place = issue.path.map(String).join('.')
-    if (places.has(place)) continue
-    places.add(place)
-    found.fault(file, 'form_invalid', found.isFull ? '' : invalidMessage(issue, form))
+    if (told.has(place)) continue
+    told.add(place)
+    const message = found.isFull ? '' : invalidMessage(issue, form)
+    found.fault(file, 'form_invalid', message, found.isFull ? {} : places.value(issue.path))
   }
 }
 

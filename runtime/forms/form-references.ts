@@ -1,5 +1,6 @@
 import type { Findings } from '../bundle/findings.ts'
 import { showName } from '../bundle/findings.ts'
+import type { JsonPlace, JsonPlaces } from '../bundle/json-places.ts'
 import { nearestKey } from '../bundle/nearest-key.ts'
 import { pathName } from '../bundle/quote.ts'
 import { type ElementDefinition, FORM_HANDLERS, type FormDefinition, type Layout, type Tab } from './form-definition.ts'
@@ -37,6 +38,7 @@ export function checkReferences(
   file: string,
   surroundings: FormSurroundings,
   found: Findings,
+  places: JsonPlaces,
 ): boolean {
   const { functions, texts, media, permissions } = surroundings
   let isSound = true
@@ -52,7 +54,7 @@ export function checkReferences(
     else {
       isSound = false
       const message = `${pathName(path)} is named "${part.name}", as is ${pathName(first)}; names are unique in a form, those of tabs included`
-      found.fault(file, 'form_name_twice', message)
+      found.fault(file, 'form_name_twice', message, found.isFull ? {} : places.value([...path, 'name']))
     }
     for (const text of textsOf(part)) checkText(text)
     checkPermission(part.permission)
@@ -76,14 +78,16 @@ export function checkReferences(
     const why = surroundings.hasScript
       ? `which ${surroundings.script} does not declare at its top level${nearest === null ? '' : `; did you mean "${nearest}"?`}`
       : `but there is no ${surroundings.script}`
-    found.fault(file, 'form_function_missing', `${where} names the function "${name}", ${why}`)
+    const message = `${where} names the function "${name}", ${why}`
+    found.fault(file, 'form_function_missing', message, found.isFull ? {} : places.value(path))
   }
 
   function checkText(text: string | undefined): void {
     if (text === undefined || !text.startsWith('i18n:')) return
     const key = text.slice('i18n:'.length)
     if (texts.has(key) || key.startsWith(PLATFORM_KEYS) || isKnown(text)) return
-    found.warn(file, 'form_text_missing', `the key "${showName(key)}" is in none of the tables in i18n/`)
+    const message = `the key "${showName(key)}" is in none of the tables in i18n/`
+    found.warn(file, 'form_text_missing', message, placeOfText(text))
   }
 
   function checkPermission(permission: string | undefined): void {
@@ -92,13 +96,17 @@ export function checkReferences(
     const nearest = found.isFullOfWarnings ? null : nearestKey(permission, [...permissions].slice(0, MAX_COMPARED))
     const meant = nearest === null ? '' : `; did you mean "${showName(nearest)}"?`
     const message = `no manifest lists the permission "${showName(permission)}", so nobody can have it${meant}`
-    found.warn(file, 'form_permission_unlisted', message)
+    found.warn(file, 'form_permission_unlisted', message, placeOfText(permission))
   }
 
   function checkImage(src: string): void {
     if (media.has(src) || isKnown(`image ${src}`)) return
     const advice = src.startsWith('media/') ? '; the path starts below media/' : ''
-    found.warn(file, 'form_image_missing', `there is no media/${showName(src)}${advice}`)
+    found.warn(file, 'form_image_missing', `there is no media/${showName(src)}${advice}`, placeOfText(src))
+  }
+
+  function placeOfText(text: string): JsonPlace {
+    return found.isFullOfWarnings ? {} : places.text(text)
   }
 
   /** One warning for each: the same key may stand in a hundred places. */

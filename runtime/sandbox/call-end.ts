@@ -1,4 +1,4 @@
-import type { Failure } from '../outcome.ts'
+import type { Failure, Position } from '../outcome.ts'
 import type { SandboxCall, SandboxOutcome } from '../protocol.ts'
 import { findPosition } from './positions.ts'
 
@@ -21,6 +21,8 @@ export type LoadFault = {
 type Limits = Readonly<Record<string, number>>
 
 const MEGABYTE = 1024 ** 2
+/** So much of a stack text is looked through, in characters. */
+const STACK = 4096
 /** How the guest's wrapper begins its text of a call that returned well. */
 const RETURNED = '{"ok":true,'
 
@@ -31,9 +33,12 @@ type GuestFailure = {
   quota?: { limit: string; allowed: number; used: number }
 }
 
-/** A call as guest.ts reads it. */
-export function callText({ entry, args, state }: SandboxCall): string {
-  return JSON.stringify({ kind: 'call', args, state, entry })
+/** A call as guest.ts reads it. @param ofClient only in clients: its number, and that of the last one that counted */
+export function callText(
+  { entry, args, state }: SandboxCall,
+  ofClient: { readonly number?: number; readonly counted?: number } = {},
+): string {
+  return JSON.stringify({ kind: 'call', args, state, entry, ...ofClient })
 }
 
 /** The end of a call as the guest's wrapper told it. */
@@ -72,11 +77,21 @@ function readFailure(text: string): GuestFailure {
   }
 }
 
-/** @param name of the limit, with what it allows in ms */
-export function timedOut(name: string, allowed: number, milliseconds: number): FailedEnd {
+/**
+ * @param name of the limit, with what it allows in ms
+ * @param where what ran when the time was over; absent where the call waited for an answer
+ */
+export function timedOut(name: string, allowed: number, milliseconds: number, where?: Position): FailedEnd {
   const limit = { name, allowed, used: milliseconds }
+  const position = where === undefined ? {} : { position: where }
   const message = `the call took longer than ${allowed} ms`
-  return { ok: false, code: 'script_timeout', message, limit, milliseconds }
+  return { ok: false, code: 'script_timeout', message, ...position, limit, milliseconds }
+}
+
+/** Where a script was when isolated-vm cut it off: the error of that has the script's own stack, its loop on top. */
+export function cutOffAt(error: unknown, files: ReadonlySet<string>): Position | undefined {
+  const stack = error instanceof Error ? error.stack : undefined
+  return typeof stack === 'string' ? findPosition(stack.slice(0, STACK), files) : undefined
 }
 
 export function outOfMemory(limits: Limits, milliseconds: number): FailedEnd {
@@ -109,10 +124,14 @@ export function isLoadFault(value: unknown): value is LoadFault {
   return typeof value === 'object' && value !== null && 'code' in value && 'file' in value && 'message' in value
 }
 
-/** Top-level code that passed its time. */
-export function loadTimedOut(limits: Limits, file: string): LoadFault {
+/**
+ * Top-level code that passed its time.
+ * @param file that was loaded; where it ran then may be in another, whose function it called
+ */
+export function loadTimedOut(limits: Limits, file: string, error: unknown, files: ReadonlySet<string>): LoadFault {
+  const position = cutOffAt(error, files)
   const message = `the top-level code of the scripts ran longer than ${limits.LOAD_TIME} ms`
-  return { code: 'script_timeout', file, message }
+  return { code: 'script_timeout', message, ...(position ?? { file }) }
 }
 
 /** isolated-vm puts the position of a syntax error behind its message: `Unexpected token [globals.js:2:14]`. */
@@ -123,7 +142,7 @@ export function describeFault(
   files: ReadonlySet<string>,
 ): LoadFault {
   const text = error instanceof Error ? `${error.name}: ${error.message}`.slice(0, 2000) : String(error).slice(0, 2000)
-  const stack = error instanceof Error ? (error.stack ?? '').slice(0, 4096) : ''
+  const stack = error instanceof Error ? (error.stack ?? '').slice(0, STACK) : ''
   const position = findPosition(text.split('\n', 1)[0] ?? '', files) ?? findPosition(stack, files)
   const plain = text.replace(/ \[[^\]\s]+:\d+:\d+\]$/, '')
   const advice = /import statement outside a module|Unexpected token 'export'/.test(plain)

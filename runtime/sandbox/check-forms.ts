@@ -1,4 +1,5 @@
 import { Findings } from '../bundle/findings.ts'
+import { jsonPlaces } from '../bundle/json-places.ts'
 import { folderOf } from '../bundle/layout.ts'
 import { parseStrictJson } from '../bundle/strict-json.ts'
 import { checkForm } from '../forms/check-form.ts'
@@ -50,6 +51,7 @@ export function checkFormFiles(
         functions: declared === null ? null : new Set(declared),
       },
       found,
+      jsonPlaces(source),
     )
   })
   return { found, forms, functions: functions.map((names) => names ?? []) }

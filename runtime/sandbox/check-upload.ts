@@ -1,5 +1,6 @@
 import { dirname } from 'node:path'
 import type { Fault, Warning } from '../bundle/faults.ts'
+import { jsonPlaces } from '../bundle/json-places.ts'
 import { parseStrictJson } from '../bundle/strict-json.ts'
 import type { CheckedFiles, UploadFiles } from '../protocol.ts'
 import { compileTemplate } from '../template/compile-template.ts'
@@ -64,6 +65,11 @@ function findNamesTwice(files: readonly NamedSource[], sources: readonly string[
   })
 }
 
+/** What is loaded only where it is needed. */
+export async function getReady(): Promise<void> {
+  await import('./check-forms.ts')
+}
+
 /** The schema library is loaded only where there are forms: most uploads and every check of plugins do without. */
 async function checkForms(
   files: UploadFiles,
@@ -96,13 +102,12 @@ function readTexts(table: { file: string; source: string }, faults: Fault[]): Re
   const before = faults.length
   const entries = Object.entries(readJsonObject(table, faults))
   if (faults.length > before) return {}
-  for (const [key, text] of entries) {
-    if (typeof text === 'string') continue
-    faults.push({
-      code: 'i18n_invalid',
-      file: table.file,
-      message: `the value of "${key.slice(0, 200)}" must be a text`,
-    })
+  const wrong = entries.filter(([, text]) => typeof text !== 'string')
+  const places = jsonPlaces(table.source)
+  for (const [index, [key]] of wrong.entries()) {
+    const message = `the value of "${key.slice(0, 200)}" must be a text`
+    // Of thousands the last have no place: each takes a look through the file.
+    faults.push({ code: 'i18n_invalid', file: table.file, ...(index < 100 ? places.value([key]) : {}), message })
   }
   return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
 }

@@ -1,8 +1,10 @@
+import type { Position } from '../outcome.ts'
 import type { SandboxCall, SandboxFormScript } from '../protocol.ts'
 import {
   brokenOff,
   type CallEnd,
   callText,
+  cutOffAt,
   describeFault,
   endOf,
   type FailedEnd,
@@ -22,6 +24,7 @@ import {
   compileForm,
   finderSource,
   type Isolate,
+  type Loading,
   type Reference,
   type Script,
   START,
@@ -36,6 +39,8 @@ export type Client = {
   readonly number: number
   /** The call that it serves, also while it waits for an answer; the opening is one. */
   call: OpenCall | null
+  /** The last call that returned well: the guest counts on what it commanded from then on. 0: none. */
+  counted: number
   closed: boolean
   loaded: LoadedClient | null
 }
@@ -68,6 +73,8 @@ export type OpenCall = {
   told: string | null
 }
 
+export type Probed = { readonly found: readonly string[]; readonly fault: LoadFault | null }
+
 export type ClientIsolateEvents = {
   readonly started: (call: number) => void
   readonly ended: (call: number, end: CallEnd) => void
@@ -87,6 +94,8 @@ export interface ClientIsolate {
   /** Makes the client's context; the end is told as that of a call. A client that cannot be opened is forgotten. */
   open(client: Client, call: number): void
   enter(client: Client, call: number, what: SandboxCall): void
+  /** Makes a client's context only to see whether the scripts can be loaded. @returns the entry functions that exist */
+  probe(client: Client, call: number, entries: readonly string[], loading: Loading): Promise<Probed>
   /** @param text an answer as guest.ts reads it */
   answer(client: Client, text: string): void
   close(client: Client): void
@@ -105,6 +114,8 @@ export type ClientIsolateOptions = {
   readonly formScripts: readonly SandboxFormScript[]
   readonly files: ReadonlySet<string>
   readonly events: ClientIsolateEvents
+  /** Only where the isolate can be debugged: a clock in ms that stands still while it is paused. */
+  readonly debugClock?: (() => number) | undefined
 }
 
 /** How long a step may wait behind those of other clients, in ms. */
@@ -128,7 +139,8 @@ const OWN_ENTRY = /^[A-Za-z_$][\w$]{0,62}\.[a-zA-Z]{1,30}$/
 const ENTRY = /^[A-Za-z_$][\w$]{0,99}$/
 
 export function createClientIsolate(options: ClientIsolateOptions): ClientIsolate {
-  const { isolate, limits, ask, settings, files, events } = options
+  const { isolate, limits, ask, settings, files, events, debugClock } = options
+  const now = debugClock ?? (() => performance.now())
   const clients = new Set<Client>()
   const lane = createLane()
   const finders = new Map<string, Script>()
@@ -136,16 +148,19 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
   let compiled: Compiled | null = null
   /** Does nothing. Made in time: to compile it would run, without a limit, what it is there to run with one. */
   let sweeper: Script | null = null
+  /** The file whose top level ran last, for a probe that ends with the isolate. */
+  let loading = ''
+  let tellLoading: Loading | null = null
   let lost = false
 
   // --- steps ---------------------------------------------------------------------------------------------------------------
 
   /** Runs `step` of a call when its turn comes. @param waiting what becomes of the call if that takes too long */
   function inTurn(client: Client, step: () => Promise<void>, waiting: () => void): void {
-    const since = performance.now()
+    const since = now()
     lane.run(async () => {
       if (lost || client.closed) return
-      if (performance.now() - since > QUEUE_TIME) waiting()
+      if (now() - since > QUEUE_TIME) waiting()
       else await step()
     })
   }
@@ -155,11 +170,11 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
    * @param allowed in ms. @returns null when the isolate is lost, whether `work` ends or not
    */
   async function watched<T>(call: OpenCall, allowed: number, work: Promise<T>): Promise<T | null> {
-    const since = performance.now()
+    const since = now()
     let isHung = false
     const { promise: given, resolve: giveUp } = Promise.withResolvers<null>()
     const look = setInterval(() => {
-      const late = performance.now() - since > allowed + HUNG_AFTER
+      const late = now() - since > allowed + HUNG_AFTER
       if (late && !isHung) events.hung(call.id)
       isHung ||= late
       // It may go on all the same, until it is late: the host ends the process then, or when that grows too large.
@@ -178,8 +193,8 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
   // --- the clock of a call -------------------------------------------------------------------------------------------------
 
   function begin(client: Client, id: number, limitName: string, allowed: number): OpenCall {
-    const now = performance.now()
-    const times = { started: now, left: allowed, runsSince: now }
+    const started = now()
+    const times = { started, left: allowed, runsSince: started }
     const call: OpenCall = { id, limitName, allowed, ...times, timer: null, answers: 0, told: null }
     client.call = call
     events.started(id)
@@ -189,18 +204,18 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
   function stopClock(call: OpenCall): void {
     if (call.timer !== null) clearTimeout(call.timer)
     call.timer = null
-    if (call.runsSince !== null) call.left -= performance.now() - call.runsSince
+    if (call.runsSince !== null) call.left -= now() - call.runsSince
     call.runsSince = null
   }
 
   /** @returns what is left, in whole ms, at least 1 */
   function startClock(call: OpenCall): number {
-    call.runsSince ??= performance.now()
-    return Math.max(1, Math.ceil(call.left - (performance.now() - call.runsSince)))
+    call.runsSince ??= now()
+    return Math.max(1, Math.ceil(call.left - (now() - call.runsSince)))
   }
 
   function elapsed(call: OpenCall): number {
-    return Math.round(performance.now() - call.started)
+    return Math.round(now() - call.started)
   }
 
   function end(client: Client, call: OpenCall, how: CallEnd): void {
@@ -208,6 +223,12 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
     stopClock(call)
     client.call = null
     events.ended(call.id, how)
+  }
+
+  /** As the guest told it. */
+  function conclude(client: Client, call: OpenCall, how: CallEnd): void {
+    if (how.ok && client.call === call) client.counted = call.id
+    end(client, call, how)
   }
 
   function endBusy(client: Client, call: OpenCall): void {
@@ -220,21 +241,14 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
   async function openNow(client: Client, id: number): Promise<void> {
     const call = begin(client, id, 'LOAD_TIME', limits.LOAD_TIME as number)
     try {
-      compiled ??= await watched(call, Number.POSITIVE_INFINITY, compileAll())
-      if (compiled === null) return
-      const loaded = await watched(call, limits.LOAD_TIME as number, makeContext(client))
-      if (loaded === null) return
-      client.loaded = loaded
-      const until = performance.now() + (limits.LOAD_TIME as number)
-      await runScripts(call, loaded.context, compiled.scripts, until)
-      await runForms(call, loaded, compiled.forms, until)
+      await load(client, call)
       if (lost) return
       const milliseconds = elapsed(call)
       end(client, call, { ok: true, json: `{"ok":true,"result":null,"commands":[],"milliseconds":${milliseconds}}` })
     } catch (error) {
       if (lost) return
       if (isolate.isDisposed) return loseMemory(call)
-      const fault = isLoadFault(error) ? error : describeFault(error, 'script_load', '', files)
+      const fault = faultOf(error)
       if (fault.code === 'script_timeout') await sweep(client, call)
       const failure = loadFailure(fault, limits, elapsed(call))
       clients.delete(client)
@@ -242,6 +256,39 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
       end(client, call, failure)
     }
     if (client.closed) release(client)
+  }
+
+  /** Makes the client's context and runs the scripts in it. @throws LoadFault, and what isolated-vm throws */
+  async function load(client: Client, call: OpenCall): Promise<void> {
+    compiled ??= await watched(call, Number.POSITIVE_INFINITY, compileAll())
+    if (compiled === null) return
+    const loaded = await watched(call, limits.LOAD_TIME as number, makeContext(client))
+    if (loaded === null) return
+    client.loaded = loaded
+    const until = now() + (limits.LOAD_TIME as number)
+    await runScripts(call, loaded.context, compiled.scripts, until)
+    await runForms(call, loaded, compiled.forms, until)
+  }
+
+  async function probeNow(client: Client, id: number, entries: readonly string[]): Promise<Probed> {
+    const call = begin(client, id, 'LOAD_TIME', limits.LOAD_TIME as number)
+    const found: string[] = []
+    try {
+      await load(client, call)
+      if (client.loaded === null || lost) return { found, fault: outOfMemoryAt(loading) }
+      for (const entry of entries) {
+        const script = await isolate.compileScript(`typeof ${entry} === 'function'`, { filename: TRUSTED })
+        const isThere = await watched(call, call.allowed, script.run(client.loaded.context, { timeout: call.allowed }))
+        if (isThere === true) found.push(entry)
+      }
+      return { found, fault: lost ? outOfMemoryAt(loading) : null }
+    } catch (error) {
+      return { found: [], fault: isolate.isDisposed ? outOfMemoryAt(loading) : faultOf(error) }
+    }
+  }
+
+  function faultOf(error: unknown): LoadFault {
+    return isLoadFault(error) ? error : describeFault(error, 'script_load', '', files)
   }
 
   async function compileAll(): Promise<Compiled> {
@@ -252,7 +299,7 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
   }
 
   async function makeContext(client: Client): Promise<LoadedClient> {
-    const context = await isolate.createContext()
+    const context = await isolate.createContext({ inspector: debugClock !== undefined })
     const start = (await context.global.get(START, { reference: true })) as Reference
     const enter = (await start.apply(undefined, [ask, client.number, settings], {
       result: { reference: true },
@@ -265,13 +312,14 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
   async function runScripts(call: OpenCall, context: Context, scripts: readonly Script[], end: number): Promise<void> {
     for (const [index, script] of scripts.entries()) {
       const file = options.scripts[index]?.file ?? ''
-      const timeout = Math.max(1, Math.ceil(end - performance.now()))
+      noteLoading(file)
+      const timeout = Math.max(1, Math.ceil(end - now()))
       try {
         await watched(call, timeout, script.run(context, { timeout }))
         if (lost) return
       } catch (error) {
         if (isolate.isDisposed) throw outOfMemoryAt(file)
-        if (performance.now() >= end - 1) throw loadTimedOut(limits, file)
+        if (now() >= end - 1) throw loadTimedOut(limits, file, error, files)
         throw describeFault(error, 'script_load', file, files)
       }
     }
@@ -282,7 +330,8 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
     for (const [index, script] of forms.entries()) {
       if (lost) return
       const { file, form } = options.formScripts[index] as SandboxFormScript
-      const timeout = Math.max(1, Math.ceil(end - performance.now()))
+      noteLoading(file)
+      const timeout = Math.max(1, Math.ceil(end - now()))
       const text = JSON.stringify({ kind: 'script', name: form })
       let told: string | null
       try {
@@ -291,11 +340,16 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
         told = await watched(call, timeout, loaded.enter.apply(undefined, args, { timeout }) as Promise<string>)
       } catch (error) {
         if (isolate.isDisposed) throw outOfMemoryAt(file)
-        if (performance.now() >= end - 1) throw loadTimedOut(limits, file)
+        if (now() >= end - 1) throw loadTimedOut(limits, file, error, files)
         throw describeFault(error, 'script_load', file, files)
       }
       if (told !== null && told !== '') throw toldFault(told, file, files)
     }
+  }
+
+  function noteLoading(file: string): void {
+    loading = file
+    tellLoading?.(file)
   }
 
   function outOfMemoryAt(file: string): LoadFault {
@@ -318,7 +372,7 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
       return
     }
     const { finders: known, context } = client.loaded
-    const args: unknown[] = [callText(what)]
+    const args: unknown[] = [callText(what, { number: id, counted: client.counted })]
     try {
       if (!isOwn && !known.has(what.entry)) args.push(await findBy(call, context, what.entry))
     } catch (error) {
@@ -348,14 +402,14 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
       const answered = await watched(call, timeout, enter.apply(undefined, args, { timeout }) as Promise<string>)
       if (answered === null) return
       const told = answered === '' ? call.told : answered
-      if (told !== null) end(client, call, endOf(told, elapsed(call), files))
-      else wait(client, call)
+      if (told === null) wait(client, call)
+      else conclude(client, call, endOf(told, elapsed(call), files))
     } catch (error) {
       if (lost) return
       if (isolate.isDisposed) return loseMemory(call)
-      const isOver = call.left - (performance.now() - (call.runsSince ?? 0)) < 1
+      const isOver = call.left - (now() - (call.runsSince ?? 0)) < 1
       if (isOver) await sweep(client, call)
-      if (!lost) end(client, call, isOver ? overdue(call) : brokenOff(error, elapsed(call)))
+      if (!lost) end(client, call, isOver ? overdue(call, cutOffAt(error, files)) : brokenOff(error, elapsed(call)))
     }
     if (client.closed) release(client)
   }
@@ -363,11 +417,17 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
   /** It waits for an answer: its time goes on, unless one is there already and only waits for its turn. */
   function wait(client: Client, call: OpenCall): void {
     if (call.answers > 0) stopClock(call)
-    else call.timer = setTimeout(() => end(client, call, overdue(call)), startClock(call))
+    else call.timer = setTimeout(endIfOver, startClock(call))
+
+    function endIfOver(): void {
+      // Of a debugged call the clock may have stood still meanwhile; else only what timers are early by can be left.
+      if (debugClock !== undefined && startClock(call) > 1) wait(client, call)
+      else end(client, call, overdue(call))
+    }
   }
 
-  function overdue(call: OpenCall): FailedEnd {
-    return timedOut(call.limitName, call.allowed, elapsed(call))
+  function overdue(call: OpenCall, where?: Position): FailedEnd {
+    return timedOut(call.limitName, call.allowed, elapsed(call), where)
   }
 
   /** Runs what a step that was cut off left behind, in the time of its own client. */
@@ -425,6 +485,11 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
         () => enterNow(client, call, what),
         () => endBusy(client, begin(client, call, what.timeLimit, 0)),
       )
+    },
+    probe(client, call, entries, onLoading) {
+      tellLoading = onLoading
+      clients.add(client)
+      return probeNow(client, call, entries)
     },
     answer(client, text) {
       const { call } = client

@@ -2,9 +2,10 @@ import type { LogLevel, Position } from '../outcome.ts'
 import type { Json } from '../plugin.ts'
 import type { SandboxCall, SandboxSolution } from '../protocol.ts'
 import type { CallEnd } from './call-end.ts'
-import { type Client, type ClientIsolate, createClientIsolate } from './client-isolate.ts'
+import { type Client, type ClientIsolate, createClientIsolate, type Probed } from './client-isolate.ts'
 import { createFromGuest } from './guest-questions.ts'
-import { callbackOf, type PreparedIsolate } from './isolate.ts'
+import type { Inspector } from './inspector.ts'
+import { callbackOf, type Loading, type PreparedIsolate } from './isolate.ts'
 
 /** What the clients of a process tell; `call` is the id of one of theirs. */
 export type ClientEvents = {
@@ -26,12 +27,20 @@ export interface Clients {
   enter(client: number, call: number, what: SandboxCall): void
   answer(call: number, request: number, ok: boolean, value: Json): void
   close(client: number): void
+  /** Loads the scripts as for a client, without calling anything. @returns the entry functions that exist */
+  probe(call: number, entries: readonly string[], loading: Loading): Promise<Probed>
 }
 
 /** More would let one slow handler hold up more people, and the isolate's memory is theirs together. */
 const CLIENTS_PER_ISOLATE = 24
 
-export function createClients(prepared: PreparedIsolate, solution: SandboxSolution, events: ClientEvents): Clients {
+/** @param inspector makes the isolates, which can be debugged; without it they are plain ones */
+export function createClients(
+  prepared: PreparedIsolate,
+  solution: SandboxSolution,
+  events: ClientEvents,
+  inspector?: Inspector,
+): Clients {
   const { limits } = prepared
   const formScripts = solution.clients?.formScripts ?? []
   const files = new Set([...solution.scripts, ...formScripts].map(({ file }) => file))
@@ -63,9 +72,16 @@ export function createClients(prepared: PreparedIsolate, solution: SandboxSoluti
     }),
   )
 
+  function createClient(id: number): Client {
+    const client: Client = { id, number: ++lastNumber, call: null, counted: 0, closed: false, loaded: null }
+    byNumber.set(client.number, client)
+    return client
+  }
+
   function createIsolate(): ClientIsolate {
     const made = createClientIsolate({
-      isolate: prepared.another(),
+      isolate: inspector?.isolate() ?? prepared.another(),
+      debugClock: inspector?.now,
       limits,
       ask,
       settings,
@@ -96,6 +112,7 @@ export function createClients(prepared: PreparedIsolate, solution: SandboxSoluti
     const gone = [...clients].filter(([, one]) => one.isolate === isolate).map(([id]) => id)
     for (const id of gone) forget(id)
     events.gone(gone)
+    inspector?.lost()
   }
 
   function forget(id: number): void {
@@ -116,7 +133,9 @@ export function createClients(prepared: PreparedIsolate, solution: SandboxSoluti
 
   /** Where least waits, of equal ones the fullest. */
   function isolateWithRoom(): ClientIsolate {
-    const open = [...isolates].filter((one) => one.size() < CLIENTS_PER_ISOLATE)
+    // A debugger looks into one isolate.
+    const most = inspector === undefined ? CLIENTS_PER_ISOLATE : Number.POSITIVE_INFINITY
+    const open = [...isolates].filter((one) => one.size() < most)
     const [best] = open.sort((a, b) => a.load() - b.load() || b.size() - a.size())
     return best ?? createIsolate()
   }
@@ -124,9 +143,8 @@ export function createClients(prepared: PreparedIsolate, solution: SandboxSoluti
   return {
     open(id, call) {
       const isolate = isolateWithRoom()
-      const client: Client = { id, number: ++lastNumber, call: null, closed: false, loaded: null }
+      const client = createClient(id)
       clients.set(id, { client, isolate })
-      byNumber.set(client.number, client)
       byCall.set(call, id)
       opening.add(id)
       isolate.open(client, call)
@@ -149,5 +167,7 @@ export function createClients(prepared: PreparedIsolate, solution: SandboxSoluti
       one.isolate.close(one.client)
       forget(id)
     },
+    // Only in the process of an upload, which ends with it.
+    probe: (call, entries, loading) => createIsolate().probe(createClient(0), call, entries, loading),
   }
 }

@@ -10,8 +10,11 @@ export interface GuestApi<Settings = unknown, State = unknown> {
   onLoad(start: (settings: Settings) => void): void
   /** Data of the running call, from the plugin's `state`; null while the scripts load. */
   state(): State | null
-  /** Called at the start of each call, before the entry function. */
-  onCall(start: (state: State) => void): void
+  /**
+   * Called at the start of each call, before the entry function. `lastCounted`: whether the context's call before came to
+   * something: the commands of one that failed, or was cut off after it had returned, were not applied. True for the first.
+   */
+  onCall(start: (state: State, lastCounted: boolean) => void): void
   /** A way in for the host alone, as `name.method`: scripts can neither define nor call it. */
   entry(method: string, run: (...args: never[]) => unknown): void
   /** Called after each entry function that returned well, while the call still runs; null: there is nothing to wait for. */
@@ -34,14 +37,16 @@ export interface GuestApi<Settings = unknown, State = unknown> {
   report(error: unknown, what: string): void
   /** A further global beside the plugin's own, frozen. Works while the plugin is built and in `onLoad`. */
   defineGlobal(name: string, value: unknown): void
-  /** An error of the kind that becomes the outcome `script_quota` when the script does not catch it. */
-  quotaError(limit: string, allowed: number, used: unknown): Error
+  /** An error of the kind that becomes the outcome `script_quota` when the script does not catch it; `where` begins its text. */
+  quotaError(limit: string, allowed: number, used: unknown, where?: string): Error
   /** Whether `error` came from `quotaError`: a binding that catches what scripts throw lets these through. */
   isQuotaError(error: unknown): boolean
   /** Whether a browser may be sent there: http, https, mailto or a path of the same server (`runtime/address.ts`). */
   isAllowedAddress(address: string): boolean
   /** A random UUID (version 4) of the sandbox process's cryptographic source. */
   uuid(): string
+  /** Whether the context is kept for the calls of one client; else it serves one call, such as a login. */
+  readonly isClient: boolean
   /** The limits in force, by their names in the table of limits. */
   readonly limits: Readonly<Record<string, number>>
   /** A list that no script can interfere with: no prototype, so use index and length only. */
@@ -59,6 +64,8 @@ export interface Offers {
   showForm(form: string): boolean
   /** The name of the form that the value is, as `forms.orders`; null for any other. */
   formName(value: unknown): string | null
+  /** Whether a script listens to the built-in event type, in whatever context. */
+  hasListeners(type: string): boolean
 }
 
 /** `fire`: the logical AND of what the listeners return. */

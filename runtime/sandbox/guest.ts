@@ -16,7 +16,15 @@ type FindEntry = () => unknown
 type Enter = (text: string, findEntry?: FindEntry) => string
 type Start = (host: Host, context: number, settings: string, findEntry?: FindEntry) => Enter
 type ScriptText = { kind: 'script'; name: string }
-type CallText = { kind: 'call'; entry: string; args: unknown[]; state: Record<string, unknown> }
+type CallText = {
+  kind: 'call'
+  entry: string
+  args: unknown[]
+  state: Record<string, unknown>
+  /** In clients only: the call's own number, and that of the last call whose end the process took as a good one. */
+  number?: number
+  counted?: number
+}
 type AnswerText = { kind: 'answer'; id: number; ok: boolean; value: unknown }
 /** A plugin's name, and how scripts reach its binding, such as `plugins.database`. */
 type Binding = { readonly name: string; readonly path: string }
@@ -26,8 +34,16 @@ type Quota = { error: unknown; limit: string; allowed: number; used: number }
 /** The global under which a fresh context holds its `start`, until it is started. */
 const START = 'solhostStart'
 
-/** @param sample a `CallText` such as calls will come with */
-export default function bootstrap(limits: Record<string, number>, plugins: PluginGuest[], sample: string): Start {
+/**
+ * @param sample a `CallText` such as calls will come with
+ * @param isClient whether the contexts are kept for the calls of one client each
+ */
+export default function bootstrap(
+  limits: Record<string, number>,
+  plugins: PluginGuest[],
+  sample: string,
+  isClient: boolean,
+): Start {
   const { apply, defineProperty, getOwnPropertyDescriptor, setPrototypeOf, ownKeys, deleteProperty } = Reflect
   const { parse, stringify } = JSON
   const { freeze, keys, create } = Object
@@ -165,10 +181,13 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
   let waiting: Record<string, Waiting> = record()
   /** How many calls the context has served: that of a login one, that of a client all of its client. */
   let calls = 0
+  /** The number that the call before came with. */
+  let lastNumber = 0
   /** By entry, but for the one that the context was started for. */
   const finders: Record<string, FindEntry> = record()
   const loadStarts = list<(settings: Record<string, unknown>) => void>()
-  const callStarts = list<() => void>()
+  const callStarts = list<(lastCounted: boolean) => void>()
+  const commandsLimit = isClient ? 'CLIENT_COMMANDS_SIZE' : 'COMMANDS_SIZE'
   /** The platform's own entries, by names that no function of a script can have, such as `forms.event`. */
   const entries: Record<string, () => unknown> = record()
   const offers: Record<string, unknown> = record()
@@ -188,9 +207,10 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
   }
 
   /** `used` may be what a script calls a length: only a number may stand in the outcome. */
-  function quotaError(limit: string, allowed: number, amount: unknown): Error {
+  function quotaError(limit: string, allowed: number, amount: unknown, where?: string): Error {
     const used = typeof amount === 'number' && isFiniteNumber(amount) ? amount : allowed + 1
-    const error = new SafeRangeError(`the limit ${limit} of ${allowed} is used up`)
+    const place = where === undefined ? '' : `${where}: `
+    const error = new SafeRangeError(`${place}the limit ${limit} of ${allowed} is used up`)
     lastQuota = { error, limit, allowed, used }
     return error
   }
@@ -205,10 +225,9 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
     if (!running)
       throw new SafeError(`${path}.${method} works in a call such as onSolutionOpen, not while scripts load`)
     countHostCall()
-    const allowed = limits.COMMANDS_SIZE as number
+    const allowed = limits[commandsLimit] as number
     const text = `{"plugin":${stringify(name)},"method":${stringify(method)},"args":${encodeArgs(args)}}`
-    if (commands.length + text.length > allowed)
-      throw quotaError('COMMANDS_SIZE', allowed, commands.length + text.length)
+    if (commands.length + text.length > allowed) throw quotaError(commandsLimit, allowed, commands.length + text.length)
     commands += `${commandCount++ === 0 ? '' : ','}${text}`
   }
 
@@ -335,7 +354,11 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
     if (++calls > 1) forgetLastCall()
     const own = calls
     running = true
-    for (let index = 0; index < callStarts.length; index++) (callStarts[index] as () => void)()
+    const lastCounted = read.counted === undefined || read.counted === lastNumber
+    lastNumber = read.number ?? 0
+    for (let index = 0; index < callStarts.length; index++) {
+      ;(callStarts[index] as (lastCounted: boolean) => void)(lastCounted)
+    }
     const entry = entries[message.entry] ?? (finders[message.entry] ?? findEntry)()
     if (typeof entry !== 'function') {
       running = false
@@ -474,8 +497,8 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
       onLoad: (start: (settings: unknown) => void) => {
         loadStarts[loadStarts.length] = (settings) => start(settings[name] ?? null)
       },
-      onCall: (start: (state: unknown) => void) => {
-        callStarts[callStarts.length] = () => start(stateOf(name))
+      onCall: (start: (state: unknown, lastCounted: boolean) => void) => {
+        callStarts[callStarts.length] = (lastCounted) => start(stateOf(name), lastCounted)
       },
       entry: (method: string, run: (...args: never[]) => unknown) => {
         entries[`${name}.${method}`] = run as () => unknown
@@ -500,6 +523,7 @@ export default function bootstrap(limits: Record<string, number>, plugins: Plugi
       isQuotaError: (error: unknown) => lastQuota !== null && lastQuota.error === error,
       isAllowedAddress: (address: string) => address.length <= 2048 && host('address', address) !== null,
       uuid: () => host('uuid', '') as string,
+      isClient,
       limits,
       list,
       lengthOf,

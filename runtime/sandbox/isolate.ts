@@ -6,6 +6,7 @@ import {
   brokenOff,
   type CallEnd,
   callText,
+  cutOffAt,
   describeFault,
   endOf,
   type FailedEnd,
@@ -27,6 +28,7 @@ export type Context = ivm.Context
 export type Script = ivm.Script
 export type Reference = ivm.Reference
 export type Callback = ivm.Callback
+export type InspectorSession = ivm.InspectorSession
 
 const MEGABYTE = 1024 ** 2
 /** File name of the trusted part in stack texts; no file of a solution can have it. */
@@ -40,6 +42,9 @@ export type IsolateEvents = {
   /** After a call that returned well, once the context for the next one is made. */
   readonly settled: () => void
 }
+
+/** Told of each file before its top level runs. */
+export type Loading = (file: string) => void
 
 /** Compiles one script without running it. */
 export function compileFault(isolate: ivm.Isolate, file: string, source: string): LoadFault | null {
@@ -161,10 +166,12 @@ export type PreparedIsolate = {
   readonly makeAhead: () => void
   /** A further isolate, of clients: its contexts begin in the same way and with what only clients have. */
   readonly another: () => ivm.Isolate
+  /** One that a debugger can be attached to, which aborts the process on Node 26. @param isClient whether it is of clients */
+  readonly debugged: (isClient: boolean) => ivm.Isolate
 }
 
-function snapshotOf(trusted: Trusted) {
-  const code = `globalThis.${START} = ${trustedSource(trusted)};`
+function snapshotOf(trusted: Trusted, isClient: boolean) {
+  const code = `globalThis.${START} = ${trustedSource(trusted, isClient)};`
   return ivm.Isolate.createSnapshot([{ code, filename: TRUSTED }])
 }
 
@@ -176,7 +183,7 @@ export function prepareIsolate(trusted: Trusted): PreparedIsolate {
   const { limits } = trusted
   const memoryLimit = inMegabytes(limits.ISOLATE_MEMORY as number)
   const forLogins = { ...trusted, guests: trusted.guests.filter(({ clientsOnly }) => clientsOnly !== true) }
-  const isolate = new ivm.Isolate({ memoryLimit, snapshot: snapshotOf(forLogins) })
+  const isolate = new ivm.Isolate({ memoryLimit, snapshot: snapshotOf(forLogins, false) })
   /** Made when it is needed: a process that serves logins has no clients. */
   let forClients: ReturnType<typeof snapshotOf> | null = null
   let ahead: FreshContext | null = null
@@ -198,9 +205,11 @@ export function prepareIsolate(trusted: Trusted): PreparedIsolate {
       ahead ??= makeContext()
     },
     another() {
-      forClients ??= snapshotOf(trusted)
+      forClients ??= snapshotOf(trusted, true)
       return new ivm.Isolate({ memoryLimit, snapshot: forClients })
     },
+    debugged: (isClient) =>
+      new ivm.Isolate({ memoryLimit, snapshot: snapshotOf(isClient ? trusted : forLogins, isClient), inspector: true }),
   }
 }
 
@@ -281,7 +290,7 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
   }
 
   /** A fresh context with its bindings and the unit's scripts. @throws LoadFault */
-  function createContext(unit: Unit, entry: string, call: number): LoadedContext {
+  function createContext(unit: Unit, entry: string, call: number, loading?: Loading): LoadedContext {
     const { context, start } = prepared.freshContext()
     const id = ++lastContext
     const findEntry = finderOf(entry).runSync(context, { reference: true }) as ivm.Reference
@@ -292,7 +301,7 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
     const made: LoadedContext = { id, unit, entry, context, enter, madeAt: performance.now(), lines: [], call }
     contexts.set(id, made)
     try {
-      runScripts(context, solution.units[unit] ?? [])
+      runScripts(context, solution.units[unit] ?? [], loading)
       return made
     } catch (error) {
       giveBack(made)
@@ -308,16 +317,17 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
     return made
   }
 
-  function runScripts(context: ivm.Context, indexes: readonly number[]): void {
+  function runScripts(context: ivm.Context, indexes: readonly number[], loading?: Loading): void {
     const allowed = limits.LOAD_TIME as number
     const end = performance.now() + allowed
     for (const index of indexes) {
       const file = solution.scripts[index]?.file ?? ''
+      loading?.(file)
       try {
         scripts[index]?.runSync(context, { timeout: Math.max(1, Math.ceil(end - performance.now())) })
       } catch (error) {
         if (isolate.isDisposed) throw outOfMemoryAt(file)
-        if (performance.now() >= end) throw loadTimedOut(limits, file)
+        if (performance.now() >= end) throw loadTimedOut(limits, file, error, files)
         throw describeFault(error, 'script_load', file, files)
       }
     }
@@ -359,7 +369,7 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
     const milliseconds = Math.round(performance.now() - one.started)
     if (isolate.isDisposed) return outOfMemory(limits, milliseconds)
     if (milliseconds < one.timeLimit - 1) return brokenOff(error, milliseconds)
-    return { ...timedOut(one.limitName, one.timeLimit, milliseconds), cutOff: true }
+    return { ...timedOut(one.limitName, one.timeLimit, milliseconds, cutOffAt(error, files)), cutOff: true }
   }
 
   return {
@@ -388,9 +398,13 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
       mayMakeAhead = false
     },
     /** Loads a unit's scripts without calling anything. @returns the entry functions that exist */
-    probe(unit: Unit, entries: readonly string[]): { found: readonly string[]; fault: LoadFault | null } {
+    probe(
+      unit: Unit,
+      entries: readonly string[],
+      loading?: Loading,
+    ): { found: readonly string[]; fault: LoadFault | null } {
       try {
-        const made = createContext(unit, 'onSolutionOpen', NOBODY)
+        const made = createContext(unit, 'onSolutionOpen', NOBODY, loading)
         const found = entries.filter((entry) =>
           made.context.evalSync(`typeof ${entry} === 'function'`, { timeout: 100 }),
         )
@@ -413,13 +427,13 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
 }
 
 /** The trusted part as one expression, whose value is `start`: the bootstrap, with each plugin's guest part. */
-function trustedSource({ bootstrap, guests, limits, rehearsal }: Trusted): string {
+function trustedSource({ bootstrap, guests, limits, rehearsal }: Trusted, isClient: boolean): string {
   const sample = JSON.stringify(callText(rehearsal.call))
   const built = guests.map(
     ({ name, under = null, source }) =>
       `{ name: ${JSON.stringify(name)}, under: ${JSON.stringify(under)}, build: ${asFunction(source)} }`,
   )
-  return `${asFunction(bootstrap)}(${JSON.stringify(limits)}, [${built.join(',\n')}], ${sample})`
+  return `${asFunction(bootstrap)}(${JSON.stringify(limits)}, [${built.join(',\n')}], ${sample}, ${isClient})`
 }
 
 /** A guest file as an expression: its default export becomes the value of a function around the file. */

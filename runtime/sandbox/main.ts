@@ -6,6 +6,8 @@ import { createFrameReader, encodeFrame } from '../frames.ts'
 import type { FromSandbox, SandboxSolution, ToSandbox, Trusted } from '../protocol.ts'
 import type { CallEnd } from './call-end.ts'
 import type { Clients } from './clients.ts'
+import type { DebuggedLogins } from './debugged-logins.ts'
+import type { Debugging } from './debugging.ts'
 import { type IsolateEvents, loadSolution, type PreparedIsolate, prepareIsolate } from './isolate.ts'
 
 /** The host's frames hold whole solutions; 256 MiB is above what the bundle limits let through. */
@@ -27,8 +29,14 @@ let settling: NodeJS.Timeout | undefined
 const waiting = new Map<number, Extract<ToSandbox, { kind: 'call' }>>()
 let prepared: PreparedIsolate | null = null
 let solution: ReturnType<typeof loadSolution> | null = null
+/** What `solution` was loaded from. */
+let source: SandboxSolution | null = null
 /** In a process for clients only. */
 let clients: Promise<Clients> | null = null
+/** In place of `solution` where logins are debugged. */
+let debuggedLogins: Promise<DebuggedLogins> | null = null
+/** Only in a process that is debugged. */
+let debugging: Promise<Debugging> | null = null
 
 function send(message: FromSandbox): void {
   sendText(JSON.stringify(message))
@@ -45,12 +53,14 @@ function receive(text: string): void {
       prepare(message.trusted)
       return
     case 'load':
-      load(message)
+      if (message.debug) debuggedLogins = loadDebugged(message.solution)
+      else load(message)
       return
     case 'call':
       take(message)
       return
     case 'serve':
+      if (message.debug) debugging = startDebugging()
       clients = serve(message.solution)
       return
     case 'open':
@@ -62,17 +72,29 @@ function receive(text: string): void {
       if (waiting.delete(message.id)) ended(message.id, refused('the call was given up before it started'))
       return
     case 'answer':
-      if (clients === null) solution?.answer(message.id, message.request, message.ok, message.value)
-      else void clients.then((served) => served.answer(message.id, message.request, message.ok, message.value))
+      if (solution !== null) solution.answer(message.id, message.request, message.ok, message.value)
+      else
+        void (clients ?? debuggedLogins)?.then((served) =>
+          served.answer(message.id, message.request, message.ok, message.value),
+        )
       return
     case 'probe':
-      probe(message)
+      void probe(message)
       return
     case 'ping':
       send({ kind: 'pong' })
       return
     case 'check':
       void check(message)
+      return
+    case 'getReadyToCheck':
+      void import('./check-upload.ts').then(({ getReady }) => getReady())
+      return
+    case 'attach':
+    case 'inspect':
+    case 'detach':
+      // What serves is there first: so an isolate that is attached to is the one that it uses.
+      void (clients ?? debuggedLogins)?.then(async () => (await debugging)?.take(message))
       return
   }
 }
@@ -104,7 +126,8 @@ function startNext(): void {
 
 function start({ id, call }: Extract<ToSandbox, { kind: 'call' }>): void {
   clearTimeout(settling)
-  if (solution === null) ended(id, refused('no solution is loaded'))
+  if (debuggedLogins !== null) void debuggedLogins.then((logins) => logins.call(id, call))
+  else if (solution === null) ended(id, refused('no solution is loaded'))
   else solution.call(id, call)
 }
 
@@ -144,19 +167,25 @@ const told = {
   request: (id, request, plugin, method, args) => send({ kind: 'request', id, request, plugin, method, args }),
 } satisfies Partial<IsolateEvents>
 
-/** Loaded only here: a process that serves logins has no clients. */
 async function serve(served: SandboxSolution): Promise<Clients> {
+  const made = await clientsOf(served)
+  // The isolate that was made ahead is for logins.
+  prepared?.isolate.dispose()
+  return made
+}
+
+/** Loaded only here: a process that serves logins has no clients. */
+async function clientsOf(served: SandboxSolution): Promise<Clients> {
   const { createClients } = await import('./clients.ts')
   if (prepared === null) throw new TypeError('the process is not prepared')
-  // The isolate that was made ahead is for logins.
-  prepared.isolate.dispose()
-  return createClients(prepared, served, {
+  const events = {
     ...told,
-    started: (id) => send({ kind: 'started', id }),
+    started: (id: number) => send({ kind: 'started', id }),
     ended,
-    hung: (id) => send({ kind: 'hung', id }),
-    gone: (ids) => send({ kind: 'gone', clients: ids }),
-  })
+    hung: (id: number) => send({ kind: 'hung', id }),
+    gone: (ids: readonly number[]) => send({ kind: 'gone', clients: ids }),
+  }
+  return createClients(prepared, served, events, (await debugging)?.inspectorOf('main'))
 }
 
 function tell(served: Clients, message: Extract<ToSandbox, { kind: 'open' | 'enter' | 'close' }>): void {
@@ -167,6 +196,7 @@ function tell(served: Clients, message: Extract<ToSandbox, { kind: 'open' | 'ent
 
 function load(message: Extract<ToSandbox, { kind: 'load' }>): void {
   if (prepared === null) return
+  source = message.solution
   solution = loadSolution(prepared, message.solution, {
     ...told,
     ended,
@@ -176,6 +206,31 @@ function load(message: Extract<ToSandbox, { kind: 'load' }>): void {
     },
   })
   send({ kind: 'loaded', faults: solution.faults as readonly Fault[] })
+}
+
+/** Loaded only here, as what it imports: no other process can be debugged. */
+async function startDebugging(): Promise<Debugging> {
+  const { createDebugging } = await import('./debugging.ts')
+  if (prepared === null) throw new TypeError('the process is not prepared')
+  return createDebugging(prepared, {
+    inspected: (session, message) => send({ kind: 'inspected', session, message }),
+    detached: (session) => send({ kind: 'detached', session }),
+  })
+}
+
+async function loadDebugged(served: SandboxSolution): Promise<DebuggedLogins> {
+  debugging = startDebugging()
+  const { createDebuggedLogins } = await import('./debugged-logins.ts')
+  const { inspectorOf } = await debugging
+  if (prepared === null) throw new TypeError('the process is not prepared')
+  const made = createDebuggedLogins(prepared, served, inspectorOf, {
+    ...told,
+    ended,
+    settled: () => send({ kind: 'settled' }),
+    hung: (id) => send({ kind: 'hung', id }),
+  })
+  prepared.isolate.dispose()
+  return made
 }
 
 function flush(): void {
@@ -188,9 +243,27 @@ function ended(id: number, end: CallEnd): void {
   sendText(`{"kind":"ended","id":${id},"outcome":${end.ok ? end.json : JSON.stringify(end)}}`)
 }
 
-function probe(message: Extract<ToSandbox, { kind: 'probe' }>): void {
-  const { found, fault } = solution?.probe(message.unit, message.entries) ?? { found: [], fault: null }
+async function probe(message: Extract<ToSandbox, { kind: 'probe' }>): Promise<void> {
+  const { unit, entries } = message
+  const probed = unit === 'main' ? await probeClient(message) : solution?.probe(unit, entries, loading)
+  const { found, fault } = probed ?? { found: [], fault: null }
   send({ kind: 'probed', id: message.id, found, faults: fault ? [fault] : [] })
+}
+
+/** Written at once, before the script runs: what it does may be the last that this process does. */
+function loading(file: string): void {
+  send({ kind: 'loading', file })
+}
+
+/** Main's scripts run in clients, whose contexts hold more than those of logins: the forms, and what plugins add there. */
+async function probeClient({ id, entries }: Extract<ToSandbox, { kind: 'probe' }>) {
+  if (source === null) return null
+  try {
+    return await (await clientsOf(source)).probe(id, entries, loading)
+  } catch (error) {
+    const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+    return { found: [], fault: { code: 'script_load' as const, file: '', message: message.slice(0, 2000) } }
+  }
 }
 
 /** Loaded only here: a process that serves logins needs neither parser. */

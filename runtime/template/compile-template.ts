@@ -29,7 +29,8 @@ export function compileTemplate(
     warnings.add('template_element_missing', message, element?.sourceCodeLocation?.startOffset ?? null)
   }
   const missing = missingEssentials(findLoginForm(stable))
-  for (const what of missing) warnings.add('template_replaced', replacedMessage(`it has not ${what}`), null)
+  const formAt = findLoginForm(authored).form?.sourceCodeLocation?.startOffset ?? null
+  for (const what of missing) warnings.add('template_replaced', replacedMessage(`it has not ${what}`), formAt)
   if (missing.length > 0) return { template: null, warnings: warnings.listed() }
   const template = writeParts(stable, '', new TemplateWarnings(file, '', 0))
   if (isWithinBounds(template)) return { template, warnings: warnings.listed() }

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest'
 import * as z from 'zod'
 import { command, request, ScriptError } from '../../runtime/plugin.ts'
 import { memoryOf } from '../../runtime/process-memory.ts'
-import { createScriptLab, type ScriptLab } from '../support/solutions.ts'
+import { createScriptLab, manifestOf, type ScriptLab } from '../support/solutions.ts'
 import waits from '../support/waits/host.ts'
 
 const MEGABYTE = 1024 ** 2
@@ -12,7 +12,7 @@ const ROOM = 100 * MEGABYTE
 let lab: ScriptLab
 afterEach(() => lab.stop())
 
-const SOLUTIONS = ['a', 'b', 'c', 'd', 'e', 'f']
+const SOLUTIONS = ['a', 'b', 'c', 'd']
 
 /** The solutions that processes serve; the lab numbers them as they come. */
 function serving(): readonly (string | undefined)[] {
@@ -24,9 +24,18 @@ function memoryInUse(): number {
   return all.reduce((sum, { own }) => sum + own, 0) + Math.max(...all.map(({ shared }) => shared))
 }
 
-test('solutions that need more memory than there is take turns: the one that was idle for longest makes room', async () => {
+/** What this process takes by itself, once what runs solutions in it is loaded. In bytes. */
+async function ownMemory(): Promise<number> {
+  lab = createScriptLab()
+  for (const user of SOLUTIONS)
+    await lab.run({ script: `function onSolutionOpen() { security.login('${user}', 'u', ['x']) }` })
+  lab.stop()
   const { own, shared } = memoryOf(process.pid)
-  const maximum = own + shared + ROOM
+  return own + shared
+}
+
+test('solutions that need more memory than there is take turns: the one that was idle for longest makes room', async () => {
+  const maximum = (await ownMemory()) + ROOM
   lab = createScriptLab({ memory: { minimum: 0, maximum } })
   const sums: number[] = []
   const watch = setInterval(() => sums.push(memoryInUse()), 50)
@@ -49,12 +58,13 @@ test('solutions that need more memory than there is take turns: the one that was
   expect(retired).toBeGreaterThanOrEqual(4)
   expect(serving().filter((one) => one !== undefined).length).toBeLessThan(SOLUTIONS.length)
   expect(Math.max(...sums) / MEGABYTE).toBeLessThanOrEqual(maximum / MEGABYTE)
-})
+  // Each of its eight turns starts a process, which takes seconds where much else runs.
+}, 60_000)
 
 test('a process that grows while it works costs the idle ones their place, not the memory of others', async () => {
-  const { own, shared } = memoryOf(process.pid)
+  const maximum = (await ownMemory()) + ROOM
   const waiting = waits({ command, request, ScriptError, z })
-  lab = createScriptLab({ memory: { minimum: 0, maximum: own + shared + ROOM }, plugins: [waiting] })
+  lab = createScriptLab({ memory: { minimum: 0, maximum }, plugins: [waiting] })
   for (const solution of ['a', 'b']) {
     await lab.run({ script: `function onSolutionOpen() { security.login('${solution}', 'u', ['x']) }` })
   }
@@ -69,3 +79,111 @@ test('a process that grows while it works costs the idle ones their place, not t
   expect(effects.login?.username).toBe('c5000000')
   expect(serving()).not.toContain('a')
 })
+
+const WAITING = (name: string, held = 0) => `async function onSolutionOpen() {
+  const held = new Array(${held}).fill(1.5)
+  for (let n = 0; n < 10; n++) await waits.ask()
+  security.login('${name}' + held.length, 'u', ['x'])
+}`
+const QUICK = "function onSolutionOpen() { security.login('q', 'u', ['x']) }"
+const NO_FILES = { scripts: [], formScripts: [], forms: [], i18n: [], loginTemplate: null, media: [], permissions: [] }
+
+/** A host whose memory is as full as the test says: `used` of 1000 MB, of which 969 may be used before something goes. */
+function labOf() {
+  const memory = { used: 0, heapFull: false }
+  const bound = {
+    measure: () => ({
+      maximum: 1000 * MEGABYTE,
+      configured: 1000 * MEGABYTE,
+      groupLimit: null,
+      used: memory.used * MEGABYTE,
+    }),
+    isHeapFull: () => memory.heapFull,
+  }
+  lab = createScriptLab({ bound, plugins: [waits({ command, request, ScriptError, z })] })
+  return memory
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise(setImmediate)
+}
+
+const busiest = () => lab.supervisor.processes().filter(({ calls }) => calls > 0)
+
+test('the memory is used up by a call that runs: new logins, uploads and bodies are refused, and it goes on', async () => {
+  const memory = labOf()
+  const running = lab.run({ script: WAITING('a') })
+  await until(() => busiest().length === 1)
+  memory.used = 980
+  await until(() => lab.supervisor.isFull())
+  const { failure } = await lab.run({ script: QUICK })
+  expect(failure).toMatchObject({ code: 'sandbox_busy', message: 'the memory of the host (RUNTIME_XMX) is used up' })
+  await expect(lab.supervisor.checkUpload({ ...NO_FILES, isolateMemory: 64 }, neverAsked, [])).rejects.toMatchObject({
+    code: 'ERR_MEMORY_FULL',
+    details: { retryAfter: 5 },
+  })
+  expect(() => lab.supervisor.needRoom(1)).toThrow('The memory of this host is used up')
+  const waiting = lab.run({ script: QUICK })
+  expect((await running).effects.login?.username).toBe('a0')
+  memory.used = 100
+  expect((await waiting).effects.login?.username).toBe('q')
+  await until(() => !lab.supervisor.isFull())
+  lab.supervisor.needRoom(800 * MEGABYTE)
+  expect((await lab.run({ script: QUICK })).effects.login?.username).toBe('q')
+})
+
+test('beyond the maximum the largest process ends: its call may be tried again, others go on', async () => {
+  const memory = labOf()
+  const small = lab.run({ script: WAITING('small') })
+  const large = lab.run({ script: WAITING('large', 4_000_000) })
+  await until(() => busiest().some(({ pid }) => memoryOf(pid).own > 50 * MEGABYTE))
+  const [first] = busiest().sort((one, other) => memoryOf(other.pid).own - memoryOf(one.pid).own)
+  memory.used = 1001
+  await until(() => memoryOf(first?.pid as number).own === 0)
+  memory.used = 100
+  expect((await large).failure).toMatchObject({
+    code: 'sandbox_busy',
+    message: expect.stringMatching(/^the memory of the host .* this one was the largest: \d+ MB$/),
+  })
+  expect((await small).effects.login?.username).toBe('small0')
+})
+
+test('calls that changed something and lose their process to the memory are refused for now, all of them', async () => {
+  const memory = labOf()
+  const script = `async function onSolutionOpen() {
+    for (let n = 0; n < 50; n++) await waits.change()
+    security.login('q', 'u', ['x'])
+  }`
+  const calls = [lab.run({ script }), lab.run({ script })]
+  await until(() => busiest().some(({ calls }) => calls === 2))
+  // Both were given their first answer.
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  memory.used = 1001
+  const ended = (await Promise.all(calls)).map(({ failure }) => failure?.code)
+  expect(ended).toEqual(['sandbox_busy', 'sandbox_busy'])
+})
+
+test('an upload whose check had to end for the memory is no bad upload: it is refused as the next one is', async () => {
+  const memory = labOf()
+  const checked = lab.supervisor.checkUpload({ ...NO_FILES, isolateMemory: 64 }, async () => {
+    memory.used = 1001
+    await until(() => busiest().length === 0 || memoryOf(busiest()[0]?.pid as number).own === 0)
+    memory.used = 0
+    return lab.solution({ manifest: manifestOf({}) }).loadable.solution()
+  }, [])
+  await expect(checked).rejects.toMatchObject({ code: 'ERR_MEMORY_FULL' })
+})
+
+test('while the host’s own heap is nearly used up new work is refused, and idle processes stay', async () => {
+  const memory = labOf()
+  await lab.run({ script: QUICK })
+  const before = lab.supervisor.processes().map(({ pid }) => pid)
+  memory.heapFull = true
+  await until(() => lab.supervisor.isFull())
+  expect((await lab.run({ script: QUICK })).failure?.code).toBe('sandbox_busy')
+  expect(lab.supervisor.processes().map(({ pid }) => pid)).toEqual(expect.arrayContaining([before[0]]))
+})
+
+function neverAsked(): never {
+  throw new TypeError('no process was to check it')
+}

@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, afterEach, expect, test } from 'vitest'
 import * as z from 'zod'
 import { command, type Plugin, request } from '../../runtime/plugin.ts'
-import { createScriptLab, type ScriptLab } from '../support/solutions.ts'
+import { createScriptLab, manifestOf, type ScriptLab } from '../support/solutions.ts'
 
 let lab: ScriptLab
 afterEach(() => lab.stop())
@@ -139,3 +139,51 @@ test('a retired process ends its running calls and then itself; the next call ge
   expect((await next).effects.login?.username).toBe('bram')
   while (lab.supervisor.processes().some((one) => one.pid === pid)) await new Promise(setImmediate)
 })
+
+test('the process that checks an upload runs as those that serve do, not behind them', async () => {
+  lab = createScriptLab()
+  const groups: (string | null)[] = []
+  const files = { scripts: [], formScripts: [], forms: [], i18n: [], loginTemplate: null, media: [], permissions: [] }
+  const look = async () => {
+    const { pid } = lab.supervisor.processes().find(({ calls }) => calls === 1) as { pid: number }
+    groups.push(niceness(pid))
+    return lab.solution({ manifest: manifestOf({}) }).loadable.solution()
+  }
+  const checked = await lab.supervisor.checkUpload({ ...files, isolateMemory: 64 }, look, [])
+  expect(checked.faults).toEqual([])
+  expect(groups).toEqual([niceness(process.pid)])
+})
+
+test('with keepsCheckReady a process waits for the next upload after a check, and another one after that', async () => {
+  lab = createScriptLab({ keepsCheckReady: true, memory: { minimum: 0, maximum: 1024 ** 3 } })
+  const files = { scripts: [], formScripts: [], forms: [], i18n: [], loginTemplate: null, media: [], permissions: [] }
+  const used: number[] = []
+  const ofCheck = () => lab.supervisor.processes().find(({ calls }) => calls === 1)?.pid as number
+  const check = () =>
+    lab.supervisor.checkUpload({ ...files, isolateMemory: 64 }, async () => {
+      used.push(ofCheck())
+      return lab.solution({ manifest: manifestOf({}) }).loadable.solution()
+    }, [])
+  expect((await check()).faults).toEqual([])
+  // Without room for more than one spare, a second process without a key is the one that got ready.
+  const waiting = () => lab.supervisor.processes().map(({ pid }) => pid)
+  while (waiting().length < 2 || waiting().includes(used[0] as number)) await new Promise(setImmediate)
+  const ready = waiting().at(-1)
+  expect((await check()).faults).toEqual([])
+  expect(used[1]).toBe(ready)
+  while (waiting().length < 2 || waiting().includes(used[1] as number)) await new Promise(setImmediate)
+  const next = waiting().at(-1) as number
+  process.kill(next, 'SIGKILL')
+  while (waiting().includes(next)) await new Promise(setImmediate)
+  expect((await check()).faults).toEqual([])
+  expect(used[2]).not.toBe(next)
+})
+
+/** Of the process' session; null where the kernel does not group processes so. A process in no group of its own (the
+ * file is empty then) weighs as much as one in a group of niceness 0. */
+function niceness(pid: number): string | null {
+  const file = `/proc/${pid}/autogroup`
+  if (!existsSync(file)) return null
+  const shown = readFileSync(file, 'utf8').trim()
+  return shown === '' ? '0' : shown.replace(/^.* nice /, '')
+}

@@ -273,6 +273,33 @@ test.each(['loginForm', 'firstForm'])(
   },
 )
 
+test('bundle: a form of a module that signs users in is none that clients have, unless another module has it too', async () => {
+  const form = { 'modules/auth/forms/f.json': '{}', 'modules/base/forms/f.json': '{}' }
+  const files = { ...moduleFile('auth', { type: 'authenticator', modules: ['base'] }), ...moduleFile('base'), ...form }
+  const manifest = { loginForm: 'f', authenticator: 'AUTHENTICATOR', modules: ['auth'] }
+  expect(await codesOf(await bundleOf(manifest, files))).toEqual(['form_missing solution.json'])
+  expect(await codesOf(await bundleOf({ ...manifest, modules: ['auth', 'base'] }, files))).toEqual([])
+  const loginSolution = { loginForm: 'f', loginSolution: 'base', modules: ['base'] }
+  expect(await codesOf(await bundleOf(loginSolution, files))).toEqual(['form_missing solution.json'])
+})
+
+test('bundle: a form that the manifest misspells is told with the nearest that clients have', async () => {
+  const files = {
+    ...moduleFile('auth', { type: 'authenticator' }),
+    'modules/auth/forms/order.json': '{}',
+    'forms/orders.json': '{}',
+    'forms/login.json': '{}',
+  }
+  const manifest = { loginForm: 'logon', firstForm: 'order', modules: ['auth'] }
+  const { faults } = await read(await bundleOf(manifest, files))
+  expect(faults.map(({ message }) => message)).toEqual([
+    'forms/logon.json is not in the solution or its modules; did you mean "login"?',
+    'forms/order.json is only in modules that sign users in; did you mean "orders"?',
+  ])
+  const none = await read(await bundleOf({ firstForm: 'order' }, {}))
+  expect(none.faults.map(({ message }) => message)).toEqual(['forms/order.json is not in the solution or its modules'])
+})
+
 test('bundle: loginSolution must be a reachable module', async () => {
   const module = moduleFile('login', { type: 'authenticator' })
   expect(await codesOf(await bundleOf({ loginSolution: 'login', modules: ['login'] }, module))).toEqual([])

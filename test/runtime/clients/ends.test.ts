@@ -30,9 +30,13 @@ test.each([
   ['a regular expression that goes back and forth', "/^(a+)+$/.test('a'.repeat(40) + 'b')"],
 ])('clients: %s ends at its time, and the client and its neighbour go on as they were', async (_what, code) => {
   lab = createClientLab({ limits: { CALL_TIME: 300 } })
-  const [anna, bram] = await pair(`${STATE} function bad() { count = 10; ${code} }`)
+  const [anna, bram] = await pair(`${STATE} function bad() { count = 10;\n${code} }`)
   await bram.result('click')
-  expect(await anna.run('bad')).toMatchObject({ code: 'script_timeout', limit: { name: 'CALL_TIME', allowed: 300 } })
+  expect(await anna.run('bad')).toMatchObject({
+    code: 'script_timeout',
+    limit: { name: 'CALL_TIME', allowed: 300 },
+    position: { line: 2 },
+  })
   expect(await anna.result('click')).toBe('11')
   expect(await bram.result('click')).toBe('2')
   expect(lab.pids()).toHaveLength(1)

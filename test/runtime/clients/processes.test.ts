@@ -14,6 +14,7 @@ const trusted = readTrusted(plugins, createSandboxSolutionMaker(plugins), limits
 
 const processes: ClientProcesses = createClientProcesses(limits, {
   fillSoon: () => {},
+  whenRoom: async () => true,
   async take() {
     const started = startSandboxProcess({ timeZone: 'Etc/UTC', trusted })
     await started.ready

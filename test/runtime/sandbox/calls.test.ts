@@ -28,19 +28,27 @@ test('an error that poses as one of the platform is a script_error', async () =>
   expect(failure).toMatchObject({ code: 'script_error', message: 'PlatformError: Script execution timed out.' })
 })
 
-test('a script that loops forever ends with the outcome script_timeout, limit and amount', async () => {
-  const { failure } = await run('function onSolutionOpen() { for (;;); }')
-  expect(failure).toMatchObject({ code: 'script_timeout', limit: { name: 'AUTHENTICATOR_TIME', allowed: 700 } })
+test('a script that loops forever ends with the outcome script_timeout, limit and amount, and the place of its loop', async () => {
+  const { failure } = await run('function spin() {\n  for (;;);\n}\nfunction onSolutionOpen() { spin() }')
+  expect(failure).toMatchObject({
+    code: 'script_timeout',
+    limit: { name: 'AUTHENTICATOR_TIME', allowed: 700 },
+    position: { line: 2, column: 3 },
+  })
 })
 
 test('a promise that never settles ends with script_timeout', async () => {
   const { failure } = await run('function onSolutionOpen() { return new Promise(() => {}) }')
-  expect(failure?.code).toBe('script_timeout')
+  expect([failure?.code, failure?.position]).toEqual(['script_timeout', undefined])
 })
 
-test('top-level code that loops forever ends with script_timeout', async () => {
-  const { failure } = await run('for (;;);\nfunction onSolutionOpen() {}')
-  expect(failure).toMatchObject({ code: 'script_timeout', limit: { name: 'LOAD_TIME', allowed: 500 } })
+test('top-level code that loops forever ends with script_timeout, at the place of its loop', async () => {
+  const { failure } = await run('\n  for (;;);\nfunction onSolutionOpen() {}')
+  expect(failure).toMatchObject({
+    code: 'script_timeout',
+    limit: { name: 'LOAD_TIME', allowed: 500 },
+    position: { line: 2, column: 3 },
+  })
 })
 
 test('a native loop that no timeout reaches ends with its process, and the next call works', async () => {

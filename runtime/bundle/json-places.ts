@@ -1,0 +1,89 @@
+import { lineAndColumn } from './strict-json.ts'
+
+/** Line and column count from 1; absent where the place cannot be told. */
+export type JsonPlace = { readonly line?: number; readonly column?: number }
+
+/** Where things stand in a JSON text, for faults that are found after it was parsed. */
+export interface JsonPlaces {
+  /** The value at a path; of what is not there the object or list in which it would be. */
+  value(path: readonly PropertyKey[]): JsonPlace
+  /** The key at the end of a path. */
+  key(path: readonly PropertyKey[]): JsonPlace
+  /** The first value that is this text. */
+  text(text: string): JsonPlace
+}
+
+/** The same where there is no text. */
+export const NO_PLACES: JsonPlaces = { value: () => ({}), key: () => ({}), text: () => ({}) }
+
+/** Offsets of a value and of its key; of an item of a list both are its own. */
+type Spot = { readonly value: number; readonly key: number; readonly inside: Map<string, Spot> }
+
+/** In what is neither an object nor a list; nothing is ever put into it. */
+const EMPTY: Spot['inside'] = new Map()
+
+const TOKEN = /[\s,:]*(?:([{}[\]])|("(?:[^"\\]|\\.)*")|([^\s{}[\],:"]+))/y
+
+/** @param source a text that `parseStrictJson` took; it is gone through when a place is first asked for */
+export function jsonPlaces(source: string): JsonPlaces {
+  let known: ReturnType<typeof findSpots> | null = null
+  const spots = () => {
+    known ??= findSpots(source)
+    return known
+  }
+  const placeAt = (offset: number | undefined) => (offset === undefined ? {} : lineAndColumn(source, offset))
+  return {
+    value(path) {
+      const way = wayTo(spots().root, path)
+      return placeAt(way.at(-1)?.value)
+    },
+    key(path) {
+      const way = wayTo(spots().root, path)
+      return placeAt(way.length > path.length ? way.at(-1)?.key : undefined)
+    },
+    text: (text) => placeAt(spots().texts.get(text)),
+  }
+}
+
+/** The spots from the root on, as far as the path leads. */
+function wayTo(root: Spot | undefined, path: readonly PropertyKey[]): Spot[] {
+  const way = root === undefined ? [] : [root]
+  for (const step of path) {
+    const next = way.at(-1)?.inside.get(String(step))
+    if (next === undefined) return way
+    way.push(next)
+  }
+  return way
+}
+
+function findSpots(source: string): { readonly root: Spot | undefined; readonly texts: ReadonlyMap<string, number> } {
+  const top = { value: 0, key: 0, inside: new Map<string, Spot>() }
+  const texts = new Map<string, number>()
+  const open: { readonly spot: Spot; readonly isList: boolean }[] = [{ spot: top, isList: true }]
+  /** The key that waits for its value. */
+  let key: { readonly name: string; readonly at: number } | null = null
+
+  function add(at: number, into: Spot['inside'] = EMPTY): Spot {
+    const inside = open.at(-1)?.spot.inside ?? top.inside
+    const spot = { value: at, key: key?.at ?? at, inside: into }
+    inside.set(key?.name ?? String(inside.size), spot)
+    key = null
+    return spot
+  }
+
+  TOKEN.lastIndex = 0
+  for (let match = TOKEN.exec(source); match !== null; match = TOKEN.exec(source)) {
+    const [, bracket, text, word] = match
+    const at = TOKEN.lastIndex - (bracket ?? text ?? word ?? '').length
+    if (bracket === '{' || bracket === '[') open.push({ spot: add(at, new Map()), isList: bracket === '[' })
+    else if (bracket !== undefined) open.pop()
+    else if (text === undefined) add(at)
+    else if (key === null && open.at(-1)?.isList === false) key = { name: JSON.parse(text) as string, at }
+    else {
+      add(at)
+      const value = JSON.parse(text) as string
+      if (!texts.has(value)) texts.set(value, at)
+    }
+  }
+  return { root: top.inside.get('0'), texts }
+}

@@ -1,0 +1,32 @@
+import { PlatformError } from '../errors.ts'
+import type { Limits } from '../limits.ts'
+import { Findings } from './findings.ts'
+import { unpack } from './unpack.ts'
+import { readDirectory } from './zip-directory.ts'
+
+/**
+ * The files of a bundle as they are, by name and in its order, those too that the layout has no place for.
+ * @param packed one that `readBundle` let through before
+ * @param isWanted which of them are unpacked; all unless given
+ * @throws ERR_BUNDLE_REFUSED where it would not any more, since limits were lowered
+ */
+export async function unpackBundle(
+  packed: Uint8Array,
+  limits: Limits,
+  isWanted: (name: string) => boolean = () => true,
+): Promise<ReadonlyMap<string, Uint8Array>> {
+  const found = new Findings()
+  const zip = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength)
+  const directory = await readDirectory(zip, limits, found)
+  const files = new Map<string, Uint8Array>()
+  for (const entry of directory?.entries ?? []) {
+    if (!isWanted(entry.name)) continue
+    const unpacked = await unpack(entry)
+    if ('problem' in unpacked) found.fault(entry.name, 'zip_content', `"${entry.name}" ${unpacked.problem}`)
+    else files.set(entry.name, unpacked.content)
+  }
+  if (!found.anyFault) return files
+  throw new PlatformError('ERR_BUNDLE_REFUSED', 'The kept bundle cannot be read under the limits of this host.', {
+    faults: found.faults,
+  })
+}

@@ -1,0 +1,61 @@
+import type { FromSandbox, ToSandbox, Unit } from './protocol.ts'
+
+/** What a debugger gets of its session. */
+export type DebugListener = {
+  /** A message of the Chrome DevTools protocol. */
+  readonly message: (text: string) => void
+  /** The isolate or its process has ended. */
+  readonly ended: () => void
+}
+
+/** One debugger's session with one isolate. */
+export interface DebugSession {
+  /** @param message of the Chrome DevTools protocol */
+  send(message: string): void
+  /** A script that the debugger held goes on. */
+  close(): void
+}
+
+/** The sessions of debuggers with the isolates of one sandbox process. */
+export interface DebugSessions {
+  readonly count: () => number
+  open(unit: Unit, listener: DebugListener): DebugSession
+  take(message: Extract<FromSandbox, { kind: 'inspected' | 'detached' }>): void
+  /** The process has ended. */
+  end(): void
+}
+
+export function createDebugSessions(send: (message: ToSandbox) => void): DebugSessions {
+  const listeners = new Map<number, DebugListener>()
+  let lastSession = 0
+
+  function end(session: number): void {
+    const listener = listeners.get(session)
+    listeners.delete(session)
+    listener?.ended()
+  }
+
+  return {
+    count: () => listeners.size,
+    open(unit, listener) {
+      const session = ++lastSession
+      listeners.set(session, listener)
+      send({ kind: 'attach', session, unit })
+      return {
+        send(message) {
+          if (listeners.has(session)) send({ kind: 'inspect', session, message })
+        },
+        close() {
+          if (listeners.delete(session)) send({ kind: 'detach', session })
+        },
+      }
+    },
+    take(message) {
+      if (message.kind === 'detached') end(message.session)
+      else listeners.get(message.session)?.message(message.message)
+    },
+    end() {
+      for (const session of [...listeners.keys()]) end(session)
+    },
+  }
+}

@@ -1,0 +1,168 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** A control group that this process is in, itself or by a parent, and that has a limit of memory. In bytes. */
+export type LimitedGroup = {
+  readonly limit: number
+  /** What all its processes hold, less the file cache that the kernel takes back before it kills. */
+  readonly used: number
+}
+
+/**
+ * Reads the limits of memory that an orchestrator set: those of this process's control group and of its parents, version 1
+ * and 2. @returns every group with a limit; none where there is no limit or nothing can be read
+ */
+export type CgroupMemory = () => readonly LimitedGroup[]
+
+/** The limits and places of groups are looked up this often, in ms: an orchestrator may change both. */
+const FIND_EVERY = 2_000
+/** What the kernel can take back is counted anew no oftener than this, in ms: on a machine with many cores it takes it 2 ms. */
+const COUNT_CACHE_EVERY = 250
+/** It is not counted at all while not even this part of the limit is used. */
+const NEAR = 1 / 2
+/** Version 1 says "none" by the largest multiple of a page; nobody has so much, in bytes. */
+const NO_LIMIT = 2 ** 60
+
+/**
+ * @param root the folder in which `proc` and the mount points lie; another one for tests
+ * @param now in ms
+ */
+export function createCgroupMemory(root = '/', now: () => number = () => performance.now()): CgroupMemory {
+  let groups: readonly Group[] = []
+  let foundAt: number | null = null
+
+  function use({ folder, files, limit, cache }: Group): LimitedGroup[] {
+    const held = numberIn(join(folder, files.used))
+    if (held === null) return []
+    if (held < limit * NEAR) return [{ limit, used: held }]
+    if (cache.countedAt === null || now() - cache.countedAt >= COUNT_CACHE_EVERY) {
+      cache.countedAt = now()
+      cache.size = reclaimable(folder, files)
+    }
+    return [{ limit, used: Math.max(0, held - cache.size) }]
+  }
+
+  return () => {
+    if (foundAt === null || now() - foundAt >= FIND_EVERY) {
+      foundAt = now()
+      groups = findGroups(root)
+    }
+    return groups.flatMap(use)
+  }
+}
+
+type Files = {
+  /** The lowest counts: above `memory.high` the kernel slows the processes down until they hardly run. */
+  readonly limits: readonly string[]
+  readonly used: string
+  /** Of `memory.stat`; those of version 1 with a prefix count the groups below as well, as `used` does. */
+  readonly prefix: '' | 'total_'
+  readonly mapped: string
+}
+
+type Group = {
+  readonly folder: string
+  readonly files: Files
+  readonly limit: number
+  readonly cache: { size: number; countedAt: number | null }
+}
+
+const VERSION_2: Files = {
+  limits: ['memory.max', 'memory.high'],
+  used: 'memory.current',
+  prefix: '',
+  mapped: 'file_mapped',
+}
+const VERSION_1: Files = {
+  limits: ['memory.limit_in_bytes'],
+  used: 'memory.usage_in_bytes',
+  prefix: 'total_',
+  mapped: 'mapped_file',
+}
+
+/** @returns null where there is none */
+function limitOf(folder: string, { limits }: Files): number | null {
+  const set = limits.map((name) => numberIn(join(folder, name))).filter((one) => one !== null && one < NO_LIMIT)
+  return set.length === 0 ? null : Math.min(...(set as number[]))
+}
+
+/**
+ * What the kernel takes back before it kills, in bytes. Chosen here: of the cache in use (`active_file`) the part that no
+ * process has mapped counts, too; the files of a large embedded database would else cost solutions their processes.
+ */
+function reclaimable(folder: string, { prefix, mapped }: Files): number {
+  const stat = read(join(folder, 'memory.stat'))
+  const of = (name: string) => Number(new RegExp(`^${prefix}${name} (\\d+)$`, 'm').exec(stat)?.[1] ?? 0)
+  return of('inactive_file') + Math.max(0, of('active_file') - of(mapped))
+}
+
+/** The group of this process and its parents, as far as they can be seen from here and have a limit. */
+function findGroups(root: string): Group[] {
+  const paths = read(join(root, 'proc/self/cgroup')).split('\n').map(membership)
+  return read(join(root, 'proc/self/mountinfo'))
+    .split('\n')
+    .flatMap((line) => {
+      const mount = cgroupMount(line)
+      if (mount === null) return []
+      const path = paths.find((one) => one?.version === mount.version)?.path
+      if (path === undefined) return []
+      const files = mount.version === 2 ? VERSION_2 : VERSION_1
+      return foldersUpwards(join(root, mount.point), below(path, mount.root)).flatMap((folder) => {
+        const limit = limitOf(folder, files)
+        return limit === null ? [] : [{ folder, files, limit, cache: { size: 0, countedAt: null } }]
+      })
+    })
+}
+
+type Version = 1 | 2
+
+/** A line `hierarchy:controllers:path`; version 2 names no controllers. @see cgroups(7) */
+function membership(line: string): { readonly version: Version; readonly path: string } | null {
+  const [, controllers, path] = /^\d+:([^:]*):(\/.*)$/.exec(line) ?? []
+  if (controllers === undefined || path === undefined) return null
+  if (controllers === '') return { version: 2, path }
+  return controllers.split(',').includes('memory') ? { version: 1, path } : null
+}
+
+/** @see proc_pid_mountinfo(5): `36 35 0:30 root point options tags - type source superoptions` */
+function cgroupMount(
+  line: string,
+): { readonly version: Version; readonly root: string; readonly point: string } | null {
+  const [before = '', after = ''] = line.split(' - ')
+  const [, , , mountedRoot, point] = before.split(' ')
+  const [type, , options = ''] = after.split(' ')
+  if (mountedRoot === undefined || point === undefined) return null
+  const place = { root: unescaped(mountedRoot), point: unescaped(point) }
+  if (type === 'cgroup2') return { version: 2, ...place }
+  return type === 'cgroup' && options.split(',').includes('memory') ? { version: 1, ...place } : null
+}
+
+/** Spaces and the like are written as `\040`. */
+function unescaped(text: string): string {
+  return text.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
+}
+
+/** The group's path below the mount. A container that sees only its own group has it at the mount itself. */
+function below(path: string, mountedRoot: string): string {
+  if (path.split('/').includes('..')) return ''
+  if (mountedRoot === '/') return path
+  return path === mountedRoot || path.startsWith(`${mountedRoot}/`) ? path.slice(mountedRoot.length) : ''
+}
+
+function foldersUpwards(point: string, path: string): string[] {
+  const names = path.split('/').filter((name) => name !== '')
+  return [...names.keys(), names.length].map((depth) => join(point, ...names.slice(0, depth))).reverse()
+}
+
+function numberIn(file: string): number | null {
+  const text = read(file).trim()
+  return /^\d+$/.test(text) ? Number(text) : null
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'latin1')
+  } catch {
+    return ''
+  }
+}

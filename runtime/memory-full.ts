@@ -1,0 +1,16 @@
+import { PlatformError } from './errors.ts'
+
+/** Why new work is refused, for the author of a solution. */
+export const MEMORY_FULL = 'the memory of the host (RUNTIME_XMX) is used up'
+
+/** In seconds: by then calls that run have ended. */
+const RETRY_AFTER = 5
+
+/** Why new work is refused, for whoever asked. An upload is as good as ever: it is tried again, and no fault is told. */
+export function memoryFull(): PlatformError {
+  return new PlatformError(
+    'ERR_MEMORY_FULL',
+    `The memory of this host is used up, and nothing idle is left to end. Try again in ${RETRY_AFTER} seconds; if it goes on, raise RUNTIME_XMX or the limit of the container.`,
+    { retryAfter: RETRY_AFTER },
+  )
+}
