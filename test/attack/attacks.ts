@@ -45,6 +45,35 @@ function readAttack(name: string, source: string): Attack {
   }
 }
 
+/** A client's script that misbehaves: the main script of a solution, whose `attack` the user brings about by a button. */
+export type ClientAttack = {
+  readonly name: string
+  readonly source: string
+  /** `// expect:`, `// also:`: what it tried failed or came to what it may, the user was told of an error, … */
+  readonly expected: readonly ('contained' | 'error' | 'closed' | 'reopened')[]
+  /** `// presses: n` */
+  readonly presses: number
+  /** `// shows:` what the browser must have got. */
+  readonly shows: string | null
+  /** `// settles: no`: its own user can do nothing any more. */
+  readonly settles: boolean
+}
+
+/** The scripts of `clients/`. */
+export function readClientAttacks(): readonly ClientAttack[] {
+  return readAttacks('clients').map(({ name, source, expected }) => {
+    const line = (key: string) => new RegExp(`^// ${key}: (.+)$`, 'm').exec(source)?.[1] ?? null
+    return {
+      name,
+      source,
+      expected: expected as ClientAttack['expected'],
+      presses: Number(line('presses') ?? 1),
+      shows: line('shows'),
+      settles: line('settles') === null,
+    }
+  })
+}
+
 /** The ends that fit, in the words of the scripts' first lines. */
 export function endsOf({ failure, values, log }: ScriptEnd): readonly End[] {
   if (failure === null) {

@@ -3,6 +3,7 @@ import { homedir, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { FaultCode } from '../../runtime/bundle/faults.ts'
+import { openClient } from '../support/client-page.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask, createVisitor } from '../support/http.ts'
 import { bundleOf, type Files, manifestText, moduleFile, zipOf } from '../support/zip.ts'
@@ -188,9 +189,12 @@ test('texts, forms and permissions with names of Object.prototype behave as any 
   )
   expect(await (await host.upload('proto', packed)).json()).toMatchObject({ active: true, warnings: [] })
   expect((await page('proto')).status).toBe(200)
-  const { items } = (await api('/solutions/proto/log')) as { items: { message: string }[] }
-  expect(items).toHaveLength(1)
-  const { texts: shown, permissions, polluted } = JSON.parse(items[0]?.message ?? '')
+  const client = await openClient(host.url, 'proto', createVisitor(host.url))
+  client.close()
+  const { items } = (await api('/solutions/proto/log')) as { items: { level: string; message: string }[] }
+  const [said, ...missing] = [...items].sort((a, b) => a.level.localeCompare(b.level))
+  expect(missing.map(({ message }) => message)).toHaveLength(3)
+  const { texts: shown, permissions, polluted } = JSON.parse(said?.message ?? '')
   expect(shown.slice(0, 4)).toEqual(NAMES.map((name) => `text of ${name}`))
   expect(shown.slice(4)).toEqual(['isPrototypeOf', '__proto__', 'constructor'].map(absentText))
   expect(permissions).toEqual(Array(7).fill(false))

@@ -1,5 +1,5 @@
 // expect: contained
-// effects: {"locale":"nl-BE","showUrl":"/a","messages":{"k":"a{0}b"},"tenant":["t",1],"login":{"username":"guest","uid":"5","permissions":["Users"]},"notes":["x"]}
+// effects: {"locale":"nl-BE","showUrl":"/a","showUrlTarget":null,"messages":{"k":"a{0}b"},"tenant":["t",1],"login":{"username":"guest","uid":"5","permissions":["Users"]},"notes":["x"]}
 // why: every method of every built-in class is replaced: none of them may be called by a binding
 function onSolutionOpen(arg, queryParams) {
   var calls = [], undo = [], quiet = true;

@@ -1,5 +1,5 @@
 // expect: contained
-// effects: {"locale":"nl-BE"}
+// effects: {"locale":"nl-BE","missingKeys":["k"]}
 // why: setters for every key that the wrapper and the bindings use must not be handed its functions
 function onSolutionOpen(arg, queryParams) {
   var grabbed = [], own = new Set([spy, listener]);

@@ -1,6 +1,6 @@
 // expect: contained
 // calls: 2
-// effects: {"locale":"nl","showUrl":"http://host.example/secret-#"}
+// effects: {"locale":"nl","showUrl":"http://host.example/secret-#","showUrlTarget":"_self"}
 // why: the last match of whoever matched last, by statics, by subclass and by compile
 function onSolutionOpen(arg, queryParams) {
   class Sub extends RegExp {}

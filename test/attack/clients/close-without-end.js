@@ -1,0 +1,8 @@
+// expect: contained
+function onSolutionClose() {
+  for (;;) {}
+}
+function mainUnloaded() {
+  for (;;) {}
+}
+function attack() {}

@@ -1,0 +1,24 @@
+// expect: contained
+// shows: read once
+// What a getter says is read once: what was checked is what is told.
+function attack() {
+  let reads = 0
+  const row = {
+    get id() {
+      return ++reads > 1 ? { evil: 'ESCAPED' } : 1
+    },
+    get text() {
+      return 'cell'
+    },
+  }
+  forms.main.elements.list.rows = [row]
+  let labels = 0
+  const option = {
+    value: 'one',
+    get label() {
+      return ++labels > 1 ? { toString: () => 'ESCAPED' } : 'One'
+    },
+  }
+  forms.main.elements.choice.options = [option]
+  forms.main.elements.said.label = reads === 1 && labels === 1 ? 'read once' : `ESCAPED: ${reads} ${labels}`
+}

@@ -1,0 +1,4 @@
+// expect: error
+function attack() {
+  for (;;) {}
+}

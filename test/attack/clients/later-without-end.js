@@ -1,0 +1,8 @@
+// expect: contained
+// A hundred functions that each want to be run again at once.
+function attack() {
+  for (let count = 0; count < 100; count++) application.executeLater(again, 0)
+}
+function again() {
+  application.executeLater(again, 0)
+}

@@ -1,0 +1,8 @@
+// expect: contained
+// A client of a solution that is open to all: nobody becomes anybody.
+// shows: nobody
+function attack() {
+  const did = security.login('admin', '1', ['Administrators', 'Users'])
+  const { said } = forms.main.elements
+  said.label = did || security.getUserName() !== null ? 'ESCAPED' : 'nobody'
+}

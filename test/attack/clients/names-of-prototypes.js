@@ -1,0 +1,39 @@
+// expect: contained
+// shows: nothing there
+function attack() {
+  const seen = []
+  for (const name of ['__proto__', 'constructor', 'prototype', 'hasOwnProperty', 'toString']) {
+    for (const object of [forms, forms.main, forms.main.elements, forms.main.elements.said]) {
+      try {
+        if (object[name] !== undefined) seen.push(name)
+      } catch {
+        /* as it should */
+      }
+      try {
+        object[name] = { label: 'ESCAPED' }
+        seen.push(`set ${name}`)
+      } catch {
+        /* as it should */
+      }
+      try {
+        Object.defineProperty(object, name, { value: 'ESCAPED' })
+        seen.push(`defined ${name}`)
+      } catch {
+        /* as it should */
+      }
+    }
+  }
+  try {
+    Object.setPrototypeOf(forms.main.elements.said, { label: 'ESCAPED' })
+    seen.push('prototype set')
+  } catch {
+    /* as it should */
+  }
+  try {
+    delete forms.main.elements.said.label
+    if (forms.main.elements.said.label === undefined) seen.push('deleted')
+  } catch {
+    /* as it should */
+  }
+  forms.main.elements.said.label = seen.length === 0 ? 'nothing there' : `ESCAPED: ${seen.join()}`
+}

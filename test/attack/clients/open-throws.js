@@ -1,0 +1,4 @@
+// expect: closed
+function onSolutionOpen() {
+  throw new Error('nobody comes in')
+}

@@ -1,0 +1,4 @@
+// expect: closed
+function onSolutionOpen() {
+  for (;;) {}
+}

@@ -1,0 +1,24 @@
+// expect: contained
+// also: error
+// shows: still true
+// What guest parts use is theirs: nothing that a script changes of the language tells the host anything else.
+for (const name of ['form', 'element', 'elements', 'title', 'label', 'toJSON', 'kind', 'items', 'property', 'value']) {
+  Object.defineProperty(Object.prototype, name, { get: () => 'ESCAPED', set() {}, configurable: true })
+}
+JSON.stringify = () => '{"form":"second","elements":{}}'
+JSON.parse = () => ({ title: 'ESCAPED', names: ['said'], handlers: {} })
+Object.keys = () => ['ESCAPED']
+Object.freeze = (value) => value
+Array.prototype.push = () => {
+  throw new Error('ESCAPED')
+}
+Array.prototype[Symbol.iterator] = function* () {
+  yield 'ESCAPED'
+}
+String.prototype.slice = () => 'ESCAPED'
+Reflect.apply = Function.prototype.call = Function.prototype.apply = () => 'ESCAPED'
+Promise.prototype.then = () => 'ESCAPED'
+globalThis.Proxy = globalThis.Object = globalThis.Array = null
+function attack() {
+  forms.main.elements.said.label = 'still true'
+}

@@ -1,0 +1,11 @@
+// expect: error
+function attack() {
+  application.showForm('second')
+}
+function mainShown() {
+  if (globalThis.isAttacked) application.showForm('second')
+}
+function secondShown() {
+  globalThis.isAttacked = true
+  application.showForm('main')
+}

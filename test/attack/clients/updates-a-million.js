@@ -1,0 +1,5 @@
+// expect: contained
+// also: error
+function attack() {
+  for (let count = 0; count < 300_000; count++) forms.main.elements.said.label = `said ${count}`
+}

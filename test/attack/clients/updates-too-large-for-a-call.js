@@ -1,0 +1,7 @@
+// expect: error
+// Three tables of 4 MB each: what does not fit goes back to what the host knows.
+function attack() {
+  for (const name of ['list', 'list2', 'list3']) {
+    forms.main.elements[name].rows = Array.from({ length: 10_000 }, (_, id) => ({ id, text: 'y'.repeat(400) }))
+  }
+}

@@ -1,0 +1,280 @@
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
+import { homedir, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { builtInPlugins } from '../../host/plugins.ts'
+import { createSandboxSolutionMaker } from '../../host/solutions/sandbox-solution.ts'
+import { readTrusted } from '../../host/solutions/trusted.ts'
+import { createLimits } from '../../runtime/limits.ts'
+import type { FromSandbox } from '../../runtime/protocol.ts'
+import { type SandboxProcess, startSandboxProcess } from '../../runtime/sandbox-process.ts'
+import { ESCAPE, withHole } from './escaped/hole.ts'
+
+// A script that has got out of its isolate into the JavaScript of the sandbox process: what it can still do. The process is
+// the real one, started by the platform's own code with its flags, environment and channel; only the text of one module differs.
+
+vi.mock('node:fs', async (original) => {
+  const fs = await original<typeof import('node:fs')>()
+  const isMain = (path: unknown) => path instanceof URL && path.pathname.endsWith('/runtime/sandbox/main.ts')
+  const readFileSync = (path: string | URL, ...rest: unknown[]) => {
+    const text = fs.readFileSync(path, ...(rest as []))
+    return isMain(path) ? withHole(String(text)) : text
+  }
+  return { ...fs, readFileSync }
+})
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const GUEST = `function onSolutionOpen(arg, queryParams) { console.log(queryParams.code) }`
+/** Stands for the platform's folder. */
+const home = mkdtempSync(join(tmpdir(), 'solhost-escaped-'))
+const WRITTEN = join(home, 'written')
+const OF_THE_HOST = `of the host ${Math.random()}`
+const OF_THE_GUEST = `of the guest ${Math.random()}`
+/** Something listens there. */
+let port = 0
+
+const limits = createLimits()
+const plugins = builtInPlugins('none', limits)
+const trusted = readTrusted(plugins, createSandboxSolutionMaker(plugins), limits)
+const listener = createServer((socket) => socket.end())
+let sandbox: SandboxProcess
+const told: FromSandbox[] = []
+let calls = 0
+
+beforeAll(async () => {
+  process.env.SOLHOST_PROBE_SECRET = OF_THE_HOST
+  writeFileSync(join(home, 'platform-key'), 'a key of the platform')
+  using platform = new DatabaseSync(join(home, 'platform.sqlite'))
+  platform.exec("CREATE TABLE users (name TEXT); INSERT INTO users VALUES ('anna')")
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+  port = (listener.address() as { port: number }).port
+  sandbox = await startHoled()
+})
+afterAll(() => {
+  delete process.env.SOLHOST_PROBE_SECRET
+  sandbox.kill()
+  listener.close()
+  rmSync(home, { recursive: true, force: true })
+})
+
+async function startHoled(): Promise<SandboxProcess> {
+  const started = startSandboxProcess({ timeZone: 'Etc/UTC', trusted })
+  started.onMessage = (message) => void told.push(message)
+  await started.ready
+  const { solution } = trusted.rehearsal
+  started.send({ kind: 'load', solution: { ...solution, scripts: [{ file: 'globals.js', source: GUEST }] } })
+  return started
+}
+
+/** What becomes of code that a guest hands through the hole: `done …`, or the code of the error. */
+async function outcomeOf(code: string, process = sandbox): Promise<string> {
+  const id = ++calls
+  const { call } = trusted.rehearsal
+  process.send({ kind: 'call', id, announce: false, call: { ...call, args: [null, { code: `${ESCAPE}${code}` }] } })
+  const answer = () => told.find((message) => message.kind === 'log' && message.id === id)
+  await expect.poll(() => answer() !== undefined || process.ended(), { timeout: 15_000 }).toBe(true)
+  const message = answer()
+  return message?.kind === 'log' ? message.message : 'the process has ended'
+}
+
+/** Whether the text lies in what the process may write to: heaps, stacks, native memory. */
+function isInMemory(text: string): boolean {
+  const maps = readFileSync(`/proc/${sandbox.pid}/maps`, 'utf8').matchAll(/^([0-9a-f]+)-([0-9a-f]+) rw/gm)
+  const memory = openSync(`/proc/${sandbox.pid}/mem`, 'r')
+  try {
+    return [...maps].some(([, from = '', to = '']) => {
+      const [start, end] = [Number.parseInt(from, 16), Number.parseInt(to, 16)]
+      const piece = Buffer.alloc(Math.min(end - start, 256 * 1024 ** 2))
+      try {
+        return piece.subarray(0, readSync(memory, piece, 0, piece.length, start)).includes(text)
+      } catch {
+        // Of a mapping that went away meanwhile, or that nobody may read.
+        return false
+      }
+    })
+  } finally {
+    closeSync(memory)
+  }
+}
+
+const quoted = (text: string) => JSON.stringify(text)
+const FS = "const fs = node('fs');"
+const NET =
+  "const net = node('net'); const told = (socket) => new Promise((resolve, reject) => { socket.on('error', reject); socket.on('connect', resolve); socket.on('listening', resolve) });"
+const DENIED = 'ERR_ACCESS_DENIED'
+
+test('the hole is one: the escaped code is in Node.js, outside of any isolate', async () => {
+  expect(await outcomeOf('return typeof process.version + typeof node("fs").readFileSync')).toBe(
+    'done "stringfunction"',
+  )
+})
+
+describe('it reads the platform’s own code, and no other file', () => {
+  test.each([
+    ['its own code', `${FS} return fs.readFileSync(${quoted(`${ROOT}runtime/errors.ts`)}).length > 0`, 'done true'],
+    ['the packages', `${FS} return fs.readdirSync(${quoted(`${ROOT}node_modules`)}).length > 0`, 'done true'],
+    ['the host’s code', `${FS} fs.readFileSync(${quoted(`${ROOT}host/main.ts`)})`, DENIED],
+    ['what lies beside the code', `${FS} fs.readdirSync(${quoted(ROOT)})`, DENIED],
+    ['a file of the system', `${FS} fs.readFileSync('/etc/passwd')`, DENIED],
+    [
+      'the same by a path through the code',
+      `${FS} fs.readFileSync(${quoted(`${ROOT}runtime/${'../'.repeat(20)}etc/passwd`)})`,
+      DENIED,
+    ],
+    ['the same through /proc', `${FS} fs.readFileSync('/proc/self/root/etc/passwd')`, DENIED],
+    ['the same from another folder', `${FS} process.chdir('/etc'); fs.readFileSync('passwd')`, DENIED],
+    ['the same by bytes', `${FS} fs.readFileSync(Buffer.from('/etc/passwd'))`, DENIED],
+    ['the same by promises', "await node('fs/promises').readFile('/etc/passwd')", DENIED],
+    [
+      'the same as a stream',
+      `${FS} await new Promise((_, reject) => fs.createReadStream('/etc/passwd').on('error', reject))`,
+      DENIED,
+    ],
+    ['the same as a Blob', `${FS} await (await fs.openAsBlob('/etc/passwd')).text()`, DENIED],
+    ['the same as settings', "process.loadEnvFile('/etc/passwd')", DENIED],
+    ['the same as a module', "await load('file:///etc/passwd')", DENIED],
+    ['whether a file is there', `${FS} fs.statSync('/etc/passwd')`, DENIED],
+    ['a link that it makes', `${FS} fs.symlinkSync('/etc/passwd', ${quoted(`${ROOT}node_modules/x`)})`, DENIED],
+    ['the platform’s folder', `${FS} fs.readdirSync(${quoted(home)})`, DENIED],
+    ['the platform’s key', `${FS} fs.readFileSync(${quoted(join(home, 'platform-key'))})`, DENIED],
+    ['the platform’s database as a file', `${FS} fs.readFileSync(${quoted(join(home, 'platform.sqlite'))})`, DENIED],
+    ['the platform’s database by SQLite', "return typeof node('node:sqlite')", 'done "undefined"'],
+    ['the same, required', "require('node:sqlite')", 'ERR_UNKNOWN_BUILTIN_MODULE'],
+    ['the same, imported', "await load('node:sqlite')", 'ERR_UNKNOWN_BUILTIN_MODULE'],
+    ['its environment at the start', `${FS} fs.readFileSync('/proc/self/environ')`, DENIED],
+    ['the host’s environment', `${FS} fs.readFileSync('/proc/' + process.ppid + '/environ')`, DENIED],
+    ['the host’s memory', `${FS} fs.openSync('/proc/' + process.ppid + '/mem')`, DENIED],
+    ['the host’s open files', `${FS} fs.readdirSync('/proc/' + process.ppid + '/fd')`, DENIED],
+    ['a home folder', `${FS} fs.readdirSync(${quoted(homedir())})`, DENIED],
+    ['files by a binding', "process.binding('fs')", DENIED],
+    ['files by WASI', "new (node('wasi').WASI)({ version: 'preview1', preopens: { '/': '/' } })", DENIED],
+  ])('%s', async (_what, code, outcome) => {
+    expect(await outcomeOf(code)).toBe(outcome)
+  })
+})
+
+describe('it writes nothing', () => {
+  test.each([
+    ['into /tmp', `${FS} fs.writeFileSync(${quoted(WRITTEN)}, 'x')`],
+    ['into memory that is shared', `${FS} fs.writeFileSync('/dev/shm/solhost-escaped', 'x')`],
+    ['into its own code', `${FS} fs.appendFileSync(${quoted(`${ROOT}runtime/errors.ts`)}, ' ')`],
+    ['into the packages', `${FS} fs.writeFileSync(${quoted(`${ROOT}node_modules/solhost-escaped.js`)}, 'x')`],
+    ['a folder', `${FS} fs.mkdirSync(${quoted(WRITTEN)})`],
+    ['a temporary folder', `${FS} fs.mkdtempSync('/tmp/solhost-escaped-')`],
+    ['times of what is open', `${FS} fs.futimesSync(1, 1, 1)`],
+    ['rights of what is open', `${FS} fs.fchmodSync(1, 0o777)`],
+    ['a copy', `${FS} fs.cpSync(${quoted(`${ROOT}package.json`)}, ${quoted(WRITTEN)})`],
+    ['a report', `process.report.writeReport(${quoted(WRITTEN)})`],
+    ['a heap snapshot', `node('v8').writeHeapSnapshot(${quoted(WRITTEN)})`],
+    ['trace events', "node('trace_events').createTracing({ categories: ['node'] }).enable()"],
+  ])('%s', async (_what, code) => {
+    expect(await outcomeOf(code)).toBe(DENIED)
+  })
+
+  test('a cache of compiled code', async () => {
+    expect(await outcomeOf(`return node('module').enableCompileCache(${quoted(WRITTEN)}).status`)).not.toBe('done 1')
+  })
+
+  test('traces of V8: to set its flags ends the process', async () => {
+    const other = await startHoled()
+    const flag = (text: string) => `node('v8').setFlagsFromString(${quoted(text)});`
+    const traced = `${flag('--trace-turbo')}${flag(`--trace-turbo-path=${home}`)}`
+    const hot = 'const hot = (x) => x * 2 + 1; let sum = 0; for (let i = 0; i < 5e6; i++) sum += hot(i); return sum > 0'
+    await outcomeOf(traced + hot, other)
+    other.kill()
+  })
+
+  test('nothing was written', () => {
+    expect(readdirSync(home).sort()).toEqual(['platform-key', 'platform.sqlite'])
+    expect(readdirSync('/tmp').filter((name) => name.startsWith('solhost-escaped-'))).toEqual([home.split('/').at(-1)])
+    expect(readdirSync('/dev/shm').filter((name) => name.startsWith('solhost-escaped'))).toEqual([])
+  })
+
+  test('what it inherited is its channel, and no file', () => {
+    const folder = `/proc/${sandbox.pid}/fd`
+    const open = readdirSync(folder).map((name) => readlinkSync(join(folder, name)).replace(/:\[?.*$/, ''))
+    expect([...new Set(open)].sort()).toEqual(expect.arrayContaining(['/dev/null', 'socket']))
+    expect(open.filter((one) => !['/dev/null', 'socket', 'pipe', 'anon_inode'].includes(one))).toEqual([])
+  })
+})
+
+describe('it starts nothing', () => {
+  test.each([
+    ['a program', "node('child_process').spawnSync('id')"],
+    ['a shell', "node('child_process').execSync('id')"],
+    ['Node.js', "node('child_process').fork('x.js')"],
+    ['a program in its own place', "process.execve('/bin/true', ['true'])"],
+    ['a program by a binding', "process.binding('spawn_sync')"],
+    ['a thread', "new (node('worker_threads').Worker)('1', { eval: true })"],
+    ['a cluster', "node('cluster').fork()"],
+    ['a debugger', "node('inspector').open(0)"],
+    ['a debugger of itself', "new (node('inspector').Session)().connect()"],
+  ])('%s', async (_what, code) => {
+    expect(await outcomeOf(code)).toBe(DENIED)
+  })
+
+  test('native code of the system: what is no addon is not taken, and functions of C are refused', async () => {
+    const library = readdirSync('/usr/lib/x86_64-linux-gnu').find((name) => name.startsWith('libz.so')) ?? 'libz.so.1'
+    const path = `/usr/lib/x86_64-linux-gnu/${library}`
+    expect(await outcomeOf(`process.dlopen({ exports: {} }, ${quoted(path)})`)).toBe('ERR_DLOPEN_FAILED')
+    expect(await outcomeOf("node('node:ffi').dlopen('libc.so.6', {})")).not.toMatch(/^done/)
+  })
+})
+
+describe('it has no network', () => {
+  test.each([
+    ['a connection', () => `${NET} await told(net.connect(${port}, '127.0.0.1'))`],
+    ['TLS', () => `${NET} await told(node('tls').connect(${port}, '127.0.0.1'))`],
+    ['HTTP', () => `${NET} await told(node('http').get('http://127.0.0.1:${port}'))`],
+    ['fetch', () => `await fetch('http://127.0.0.1:${port}')`],
+    ['a socket of the system', () => `${NET} await told(net.connect({ path: '/run/systemd/notify' }))`],
+    ['a port', () => `${NET} await told(net.createServer().listen(0))`],
+    [
+      'a datagram',
+      () =>
+        `const s = node('dgram').createSocket('udp4'); await new Promise((resolve, reject) => { s.on('error', reject); s.send('x', ${port}, '127.0.0.1', (error) => (error ? reject(error) : resolve())) })`,
+    ],
+    ['a name', () => "await node('dns/promises').lookup('example.org')"],
+    ['a name by a server', () => "await node('dns/promises').resolve('example.org')"],
+    ['a binding', () => "process.binding('tcp_wrap')"],
+    ['a module from elsewhere', () => `await load('http://127.0.0.1:${port}/x.js')`],
+  ])('%s', async (_what, code) => {
+    expect(await outcomeOf(code())).toMatch(/^(ERR_ACCESS_DENIED|ERR_UNSUPPORTED_ESM_URL_SCHEME)$/)
+  })
+})
+
+describe('it sees nothing of others', () => {
+  test('its environment and its command line hold no setting', async () => {
+    expect(await outcomeOf('return Object.keys(process.env).sort()')).toBe('done ["LIBC","TZ"]')
+    expect(await outcomeOf('return process.argv.length')).toBe('done 2')
+  })
+
+  test('a secret of the host is nowhere in its memory, which is searched from outside', async () => {
+    expect(await outcomeOf(`globalThis.kept = ${quoted(OF_THE_GUEST)}; return 1`)).toBe('done 1')
+    expect([isInMemory(OF_THE_GUEST), isInMemory(OF_THE_HOST)]).toEqual([true, false])
+  })
+})
+
+describe('what it can do, and SECURITY.md says', () => {
+  test.each([
+    ['send signals to processes of the same account', 'return process.kill(process.ppid, 0)', 'done true'],
+    ['load the addons of the platform’s own packages', "return typeof require('isolated-vm')", 'done "object"'],
+    ['run code that it brings', "return (await load('data:text/javascript,export default 5')).default", 'done 5'],
+    ['learn name, folder and machine of its account', "return typeof node('os').userInfo().homedir", 'done "string"'],
+  ])('%s', async (_what, code, outcome) => {
+    expect(await outcomeOf(code)).toBe(outcome)
+  })
+})
