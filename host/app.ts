@@ -1,18 +1,26 @@
 import type { RouterMiddleware } from '@koa/router'
 import Koa, { type Context, type Middleware } from 'koa'
 import type { Logger } from 'pino'
-import { PlatformError } from '../runtime/errors.ts'
 import type { Supervisor } from '../runtime/supervisor.ts'
+import { admitPageSession } from './admin/admit-page-session.ts'
 import { type AdminApiParts, adminApi } from './admin/api.ts'
-import { adminPages } from './admin/pages.ts'
+import type { AdminCredentials } from './admin/credentials.ts'
+import type { PageSessions } from './admin/page-sessions.ts'
+import { adminPages, leadToPages } from './admin/pages/pages.ts'
+import type { PreviewTickets } from './admin/preview-tickets.ts'
 import type { Audit } from './audit/audit.ts'
+import type { Clients } from './clients/clients.ts'
+import type { ClientSignIns } from './clients/sign-in-token.ts'
 import type { Settings } from './config/settings.ts'
 import { answerErrors } from './http/answer-errors.ts'
-import { type ClientSide, createClientReader } from './http/client.ts'
+import { type ClientSide, createClientReader, createProxyCheck } from './http/client.ts'
 import { setSecurityHeaders } from './http/content-security.ts'
 import { createCorrelationId } from './http/correlation.ts'
+import { type Draining, endKeptConnections, refuseWhileStopping } from './http/draining.ts'
 import { health } from './http/health.ts'
 import { checkMethod } from './http/method-check.ts'
+import { needReadableTarget } from './http/readable-target.ts'
+import { refuseWhenFull } from './http/refuse-when-full.ts'
 import { stateOf } from './http/request.ts'
 import { adminGate, siteGate } from './http/site-gate.ts'
 import type { Sites } from './http/sites.ts'
@@ -21,6 +29,7 @@ import type { ChangePasswordPages } from './login/change-password.ts'
 import type { FormTokens } from './login/form-token.ts'
 import type { KnownBrowsers } from './login/known-browser.ts'
 import { createLoginPageSender } from './login/login-page.ts'
+import type { SignOutTargets } from './login/sign-out-target.ts'
 import type { Throttle } from './login/throttle.ts'
 import type { OAuth } from './oauth/oauth.ts'
 import type { Remembered } from './sessions/remembered.ts'
@@ -28,10 +37,14 @@ import type { Sessions } from './sessions/sessions.ts'
 import type { Catalog } from './solutions/catalog.ts'
 import { solutionList } from './solutions/list-route.ts'
 import { solutionRoutes } from './solutions/routes.ts'
-import type { EntryRunner } from './solutions/run-entry.ts'
 import type { SolutionLog } from './solutions/solution-log.ts'
 import type { SolutionStore } from './solutions/solution-store.ts'
 import type { Uploads } from './solutions/upload.ts'
+import { metricsRoute } from './telemetry/metrics-route.ts'
+import { tellRequests } from './telemetry/request-telemetry.ts'
+import type { Telemetry } from './telemetry/telemetry.ts'
+import { sendHsts } from './tls/hsts.ts'
+import { redirectToHttps } from './tls/redirect.ts'
 import type { Users } from './users/users.ts'
 
 /** What the steps of a request need; `host/main.ts` makes it. */
@@ -41,6 +54,9 @@ export type HostParts = Omit<AdminApiParts, 'log' | 'limits'> & {
   readonly version: string
   readonly sites: Sites
   readonly requireAdmin: RouterMiddleware
+  readonly credentials: AdminCredentials
+  readonly pageSessions: PageSessions
+  readonly previewTickets: PreviewTickets
   readonly catalog: Catalog
   readonly store: SolutionStore
   readonly uploads: Uploads
@@ -54,20 +70,26 @@ export type HostParts = Omit<AdminApiParts, 'log' | 'limits'> & {
   readonly accountSources: AccountSources
   readonly changePassword: ChangePasswordPages
   readonly formTokens: FormTokens
-  readonly runEntry: EntryRunner
+  readonly clients: Clients
+  readonly clientSignIns: ClientSignIns
+  readonly signOutTargets: SignOutTargets
   readonly oauth: OAuth
   readonly supervisor: Supervisor
-  readonly isStopping: () => boolean
+  readonly telemetry: Telemetry
+  readonly draining: Pick<Draining, 'isReady' | 'isRefusing'>
+  /** See `HostOptions`. */
+  readonly isLive?: boolean
 }
 
 /** Every step of a request, in the order in which they happen. */
 export function createApp(parts: HostParts): Koa {
   const { settings, sites, catalog, store } = parts
-  const sendLoginPage = createLoginPageSender(sites, parts.formTokens)
+  const sendLoginPage = createLoginPageSender(sites, parts.formTokens, settings.isTesting)
   return appOf([
     ...openingSteps(parts),
     siteGate(sites, catalog),
     checkMethod,
+    refuseWhenFull(parts.supervisor),
     adminApiStep(parts),
     closeListInMaintenance(parts),
     solutionList(store, sites, settings.defaultSolution),
@@ -84,24 +106,40 @@ export function createApp(parts: HostParts): Koa {
 
 /** The same for the admin port: the API, and pages that are on no solution's origin. */
 export function createAdminApp(parts: HostParts): Koa {
-  const { settings, sites, store } = parts
+  const { settings, sites, pageSessions } = parts
+  const pages = adminPages({ ...parts, limits: settings.limits, sharedOrigin: sites.shared })
   return appOf([
-    ...openingSteps(parts),
+    ...openingSteps(parts, 'admin'),
     adminGate(settings.adminHost, settings.allowedHosts),
     checkMethod,
+    admitPageSession(pageSessions),
     adminApiStep(parts),
-    adminPages(store, parts.supervisor, sites.shared),
+    metricsRoute(parts.telemetry, parts.requireAdmin as Middleware),
+    leadToPages,
+    pages.routes() as Middleware,
   ])
 }
 
-/** What every request goes through first, on both ports. */
-function openingSteps({ settings, log, isStopping }: HostParts): Middleware[] {
+/** The port without TLS that leads to the one with it. @param port of the latter */
+export function createRedirectApp(parts: HostParts, port: () => number): Koa {
+  return appOf([...openingSteps(parts), redirectToHttps(parts.sites, port)])
+}
+
+/** What every request goes through first, on all ports. */
+function openingSteps(
+  { settings, log, draining, isLive, telemetry }: HostParts,
+  port: 'pages' | 'admin' = 'pages',
+): Middleware[] {
   return [
     identify(createClientReader(settings.trustedProxies)),
     setHeaders,
-    answerErrors(log),
-    health(() => !isStopping()),
-    refuseWhileStopping(isStopping),
+    needReadableTarget,
+    tellRequests({ telemetry, port, isFromProxy: createProxyCheck(settings.trustedProxies) }),
+    sendHsts(settings),
+    answerErrors(log, isLive),
+    endKeptConnections(draining),
+    health(draining.isReady),
+    refuseWhileStopping(draining),
   ]
 }
 
@@ -135,13 +173,6 @@ const setHeaders: Middleware = (ctx, next) => {
 function closeListInMaintenance({ maintenance, settings }: HostParts): Middleware {
   return async (ctx, next) => {
     if (ctx.path === '/' && settings.defaultSolution === null) await maintenance.refuseNewWork()
-    return next()
-  }
-}
-
-function refuseWhileStopping(isStopping: () => boolean): Middleware {
-  return (_ctx, next) => {
-    if (isStopping()) throw new PlatformError('ERR_STOPPING', 'The host is stopping.', { retryAfter: 5 })
     return next()
   }
 }

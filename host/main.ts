@@ -1,25 +1,34 @@
-import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
 import { createSupervisor, type Supervisor } from '../runtime/supervisor.ts'
 import { type MadePassword, openAdminAccount } from './admin/account.ts'
 import { createApiTokens } from './admin/api-tokens.ts'
 import { requireAdmin } from './admin/authentication.ts'
-import { createAdminApp, createApp, type HostParts } from './app.ts'
+import { createAdminCredentials } from './admin/credentials.ts'
+import { createPageSessions } from './admin/page-sessions.ts'
+import { createPreviewTickets } from './admin/preview-tickets.ts'
+import type { HostParts } from './app.ts'
 import { createAudit } from './audit/audit.ts'
+import { holdHome } from './backup/home-lock.ts'
+import { liveStyleHref } from './clients/client-page.ts'
+import { createClients } from './clients/clients.ts'
+import { createClientSignIns } from './clients/sign-in-token.ts'
 import { openPlatformKey } from './config/platform-key.ts'
 import type { Settings } from './config/settings.ts'
-import { type Database, openDatabase } from './database/open.ts'
-import { insertOnce } from './database/portable.ts'
+import { keepSweeping } from './database/keep-sweeping.ts'
+import { openDatabase } from './database/open.ts'
+import { type Debugger, startDebugger } from './debugger/debugger.ts'
+import type { DebugNode } from './debugger/find-debug-node.ts'
+import { createDebugTargets } from './debugger/targets.ts'
 import { createGrants } from './grants/grants.ts'
-import { httpServer } from './http/server.ts'
-import { createSites, isLoopback } from './http/sites.ts'
+import { createDraining } from './http/draining.ts'
+import { createSites } from './http/sites.ts'
 import { createAccountSources } from './login/account-sources.ts'
 import { createAuthenticatorQuestion } from './login/ask-authenticator.ts'
 import { createChangePasswordPages } from './login/change-password.ts'
 import { createFormTokens } from './login/form-token.ts'
 import { createKnownBrowsers } from './login/known-browser.ts'
 import { createLoginTokens } from './login/login-token.ts'
+import { createSignOutTargets } from './login/sign-out-target.ts'
 import { createThrottle } from './login/throttle.ts'
 import { createMaintenance } from './maintenance/maintenance.ts'
 import { createOAuth } from './oauth/oauth.ts'
@@ -27,18 +36,40 @@ import { createHttpForScripts } from './outbound/http-for-scripts.ts'
 import { createOutbound } from './outbound/outbound.ts'
 import { builtInPlugins, checkGuests, operatorPlugins, usableTrusted } from './plugins.ts'
 import { createSecrets } from './secrets/secrets.ts'
+import { type Addresses, createServers } from './servers.ts'
 import { createRemembered } from './sessions/remembered.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { createSolutionDatabases } from './solution-databases/solution-databases.ts'
 import { createCatalog, solutionOfKey } from './solutions/catalog.ts'
 import { eraseSolutionData } from './solutions/erase-solution.ts'
-import { exampleFolder, exampleNames, packFolder } from './solutions/examples.ts'
+import { addExamplesOnce } from './solutions/first-examples.ts'
+import { createGuestBindings } from './solutions/guest-bindings.ts'
+import { createLiveSolutions, type LiveSolutions } from './solutions/live-solutions.ts'
 import { createEntryRunner } from './solutions/run-entry.ts'
 import { createSandboxSolutionMaker } from './solutions/sandbox-solution.ts'
 import { createRefusalNote } from './solutions/script-refusals.ts'
 import { createSolutionLog } from './solutions/solution-log.ts'
 import { createSolutionStore } from './solutions/solution-store.ts'
-import { createUploads, type Uploads } from './solutions/upload.ts'
+import { createUploads } from './solutions/upload.ts'
+import { createFigures } from './telemetry/figures.ts'
+import { createHealth } from './telemetry/health-report.ts'
+import { keepLooking } from './telemetry/look-at-processes.ts'
+import { sayMemory } from './telemetry/say-memory.ts'
+import { createTelemetry } from './telemetry/telemetry.ts'
+import {
+  observeProcesses,
+  watchAudit,
+  watchBindings,
+  watchCalls,
+  watchFigures,
+  watchProviders,
+  watchQueries,
+  watchSessions,
+  watchThrottle,
+} from './telemetry/watch.ts'
+import { createTesting } from './testing/testing.ts'
+import { publicNames } from './tls/expiry.ts'
+import { watchCertificate } from './tls/watch-certificate.ts'
 import { createPasswords } from './users/passwords.ts'
 import { createUsers } from './users/users.ts'
 import { createUsersCsv } from './users/users-csv.ts'
@@ -50,15 +81,23 @@ export type HostOptions = {
   readonly version: string
   /** Whether somebody reads the output: then the made password is given back, else it goes into a file. */
   readonly terminal: boolean
+  /**
+   * Open clients go on in the next version of their solution by themselves, and pages of errors ask again: for somebody
+   * who works on it (`solhost dev`). There are no examples then, and no plugins of an operator: PLATFORM_HOME lies in the
+   * solution's folder, which may be a stranger's, and plugins run with all rights of the host.
+   */
+  readonly isLive?: boolean
+  /**
+   * Opens a debugger for scripts on a port of 127.0.0.1 (0: a free one); absent: there is none. Whoever reaches it may run
+   * any code in the sandbox processes, so it is asked for by a command and never by an environment property or a bundle.
+   */
+  readonly inspect?: { readonly port: number; readonly node: DebugNode } | undefined
 }
 
 /** A running host. */
-export type Host = {
-  /** Where it listens, without a path. */
-  readonly url: string
-  /** Where browsers find it: `PUBLIC_URL`, else where it listens. */
+export type Host = Addresses & {
+  /** Where browsers find it: `PUBLIC_URL`, else `url`. */
   readonly publicUrl: string
-  readonly adminUrl: string
   readonly madePassword: MadePassword | null
   /** Whether the solutions share one origin. */
   readonly sharedOrigin: boolean
@@ -66,42 +105,65 @@ export type Host = {
   readonly processes: Supervisor['processes']
   readonly addressOf: (solution: string) => string
   readonly solutionNames: () => Promise<readonly string[]>
-  /** Takes no new work, lets running requests end, kills the sandbox processes. Ends within 4 s. */
+  /** What a live host does besides, see `HostOptions`; null: it is none. */
+  readonly live: LiveSolutions | null
+  /** Null unless it was asked for, see `HostOptions`. */
+  readonly debugger: Pick<Debugger, 'address' | 'links'> | null
+  /**
+   * Goes on for `DRAIN_TIME` without being ready, see `Draining`; then takes no new work, lets running requests end, and
+   * kills the sandbox processes, within 4 s. Called again while it drains: does not wait any longer.
+   */
   readonly stop: () => Promise<void>
 }
 
-/** Old rows are looked for this often, in ms. */
-const SWEEP_EVERY = 10 * 60_000
-/** Running requests get this long at a stop, in ms. */
-const STOP_GRACE = 3_000
-
 /** Starts everything, in the order in which the parts need one another; a start that fails ends what it had started. */
-export async function startHost({ settings, log, version, terminal }: HostOptions): Promise<Host> {
+export async function startHost(options: HostOptions): Promise<Host> {
+  const { settings, version, terminal, isLive = false, inspect } = options
   await using started = new AsyncDisposableStack()
+  const telemetry = createTelemetry({
+    settings: settings.telemetry,
+    environment: settings.environment,
+    version,
+    home: settings.home,
+    bound: settings.limits.TELEMETRY_QUEUE,
+    log: options.log,
+  })
+  const log = telemetry.records.tapPlatform(options.log)
   const { limits, home } = settings
-  const db = await openDatabase(settings)
+  const names = publicNames(settings)
+  const certificate = settings.certificate && watchCertificate(settings.certificate, { log, names })
+  if (certificate !== null) started.defer(() => certificate.stop())
+  const homeLock = holdHome(home)
+  started.defer(() => homeLock.release())
+  started.defer(() => telemetry.stop())
+  // While the rest starts; nothing is loaded unless something is told.
+  const telling = telemetry.start()
+  telling.catch(() => {})
+  const db = await openDatabase(settings, watchQueries(telemetry))
   started.defer(() => db.destroy())
   const key = await openPlatformKey(db, home, settings.platformKey)
   const { adminName: name, adminPassword: password } = settings
   const { account, made } = await openAdminAccount(db, { name, password, home, terminal })
 
+  const testing = createTesting(settings.isTesting)
   const store = createSolutionStore(db, limits)
-  const solutionLog = createSolutionLog(db, limits)
+  const solutionLog = telemetry.records.tapSolutions(createSolutionLog(db, limits))
   started.defer(() => solutionLog.flush())
-  const audit = createAudit(db, limits)
+  const audit = watchAudit(createAudit(db, limits), telemetry)
   started.defer(() => audit.flush())
-  const sessions = createSessions(db, limits)
-  const tokens = createApiTokens(db)
+  const sessions = watchSessions(createSessions(db, limits, testing.now), telemetry)
+  const tokens = createApiTokens(db, testing.now)
   const grants = createGrants(db, key)
-  const loginTokens = createLoginTokens(db, key, limits)
-  const remembered = createRemembered(db, limits)
+  const loginTokens = createLoginTokens(db, key, limits, testing.now)
+  const remembered = createRemembered(db, limits, testing.now)
   async function endAccess(uid: string): Promise<void> {
     await Promise.all([sessions.endOfUser('users', uid), remembered.endOfUser('users', uid)])
   }
   const passwords = await createPasswords()
   const users = createUsers(db, passwords, limits, { endAccess, eraseFromAudit: audit.eraseUser })
   started.defer(() => users.flush())
-  const throttle = createThrottle(db, limits, settings.database.kind !== 'embedded')
+  const isShared = settings.database.kind !== 'embedded'
+  const throttle = watchThrottle(createThrottle(db, limits, isShared, testing.throttles), telemetry)
 
   const outbound = createOutbound({ allowedPrivate: settings.httpAllowedHosts, setting: 'HTTP_ALLOWED_HOSTS' })
   const platformDatabase = { server: settings.database.kind, database: settings.database.name }
@@ -123,14 +185,23 @@ export async function startHost({ settings, log, version, terminal }: HostOption
     http: createHttpForScripts({ outbound, grants, noteRefusal }),
   })
   const taken = [...builtIn.map((plugin) => plugin.name), ...OTHER_GLOBALS]
-  const plugins = [...builtIn, ...(await operatorPlugins(home, taken))]
+  const plugins = [...builtIn, ...(isLive ? [] : await operatorPlugins(home, taken))]
 
   const { timeZone, memory } = settings
   const makeSandboxSolution = createSandboxSolutionMaker(plugins)
   const trusted = usableTrusted(plugins, makeSandboxSolution, limits)
-  const supervisor = createSupervisor({ limits, trusted, timeZone, memory })
+  const supervisor = createSupervisor({
+    limits,
+    trusted,
+    timeZone,
+    memory,
+    debugNode: inspect?.node.node,
+    keepsCheckReady: isLive,
+    killed: (reason) => telemetry.metrics.add('kills', { reason }),
+  })
   started.defer(() => supervisor.stop())
-  if (plugins.length > builtIn.length) await checkGuests(plugins, supervisor, limits)
+  sayMemory(supervisor.memory(), log)
+  if (plugins.length > builtIn.length) await checkGuests(plugins, supervisor, trusted)
 
   const catalog = createCatalog(store, { retire: retireVersion }, makeSandboxSolution)
 
@@ -140,15 +211,24 @@ export async function startHost({ settings, log, version, terminal }: HostOption
   }
 
   const uploads = createUploads({ store, catalog, supervisor, makeSandboxSolution, limits })
-  const runEntry = createEntryRunner({ supervisor, plugins, log: solutionLog, limits, onPluginError })
+  const bindings = watchBindings(createGuestBindings({ plugins, limits, onPluginError }), telemetry)
+  const figures = watchFigures(createFigures(), telemetry)
+  observeProcesses(supervisor, telemetry)
+  started.defer(keepLooking(figures, supervisor))
+  const runEntry = createEntryRunner({
+    supervisor: watchCalls(supervisor, telemetry),
+    bindings,
+    log: solutionLog,
+    called: figures.called,
+  })
 
   function onPluginError(error: unknown, binding: string, correlationId: string): void {
     log.error({ binding, correlationId, err: error }, 'a plugin could not answer a request')
   }
 
-  let stopping = false
-  let port = settings.port
-  const sites = createSites(settings, () => port)
+  const draining = createDraining(settings.drainTime)
+  const servers = createServers(settings, certificate)
+  const sites = createSites(settings, servers.pagesPort)
   const formTokens = createFormTokens(key)
   const secrets = createSecrets(db, key)
   const maintenance = createMaintenance(db)
@@ -158,7 +238,10 @@ export async function startHost({ settings, log, version, terminal }: HostOption
     key,
     limits,
     log,
-    outbound: createOutbound({ allowedPrivate: settings.oauthAllowedHosts, setting: 'OAUTH_ALLOWED_HOSTS' }),
+    outbound: watchProviders(
+      createOutbound({ allowedPrivate: settings.oauthAllowedHosts, setting: 'OAUTH_ALLOWED_HOSTS' }),
+      telemetry,
+    ),
     allowedHosts: settings.oauthAllowedHosts,
     secrets,
     runEntry,
@@ -172,19 +255,48 @@ export async function startHost({ settings, log, version, terminal }: HostOption
     maintenance,
   })
   started.defer(() => oauth.providerLogout.settled())
+  const signOutTargets = createSignOutTargets(key, testing.now)
+  const clientSignIns = createClientSignIns(db, key, testing.now)
+  const clients = createClients({
+    limits,
+    isTesting: settings.isTesting,
+    supervisor,
+    bindings,
+    catalog,
+    sites,
+    sessions,
+    throttle,
+    clientSignIns,
+    signOutTargets,
+    log: solutionLog,
+    audit,
+    called: figures.called,
+    live: isLive ? { styleHref: (solution) => liveStyleHref(solution, store) } : undefined,
+    onError: (error, of) => log.error({ ...of, err: error }, 'something of a client went wrong'),
+  })
+  const credentials = createAdminCredentials({ account, audit, limits })
+  const pageSessions = createPageSessions(db, key, account, limits, testing.now)
   const parts: HostParts = {
     settings,
     log,
     version,
     sites,
-    requireAdmin: requireAdmin({ account, tokens, audit, limits }),
+    requireAdmin: requireAdmin({ credentials, tokens }),
+    credentials,
+    pageSessions,
+    previewTickets: createPreviewTickets(key, testing.now),
     tokens,
     grants,
     secrets,
     oauth,
     oauthSettings: oauth.settings,
+    testOAuthSettings: oauth.testSettings,
     providerRequests: oauth.requests,
     loginTokens,
+    clients,
+    testing,
+    clientSignIns,
+    signOutTargets,
     maintenance,
     platformDatabase,
     catalog,
@@ -198,32 +310,43 @@ export async function startHost({ settings, log, version, terminal }: HostOption
     usersCsv: createUsersCsv({ db, users, passwords, limits, endAccess }),
     throttle,
     formTokens,
-    knownBrowsers: createKnownBrowsers(key, limits),
+    knownBrowsers: createKnownBrowsers(key, limits, testing.now),
     accountSources: createAccountSources(users, askAuthenticator, oauth.providerSource),
     changePassword: createChangePasswordPages({ limits, sites, formTokens, key, users, throttle, audit }),
-    runEntry,
     supervisor,
-    isStopping: () => stopping,
+    health: createHealth({
+      figures,
+      supervisor,
+      store,
+      audit,
+      db,
+      kind: settings.database.kind,
+      certificate: certificate?.state ?? null,
+      telemetry,
+      version,
+    }),
+    telemetry,
+    draining,
+    isLive,
   }
-  await addExamplesOnce(db, settings, uploads)
+  if (!isLive) await addExamplesOnce(db, settings, uploads, log)
 
-  const servers: Server[] = []
-  started.defer(async () => void (await Promise.all(servers.map(close))))
-  async function listen(server: Server, wanted: number, address: string): Promise<number> {
-    servers.push(await listening(server, wanted, address))
-    return (server.address() as AddressInfo).port
+  started.defer(() => servers.close())
+  await telling
+  const addresses = await servers.open(parts)
+  // At once: the servers wait for all connections, those of clients included.
+  started.defer(async () => void (await Promise.all([servers.close(), clients.stop()])))
+  const scriptDebugger = await openDebugger()
+  if (scriptDebugger !== null) started.defer(() => scriptDebugger.stop())
+
+  async function openDebugger(): Promise<Debugger | null> {
+    if (inspect === undefined || supervisor.debug === null) return null
+    const targets = createDebugTargets(catalog, store)
+    return startDebugger({ targets, attach: supervisor.debug, nodeVersion: inspect.node.version }, inspect.port)
   }
-  port = await listen(httpServer(createApp(parts)), settings.port, settings.host)
-  const adminPort = await listen(httpServer(createAdminApp(parts)), settings.adminPort, settings.adminHost)
 
-  const swept = [sessions, remembered, solutionLog, audit, tokens, loginTokens, throttle, oauth]
-  const sweep = setInterval(() => {
-    Promise.all([...swept.map((one) => one.sweep()), eraseDeleted()]).catch((error: Error) =>
-      log.error({ stack: error.stack }, 'old rows could not be removed'),
-    )
-  }, SWEEP_EVERY)
-  sweep.unref()
-  started.defer(() => clearInterval(sweep))
+  const swept = [sessions, pageSessions, remembered, solutionLog, audit, tokens, loginTokens, throttle, oauth]
+  started.defer(keepSweeping([...swept, { sweep: eraseDeleted }], log))
 
   async function eraseDeleted(): Promise<void> {
     for (const deleted of await store.sweep()) {
@@ -233,68 +356,35 @@ export async function startHost({ settings, log, version, terminal }: HostOption
     }
   }
 
-  const client = { address: '127.0.0.1', protocol: 'http' as const, host: `${urlHost(settings.host)}:${port}` }
+  const host = addresses.url.replace(/^https?:\/\//, '')
+  const client = { address: '127.0.0.1', protocol: certificate === null ? 'http' : 'https', host } as const
   const madePassword = made === null ? null : await made.keep()
   const everything = started.move()
+  let stopped: Promise<void> | null = null
+
+  async function drainAndEnd(): Promise<void> {
+    log.info({ drainTime: settings.drainTime }, 'the host stops')
+    await draining.drain((within) => clients.moveAll(within))
+    await everything.disposeAsync()
+  }
+
   return {
-    url: `http://${client.host}`,
-    publicUrl: settings.publicUrl?.origin ?? `http://${client.host}`,
-    adminUrl: `http://${urlHost(settings.adminHost)}:${adminPort}`,
+    ...addresses,
+    publicUrl: settings.publicUrl?.origin ?? addresses.url,
     madePassword,
     sharedOrigin: sites.shared,
     processes: supervisor.processes,
     addressOf: (solution) => `${sites.originOf(solution, client)}/solution/${solution}/`,
     solutionNames: async () => (await store.list()).filter(({ listed }) => listed).map((solution) => solution.name),
-    async stop() {
-      stopping = true
-      await everything.disposeAsync()
+    live: isLive ? createLiveSolutions({ uploads, catalog, store, clients, solutionLog, users }) : null,
+    debugger: scriptDebugger,
+    stop() {
+      if (stopped !== null) draining.hurry()
+      stopped ??= drainAndEnd()
+      return stopped
     },
   }
 }
 
 /** Globals that the platform itself defines beside the plugins' names. */
 const OTHER_GLOBALS = ['console', 'plugins', 'EventType', 'EVENTS_AGGREGATION_TYPE']
-
-/** The first start decides: who deletes the examples does not want them back at the next start. */
-async function addExamplesOnce(db: Database, settings: Settings, uploads: Uploads): Promise<void> {
-  const decided = await db.selectFrom('platform').select('value').where('key', '=', 'examples').executeTakeFirst()
-  if (decided !== undefined) return
-  const value = getsExamples(settings) ? 'added' : 'none'
-  if (value === 'added') {
-    for (const name of exampleNames()) await uploads.upload(await packFolder(exampleFolder(name)), name)
-  }
-  await insertOnce(db, 'platform', { key: 'examples', value })
-}
-
-/** An empty platform gets the examples where somebody tries it out, never on a server (README). */
-function getsExamples({ host, environment }: Settings): boolean {
-  return isLoopback(host) && ['none', 'dev', 'e2e'].includes(environment)
-}
-
-function listening(server: Server, port: number, host: string): Promise<Server> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      server.off('error', reject)
-      resolve(server)
-    })
-  })
-}
-
-/** No new connections; idle ones end at once, busy ones after their answer or when the grace is over. */
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => server.closeAllConnections(), STOP_GRACE)
-    server.close(() => {
-      clearTimeout(timer)
-      resolve()
-    })
-    server.closeIdleConnections()
-  })
-}
-
-/** The host part of an address for a listening address: any address is reached by loopback. */
-function urlHost(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
-  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
-}

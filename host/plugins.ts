@@ -48,24 +48,43 @@ export function builtInPlugins(environment: Environment, limits: Limits, needs: 
     security(securityPorts, limits),
     i18n({
       locale: (call) => hostCall(call).locale,
+      messages: (call) => {
+        const { messages, effects } = hostCall(call)
+        return messages === undefined ? null : effects.messages
+      },
       tables: (solution) => messageTables(solution.texts),
       setLocale: (call, locale) => {
         hostCall(call).effects.locale = locale
       },
       setMessage: (call, key, text) => {
-        if (text === null) hostCall(call).effects.messages.delete(key)
-        else hostCall(call).effects.messages.set(key, text)
+        const { messages, effects } = hostCall(call)
+        if (text === null) effects.messages.delete(key)
+        else effects.messages.set(key, text)
+        if (messages !== undefined) effects.messagesChanged = true
+      },
+      missing: (call, key) => {
+        const { effects } = hostCall(call)
+        effects.missingKeys = [...(effects.missingKeys ?? []), key]
       },
     }),
     application({
       serverUrl: (call) => hostCall(call).serverUrl,
       environment: () => environment,
       forms: (solution) => solution.forms,
-      showUrl: (call, url) => {
+      showUrl: (call, url, target) => {
         hostCall(call).effects.showUrl = url
+        hostCall(call).effects.showUrlTarget = target
       },
       showForm: (call, form) => {
         hostCall(call).effects.form = form
+      },
+      later: (call, run) => {
+        const { effects } = hostCall(call)
+        effects.later = [...(effects.later ?? []), run]
+      },
+      cancelLater: (call, id) => {
+        const { effects } = hostCall(call)
+        effects.cancelLater = [...(effects.cancelLater ?? []), id]
       },
     }),
     eventsManager({ eventTypes: eventTypesOf }),
@@ -76,6 +95,10 @@ export function builtInPlugins(environment: Environment, limits: Limits, needs: 
       },
       show: (call, form) => {
         hostCall(call).effects.form = form
+      },
+      onlyForm: (call) => hostCall(call).onlyForm ?? null,
+      listening: (call, types) => {
+        hostCall(call).effects.listening = types
       },
     }),
     ...(needs.database ? [database(needs.database)] : []),
@@ -103,6 +126,7 @@ const PluginShape = z.object({
   name: z.string().regex(/^[A-Za-z_$][A-Za-z0-9_$]{0,62}$/),
   under: z.literal('plugins').optional(),
   guest: z.instanceof(URL),
+  clientsOnly: z.literal(true).optional(),
   commands: z.record(z.string(), z.object({ check: z.function(), apply: z.function() })),
   requests: z.record(z.string(), z.object({ check: z.function(), answer: z.function() })).optional(),
 })
@@ -154,10 +178,15 @@ export function usableTrusted(
 }
 
 /**
- * Lets a sandbox process become ready, which builds the guest parts of all plugins and loads a solution with them.
+ * Lets a sandbox process become ready, which builds the guest parts of all plugins and loads a solution with them, as for a
+ * login; then loads it as for a client.
  * @throws ERR_PLUGIN_INVALID when they cannot be compiled or fail while they build their globals
  */
-export async function checkGuests(plugins: readonly Plugin[], supervisor: Supervisor, limits: Limits): Promise<void> {
+export async function checkGuests(
+  plugins: readonly Plugin[],
+  supervisor: Supervisor,
+  { rehearsal, limits }: Pick<Trusted, 'rehearsal' | 'limits'>,
+): Promise<void> {
   const nothing = {
     scripts: [],
     formScripts: [],
@@ -167,9 +196,10 @@ export async function checkGuests(plugins: readonly Plugin[], supervisor: Superv
     media: [],
     permissions: null,
   }
-  const noSolution = { scripts: [], units: {}, settings: {}, tables: {} }
-  const files = { ...nothing, isolateMemory: limits.ISOLATE_MEMORY }
-  const { faults } = await supervisor.checkUpload(files, () => noSolution, [])
+  const files = { ...nothing, isolateMemory: limits.ISOLATE_MEMORY as number }
+  const { faults } = await supervisor.checkUpload(files, async () => rehearsal.solution, [
+    { unit: 'main', entries: [] },
+  ])
   if (faults[0] !== undefined) throw unusable(plugins, faults[0].message)
 }
 

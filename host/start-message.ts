@@ -6,20 +6,45 @@ import { exampleFolder, exampleNames } from './solutions/examples.ts'
 
 /** What the start prints: addresses, examples with users to try, the made password, and what the operator must know. */
 export async function startMessage(host: Host, settings: Settings): Promise<string> {
-  const lines = [`Solhost runs at ${host.publicUrl}/`, `Admin pages:    ${host.adminUrl}/admin/`, '']
+  const lines = [
+    `Solhost runs at ${host.publicUrl}/`,
+    `Admin pages:    ${host.adminUrl}/admin/`,
+    ...portLines(host),
+    '',
+  ]
   lines.push(...solutionLines(host, await host.solutionNames()))
+  lines.push(...nextLines(host, settings))
   lines.push(...passwordLines(host, settings), ...warningLines(host, settings), 'Ctrl+C stops it.')
   return `${lines.join('\n')}\n`
 }
 
 function solutionLines(host: Host, names: readonly string[]): string[] {
-  if (names.length === 0) return ['No solution is listed yet; README.md says how to upload one.', '']
+  if (names.length === 0) return ['No solution is listed yet.', '']
   const examples = new Set(exampleNames())
   const lines = names.flatMap((name) => {
     const users = examples.has(name) ? usersToTry(name) : []
     return [`  ${host.addressOf(name)}`, ...users.map((user) => `      ${user}`)]
   })
   return ['Solutions:', ...lines, '']
+}
+
+/** Ports that are open only where somebody set them. */
+function portLines({ metricsUrl, redirectPort }: Host): string[] {
+  return [
+    ...(metricsUrl === null ? [] : [`Metrics:        ${metricsUrl}`]),
+    ...(redirectPort === null ? [] : [`Port ${redirectPort} leads browsers to https`]),
+  ]
+}
+
+/** How a solution gets here. */
+function nextLines(host: Host, { adminName }: Settings): string[] {
+  return [
+    'Next:',
+    '  solhost init <name>                          (a solution to begin with)',
+    `  solhost deploy <folder> ${host.url.startsWith('https:') ? host.publicUrl : host.url} --user ${adminName}`,
+    '  or drop its zip on the admin pages',
+    '',
+  ]
 }
 
 /** An example says in its own README which users can sign in, as list items that start with "Sign in". */
@@ -38,12 +63,18 @@ function passwordLines({ madePassword }: Host, { adminName }: Settings): string[
   return [`The password of the admin account "${adminName}" is shown this once: ${madePassword.password}`, '']
 }
 
-function warningLines(host: Host, { solutionOrigin }: Settings): string[] {
+function warningLines(host: Host, { solutionOrigin, environment, shown }: Settings): string[] {
   const lines: string[] = []
+  const isTokenSet = shown.some(({ name, isSet }) => name === 'REMOTE_ENVIRONMENT_TOKEN' && isSet)
+  if (isTokenSet && environment !== 'onprem') {
+    lines.push('Note: REMOTE_ENVIRONMENT_TOKEN is not used: it counts with ENVIRONMENT=onprem alone.')
+  }
   if (host.sharedOrigin) {
+    // With TLS an address that begins with http: would stop the start.
+    const example = host.publicUrl.startsWith('https:') ? 'https://{name}.apps.example.org' : 'http://{name}.localhost'
     lines.push(
       'Note: all solutions share one origin, so they must trust one another: a script of one can reach the pages of',
-      '      the others. Set SOLUTION_ORIGIN (such as http://{name}.localhost) to give each an origin of its own.',
+      `      the others. Set SOLUTION_ORIGIN (such as ${example}) to give each an origin of its own.`,
     )
   }
   const secure = solutionOrigin?.protocol === 'https:' || host.publicUrl.startsWith('https:')

@@ -1,7 +1,9 @@
+import { sql } from 'kysely'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Database } from '../database/open.ts'
 import { firstRows } from '../database/portable.ts'
 import { networkOf } from '../http/network.ts'
+import { createNews } from '../http/news.ts'
 
 /** What is written down, by its subject. Outcomes are `ok`, `refused`, `throttled` or a code. */
 export type AuditAction =
@@ -11,11 +13,14 @@ export type AuditAction =
   | 'sign-out'
   | 'password-change'
   | 'script-request'
-  | `solution-${'upload' | 'activate' | 'delete' | 'grants' | 'secret' | 'login-token' | 'oauth'}`
+  | 'client'
+  | `solution-${'upload' | 'activate' | 'delete' | 'version-delete' | 'grants' | 'secret' | 'login-token' | 'oauth'}`
   | `user-${'create' | 'change' | 'delete' | 'import' | 'export' | 'erase'}`
   | `token-${'create' | 'delete'}`
   | 'session-end'
+  | 'audit-export'
   | 'maintenance'
+  | 'testing'
   | 'admin-sign-in'
 
 /** Who did what, from where, and how it ended. Never a password, token, code or `custom_*` value. */
@@ -27,6 +32,8 @@ export type AuditEntry = {
   readonly outcome: string
   readonly address: string
   readonly correlationId?: string
+  /** Of a sign-in: how the solution signs its users in (`SignInMode`). It is counted, and not written down. */
+  readonly mode?: string
 }
 
 export interface Audit {
@@ -40,10 +47,14 @@ export interface Audit {
   noteOnce(entry: AuditEntry): boolean
   /** Resolves when the entry is in the database: for what an operator does. */
   record(entry: AuditEntry): Promise<void>
-  /** The newest entries, newest first; `next` is the id to ask for older ones with. */
-  read(
-    options: AuditQuery,
-  ): Promise<{ readonly items: readonly (AuditEntry & { readonly time: number })[]; readonly next?: string }>
+  /**
+   * The newest entries, newest first; `next` is the id to ask for older ones with. Where only `action` or `outcome` is asked
+   * for, of more than `INDEXED_TIME`, one answer looks at no more than the newest `LOOKED_AT` entries: it can be short and
+   * have a `next` all the same.
+   */
+  read(options: AuditQuery): Promise<{ readonly items: readonly WrittenEntry[]; readonly next?: string }>
+  /** How often these actions ended in which way, by steps of time in epoch ms; steps without any are left out. */
+  countOutcomes(asked: OutcomesAsked): Promise<readonly OutcomeCount[]>
   flush(): Promise<void>
   /** Entries of the user of this name keep no name: their actor becomes `user:erased`. */
   eraseUser(username: string): Promise<void>
@@ -51,13 +62,31 @@ export interface Audit {
   sweep(): Promise<void>
 }
 
-export type AuditQuery = {
-  readonly limit: number
-  readonly before?: number
-  readonly solution?: string
-  readonly actor?: string
-  readonly action?: string
+export type WrittenEntry = AuditEntry & { readonly time: number }
+
+export type AuditQuery = AuditFilter & { readonly limit: number; readonly before?: number | undefined }
+
+export type AuditFilter = {
+  readonly solution?: string | undefined
+  readonly actor?: string | undefined
+  readonly action?: string | undefined
+  readonly outcome?: string | undefined
+  readonly correlationId?: string | undefined
+  /** Epoch ms, both included. */
+  readonly from?: number | undefined
+  readonly to?: number | undefined
 }
+
+export type OutcomesAsked = {
+  readonly actions: readonly AuditAction[]
+  /** Epoch ms; `from` is included, `to` is not. */
+  readonly from: number
+  readonly to: number
+  /** In ms. */
+  readonly step: number
+}
+
+export type OutcomeCount = { readonly at: number; readonly outcome: string; readonly count: number }
 
 /** Entries wait this long for others, in ms. */
 const BATCH_TIME = 50
@@ -65,10 +94,13 @@ const BATCH_TIME = 50
 const MAX_WAITING = 20_000
 /** Names come from browsers: longer ones are cut. */
 const LONGEST = 200
-/** `noteOnce` keeps entries that are alike once in this time, in ms. */
-const ONCE_IN = 60_000
-/** Kinds of entries that it remembers. */
-const MOST_KINDS = 10_000
+
+/** Entries that one answer looks at for a filter that no index helps, so that the database is not held up. */
+const LOOKED_AT = 100_000
+/** A stretch of time that its index finds fast enough, in ms. */
+const INDEXED_TIME = 86_400_000
+/** Counts that one answer has. */
+const MOST_COUNTS = 20_000
 
 type Row = ReturnType<typeof rowOf>
 
@@ -76,15 +108,7 @@ export function createAudit(db: Database, limits: Limits, now: () => number = Da
   let waiting: Row[] = []
   let timer: NodeJS.Timeout | null = null
   let writing: Promise<void> = Promise.resolve()
-  const toldUntil = new Map<string, number>()
-
-  function isNews({ action, solution, outcome, address }: AuditEntry): boolean {
-    const kind = JSON.stringify([action, solution, outcome, networkOf(address)])
-    if ((toldUntil.get(kind) ?? 0) > now()) return false
-    if (toldUntil.size >= MOST_KINDS) toldUntil.clear()
-    toldUntil.set(kind, now() + ONCE_IN)
-    return true
-  }
+  const isNews = createNews(now)
 
   function note(entry: AuditEntry): void {
     if (waiting.length < MAX_WAITING) waiting.push(rowOf(entry, now()))
@@ -121,35 +145,66 @@ export function createAudit(db: Database, limits: Limits, now: () => number = Da
     })
   }
 
+  function matching({ solution, actor, action, outcome, correlationId, from, to }: AuditFilter) {
+    let query = db.selectFrom('audit')
+    if (solution !== undefined) query = query.where('solution', '=', solution)
+    if (actor !== undefined) query = query.where('actor', '=', actor)
+    if (action !== undefined) query = query.where('action', '=', action)
+    if (outcome !== undefined) query = query.where('outcome', '=', outcome)
+    if (correlationId !== undefined) query = query.where('correlation', '=', correlationId)
+    if (from !== undefined) query = query.where('time', '>=', from)
+    if (to !== undefined) query = query.where('time', '<=', to)
+    return query
+  }
+
+  /** @returns an id, or 0 where an answer may look at all there is */
+  async function oldestLookedAt(before: number | undefined): Promise<number> {
+    const { newest } = await db
+      .selectFrom('audit')
+      .select(({ fn }) => fn.max('id').as('newest'))
+      .executeTakeFirstOrThrow()
+    const last = Math.min(before ?? Number.POSITIVE_INFINITY, Number(newest ?? 0) + 1)
+    return Math.max(0, last - LOOKED_AT)
+  }
+
   return {
     note,
     noteOnce(entry) {
-      const isKept = isNews(entry)
+      const { action, solution, outcome, address } = entry
+      const isKept = isNews(JSON.stringify([action, solution, outcome, networkOf(address)]))
       if (isKept) note(entry)
       return isKept
     },
     async record(entry) {
       await insert([rowOf(entry, now())])
     },
-    async read({ limit, before, solution, actor, action }) {
+    async read({ limit, before, ...filter }) {
       await flush()
-      let query = db.selectFrom('audit').selectAll().orderBy('id', 'desc')
-      if (before !== undefined) query = query.where('id', '<', before)
-      if (solution !== undefined) query = query.where('solution', '=', solution)
-      if (actor !== undefined) query = query.where('actor', '=', actor)
-      if (action !== undefined) query = query.where('action', '=', action)
+      const oldest = isSlow(filter, now()) ? await oldestLookedAt(before) : 0
+      const query = matching(filter)
+        .selectAll()
+        .orderBy('id', 'desc')
+        .$if(before !== undefined, (some) => some.where('id', '<', before as number))
+        .$if(oldest > 0, (some) => some.where('id', '>=', oldest))
       const rows = await firstRows(db, query, limit + 1).execute()
-      const last = rows.length > limit ? rows[limit - 1] : undefined
-      const items = rows.slice(0, limit).map((row) => ({
-        time: row.time,
-        actor: row.actor,
-        action: row.action as AuditAction,
-        ...(row.solution === null ? {} : { solution: row.solution }),
-        outcome: row.outcome,
-        address: row.address,
-        ...(row.correlation_id === null ? {} : { correlationId: row.correlation_id }),
-      }))
-      return last === undefined ? { items } : { items, next: String(last.id) }
+      const items = rows.slice(0, limit).map(entryOf)
+      if (rows.length > limit) return { items, next: String(rows[limit - 1]?.id) }
+      return oldest > 0 ? { items, next: String(oldest) } : { items }
+    },
+    async countOutcomes({ actions, from, to, step }) {
+      await flush()
+      // A literal: as a parameter it would be another one in GROUP BY, which servers take for another expression.
+      const at = sql<number>`${sql.ref('time')} - ${sql.ref('time')} % ${sql.lit(Math.round(step))}`
+      const query = db
+        .selectFrom('audit')
+        .select(({ fn }) => [at.as('at'), 'outcome', fn.countAll().as('count')])
+        .where('time', '>=', from)
+        .where('time', '<', to)
+        .where('action', 'in', [...actions])
+        .groupBy([at, 'outcome'])
+        .orderBy(at)
+      const rows = await firstRows(db, query, MOST_COUNTS).execute()
+      return rows.map(({ at: time, outcome, count }) => ({ at: Number(time), outcome, count: Number(count) }))
     },
     flush,
     async eraseUser(username) {
@@ -166,15 +221,34 @@ export function createAudit(db: Database, limits: Limits, now: () => number = Da
   }
 }
 
+/** Whether no index finds what is asked for. */
+function isSlow({ solution, actor, action, outcome, correlationId, from = 0, to }: AuditFilter, now: number): boolean {
+  const isAskedForMuch = (action !== undefined || outcome !== undefined) && (to ?? now) - from > INDEXED_TIME
+  return isAskedForMuch && [solution, actor, correlationId].every((one) => one === undefined)
+}
+
+function entryOf(row: Row & { correlation_id: string | null }): WrittenEntry {
+  const correlationId = row.correlation ?? row.correlation_id
+  return {
+    time: row.time,
+    actor: row.actor,
+    action: row.action as AuditAction,
+    ...(row.solution === null ? {} : { solution: row.solution }),
+    outcome: row.outcome,
+    address: row.address,
+    ...(correlationId === null ? {} : { correlationId }),
+  }
+}
+
 function rowOf({ actor, action, solution, outcome, address, correlationId }: AuditEntry, time: number) {
   return {
     time,
     actor: oneLine(actor),
-    action,
+    action: action as string,
     solution: solution === undefined ? null : oneLine(solution),
     outcome: oneLine(outcome),
     address: oneLine(address),
-    correlation_id: correlationId ?? null,
+    correlation: correlationId ?? null,
   }
 }
 

@@ -57,6 +57,11 @@ function createPlatformKey(secret: string): PlatformKey {
   }
 }
 
+/** What a platform's database keeps of its key: it tells whether a key is the right one, and nothing else. */
+export function keyCheckOf(secret: string): string {
+  return createPlatformKey(secret).sign('key-check', 'solhost')
+}
+
 /**
  * The platform's key: the one that was set, else the one in `home`, made at the first start.
  * @throws ERR_PLATFORM_KEY when the database was used with another key, or the key's file cannot be used

@@ -3,9 +3,12 @@ import * as z from 'zod'
 import { readHostPort } from '../../runtime/host-port.ts'
 import { parseQuantity } from '../../runtime/limits.ts'
 import { KIND_NAMES } from '../database/kind.ts'
+import { TELEMETRY_PROPERTIES } from '../telemetry/telemetry-properties.ts'
 
 const ENVIRONMENTS = ['none', 'onprem', 'dev', 'uat', 'preprod', 'prod', 'demo', 'e2e'] as const
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
+/** In ms. Orchestrators kill what takes longer. */
+const LONGEST_DRAIN = 10 * 60_000
 
 export type Environment = (typeof ENVIRONMENTS)[number]
 
@@ -94,6 +97,37 @@ export const PROPERTIES = {
     form: 'host names separated by commas',
     what: 'further host names that the pages answer to',
   },
+  CERTIFICATE_NAME: {
+    default: '',
+    read: readFileName,
+    form: 'the name of a file in CERTIFICATE_FOLDER, without a path',
+    what: 'PKCS12 file with certificate and private key; set: the host serves TLS',
+  },
+  CERTIFICATE_PASS: {
+    default: '',
+    read: (text) => (text.length <= 1000 ? text : undefined),
+    form: 'at most 1000 characters',
+    what: 'password of that file',
+    secret: true,
+  },
+  CERTIFICATE_FOLDER: {
+    default: '/usr/local/platform-certificate',
+    read: readWord,
+    form: 'a folder',
+    what: 'where the certificate file lies',
+  },
+  HTTP_REDIRECT_PORT: {
+    default: '',
+    read: (text) => (text === '' ? null : readPort(text)),
+    form: 'a port, 0 to 65535 (0: any free one); empty: none',
+    what: 'a port without TLS that leads browsers to the https address, and does nothing else',
+  },
+  HSTS_MAX_AGE: {
+    default: '365d',
+    read: (text) => (text === '0' ? 0 : (parseQuantity('time', text) ?? undefined)),
+    form: 'a time such as 365d; 0: browsers forget it',
+    what: 'how long browsers come by https alone after an answer over https',
+  },
   HTTP_ALLOWED_HOSTS: {
     default: '',
     read: readPlaces,
@@ -105,6 +139,15 @@ export const PROPERTIES = {
     read: readPlaces,
     form: 'host:port entries separated by commas',
     what: 'OAuth providers in private networks or on this machine',
+  },
+  DRAIN_TIME: {
+    default: '0s',
+    read: (text) => {
+      const time = parseQuantity('time', text)
+      return time !== null && time <= LONGEST_DRAIN ? time : undefined
+    },
+    form: 'a time such as 10s, at most 10m',
+    what: 'how long a host that is told to stop goes on serving without being ready, so that a load balancer leads new requests to other hosts',
   },
   LOG_LEVEL: {
     default: 'info',
@@ -134,7 +177,7 @@ export const PROPERTIES = {
   RUNTIME_XMX: {
     default: '3g',
     read: (text) => ((readSize(text) ?? 0) >= LEAST_MEMORY ? readSize(text) : undefined),
-    form: 'a size such as 3g, at least 256m',
+    form: 'a size such as 3g, at least 320m',
     what: 'maximum memory: host and all sandbox processes together',
   },
   TIMEZONE: {
@@ -149,18 +192,14 @@ export const PROPERTIES = {
     form: `one of ${ENVIRONMENTS.join(', ')}`,
     what: 'read by scripts through application.getEnvironment()',
   },
+  PLATFORM_TESTING_MODE: {
+    default: 'false',
+    read: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+    form: 'true or false',
+    what: 'end-to-end testing: elements carry data-cy, clock and throttles can be set by the admin account',
+  },
+  ...TELEMETRY_PROPERTIES,
 } as const satisfies Record<string, Property>
-
-/**
- * Properties of the contract that this version cannot honour yet. To go on as if they were not set would be unsafe
- * (no TLS, no connection), so a value stops the start.
- */
-export const NOT_YET = [
-  'CERTIFICATE_NAME',
-  'CERTIFICATE_PASS',
-  'REMOTE_ENVIRONMENT_TOKEN',
-  'PLATFORM_TESTING_MODE',
-] as const
 
 type ServerPropertyName<Kind extends string> = `DB_${Kind}_${'SERVER' | 'PORT' | 'USERNAME' | 'PASSWORD' | 'TLS'}`
 
@@ -203,7 +242,7 @@ function serverProperties<const Kind extends string>(kind: Kind, title: string, 
 }
 
 /** Host, a sandbox process for an upload and one that serves need about this much, in bytes. */
-const LEAST_MEMORY = 256 * 1024 ** 2
+export const LEAST_MEMORY = 320 * 1024 ** 2
 
 function readSize(text: string): number | undefined {
   return parseQuantity('size', text) ?? undefined
@@ -211,6 +250,11 @@ function readSize(text: string): number | undefined {
 
 function readPort(text: string): number | undefined {
   return /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined
+}
+
+/** Empty, or a name that leads out of no folder. */
+function readFileName(text: string): string | undefined {
+  return text.length <= 255 && !/[/\\\p{Cc}]/u.test(text) && text !== '.' && text !== '..' ? text : undefined
 }
 
 function readWord(text: string): string | undefined {

@@ -4,7 +4,12 @@ import { PlatformError } from '../../runtime/errors.ts'
 import { createLimits, LIMITS, type LimitName, type Limits, parseQuantity, quantityForm } from '../../runtime/limits.ts'
 import type { DatabaseServer, KindName } from '../database/kind.ts'
 import type { DatabaseServers } from '../database/open.ts'
-import { type Environment, NOT_YET, PROPERTIES, type Property, type SolutionOrigin } from './properties.ts'
+import { isLoopback } from '../http/sites.ts'
+import { type TelemetrySettings, telemetryFault, telemetrySettingsOf } from '../telemetry/telemetry-settings.ts'
+import { type CertificateSource, readCertificate } from '../tls/certificate.ts'
+import { type Environment, PROPERTIES, type Property, type SolutionOrigin } from './properties.ts'
+import { type ReadSetting, type ShownSetting, showSettings } from './shown-settings.ts'
+import { unreadSecret } from './unread-secret.ts'
 
 /** All settings of the host, read and checked. */
 export type Settings = {
@@ -21,21 +26,34 @@ export type Settings = {
   /** Where the platform keeps its data, and under which name. */
   readonly database: { readonly kind: KindName; readonly name: string }
   readonly databaseServers: DatabaseServers
+  /** Null: the host serves no TLS. */
+  readonly certificate: CertificateSource | null
+  /** Of the port that leads to https; null: there is none. */
+  readonly httpRedirectPort: number | null
+  /** In ms. */
+  readonly hstsMaxAge: number
   readonly defaultSolution: string | null
   readonly trustedProxies: readonly string[]
   readonly allowedHosts: readonly string[]
   /** `host:port` entries. */
   readonly httpAllowedHosts: readonly string[]
   readonly oauthAllowedHosts: readonly string[]
+  /** In ms. */
+  readonly drainTime: number
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error'
   readonly adminName: string
   /** Empty: the one whose hash lies in the platform's database, or a new one. */
   readonly adminPassword: string
   readonly timeZone: string
   readonly environment: Environment
+  /** `PLATFORM_TESTING_MODE` */
+  readonly isTesting: boolean
   /** In bytes: `RUNTIME_XMS` and `RUNTIME_XMX`. */
   readonly memory: { readonly minimum: number; readonly maximum: number }
+  readonly telemetry: TelemetrySettings
   readonly limits: Limits
+  /** All of them as an operator may see them, with their sources. */
+  readonly shown: readonly ShownSetting[]
 }
 
 /**
@@ -45,28 +63,75 @@ export type Settings = {
 export function readSettings(environment: Readonly<Record<string, string | undefined>>): Settings {
   const faults: string[] = []
   const values = new Map<string, unknown>()
+  const read = new Map<string, ReadSetting>()
   for (const [name, property] of Object.entries(PROPERTIES) as [string, Property][]) {
-    const text = readText(name, property, environment, faults)
+    const one = readText(name, property, environment, faults)
+    const { text } = one
+    read.set(name, one)
     const value = property.read(text)
     if (value === undefined) faults.push(faultLine(name, property, text))
     values.set(name, value)
   }
-  const overrides = readLimits(environment, faults)
-  for (const name of NOT_YET) {
-    const text = environment[name]?.trim() ?? ''
-    if (text !== '' && text !== 'false')
-      faults.push(`${name} is set, but this version does not support it yet: unset it`)
+  const overrides = readLimits(environment, read, faults)
+  const passphraseFile = environment.CERTIFICATE_PASS_FILE || null
+  const certificate = certificateOf((name) => values.get(name), passphraseFile)
+  faults.push(...tlsFaults((name) => values.get(name), certificate).filter((fault) => !faults.includes(fault)))
+  if (values.get('PLATFORM_TESTING_MODE') === true && values.get('ENVIRONMENT') === 'onprem') {
+    const isLocal = isLoopback(String(values.get('HOST')))
+    if (!isLocal) faults.push('PLATFORM_TESTING_MODE must not be true with ENVIRONMENT=onprem, unless HOST is loopback')
   }
+  const unconnected = telemetryFault((name) => values.get(name))
+  if (unconnected !== null) faults.push(unconnected)
   if (faults.length > 0) {
     throw new PlatformError(
       'ERR_SETTINGS_INVALID',
       `Solhost cannot start, since these settings are wrong:\n${faults.map((line) => `  ${line}`).join('\n')}`,
     )
   }
-  return settingsOf((name) => values.get(name), createLimits(overrides))
+  const settings = settingsOf((name) => values.get(name), createLimits(overrides))
+  return { ...settings, certificate, shown: showSettings(read) }
 }
 
-function settingsOf(value: (name: keyof typeof PROPERTIES) => unknown, limits: Limits): Settings {
+type Value = (name: keyof typeof PROPERTIES) => unknown
+
+function certificateOf(value: Value, passphraseFile: string | null): CertificateSource | null {
+  const [name, folder, passphrase] = [value('CERTIFICATE_NAME'), value('CERTIFICATE_FOLDER'), value('CERTIFICATE_PASS')]
+  if (typeof name !== 'string' || typeof folder !== 'string' || typeof passphrase !== 'string' || name === '')
+    return null
+  return { file: resolve(folder, name), passphrase, passphraseFile }
+}
+
+/** What is wrong with TLS: a file that cannot be served, and settings that contradict it. */
+function tlsFaults(value: Value, certificate: CertificateSource | null): string[] {
+  if (certificate === null) {
+    if (value('CERTIFICATE_NAME') !== '') return []
+    // Somebody who set these expects TLS; to go on without it would be unsafe.
+    return [
+      value('CERTIFICATE_PASS') ? 'CERTIFICATE_PASS is set, but CERTIFICATE_NAME is not: set both, or none' : '',
+      typeof value('HTTP_REDIRECT_PORT') === 'number'
+        ? 'HTTP_REDIRECT_PORT needs CERTIFICATE_NAME: without TLS here there is nothing to lead to'
+        : '',
+    ].filter((fault) => fault !== '')
+  }
+  const faults: string[] = []
+  const addresses = { PUBLIC_URL: value('PUBLIC_URL'), SOLUTION_ORIGIN: value('SOLUTION_ORIGIN') }
+  for (const [name, address] of Object.entries(addresses) as [string, { protocol: string } | null | undefined][]) {
+    if (address?.protocol === 'http:') faults.push(`${name} must begin with https:// where CERTIFICATE_NAME is set`)
+  }
+  const redirectPort = value('HTTP_REDIRECT_PORT') as number | null | undefined
+  if (redirectPort && [value('PORT'), value('ADMIN_PORT')].includes(redirectPort)) {
+    faults.push(`HTTP_REDIRECT_PORT must be another port than PORT and ADMIN_PORT, but is "${redirectPort}"`)
+  }
+  try {
+    readCertificate(certificate)
+  } catch (error) {
+    if (!(error instanceof PlatformError)) throw error
+    faults.push(error.message)
+  }
+  return faults
+}
+
+function settingsOf(value: Value, limits: Limits): Omit<Settings, 'shown' | 'certificate'> {
   return {
     port: value('PORT') as number,
     host: value('HOST') as string,
@@ -82,16 +147,21 @@ function settingsOf(value: (name: keyof typeof PROPERTIES) => unknown, limits: L
       beta: serverOf('BETA', value),
       gamma: serverOf('GAMMA', value),
     },
+    httpRedirectPort: value('HTTP_REDIRECT_PORT') as number | null,
+    hstsMaxAge: value('HSTS_MAX_AGE') as number,
     defaultSolution: value('DEFAULT_SOLUTION') as string | null,
     trustedProxies: value('TRUSTED_PROXIES') as string[],
     allowedHosts: value('ALLOWED_HOSTS') as string[],
     httpAllowedHosts: value('HTTP_ALLOWED_HOSTS') as string[],
     oauthAllowedHosts: value('OAUTH_ALLOWED_HOSTS') as string[],
+    drainTime: value('DRAIN_TIME') as number,
     logLevel: value('LOG_LEVEL') as Settings['logLevel'],
     adminName: value('SERVLET_USERNAME') as string,
     adminPassword: value('SERVLET_PASSWORD') as string,
     timeZone: value('TIMEZONE') as string,
     environment: value('ENVIRONMENT') as Environment,
+    isTesting: value('PLATFORM_TESTING_MODE') as boolean,
+    telemetry: telemetrySettingsOf(value),
     memory: { minimum: value('RUNTIME_XMS') as number, maximum: value('RUNTIME_XMX') as number },
     limits,
   }
@@ -113,19 +183,24 @@ function readText(
   property: Property,
   environment: Readonly<Record<string, string | undefined>>,
   faults: string[],
-): string {
+): ReadSetting {
+  const usual = { text: property.default, source: 'default' } as const
   const file = property.secret ? environment[`${name}_FILE`] : undefined
-  if (file === undefined || file === '') return environment[name]?.trim() ?? property.default
+  if (file === undefined || file === '') {
+    const text = environment[name]?.trim()
+    return text === undefined ? usual : { text, source: 'environment' }
+  }
   try {
-    return readFileSync(file, 'utf8').trim()
+    return { text: readFileSync(file, 'utf8').trim(), source: 'file' }
   } catch (error) {
-    faults.push(`${name}_FILE names a file that cannot be read (${(error as NodeJS.ErrnoException).code})`)
-    return property.default
+    faults.push(unreadSecret(name, error))
+    return usual
   }
 }
 
 function readLimits(
   environment: Readonly<Record<string, string | undefined>>,
+  read: Map<string, ReadSetting>,
   faults: string[],
 ): Partial<Record<LimitName, number>> {
   const overrides: Partial<Record<LimitName, number>> = {}
@@ -135,7 +210,10 @@ function readLimits(
     const { kind } = LIMITS[name]
     const quantity = parseQuantity(kind, text)
     if (quantity === null || quantity === 0) faults.push(`${name} must be ${quantityForm(kind)}, but is "${text}"`)
-    else overrides[name] = quantity
+    else {
+      overrides[name] = quantity
+      read.set(name, { text: text.trim(), source: 'environment' })
+    }
   }
   return overrides
 }

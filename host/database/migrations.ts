@@ -1,12 +1,15 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 import type { ColumnTypes, DatabaseKind } from './kind.ts'
 
 /** One statement that changes the schema. */
 type Step = { execute(): Promise<unknown> }
-type Steps = (schema: Kysely<never>['schema'], types: ColumnTypes) => readonly Step[]
+type Steps = (schema: Kysely<never>['schema'], types: ColumnTypes, db: Kysely<never>) => readonly Step[]
 
-/** The schema's versions, in order. A version that was released is never changed: the next one changes the tables. */
+/**
+ * The schema's versions, in order. A version that was released is never changed: the next one changes the tables. It only
+ * adds to them, and what it adds may be absent: while hosts are replaced one by one, those of the version before go on with it.
+ */
 const VERSIONS: Readonly<Record<string, Steps>> = {
   '001-solutions-and-sessions': (schema, { key, text, bytes, id, counts }) => [
     schema
@@ -203,7 +206,26 @@ const VERSIONS: Readonly<Record<string, Steps>> = {
     schema.createIndex('provider_logins_of_subject').on('provider_logins').columns(['subject_hash']),
     schema.createIndex('provider_logins_of_sid').on('provider_logins').columns(['sid_hash']),
   ],
+  '004-admin-sessions': (schema, { key }) => [
+    schema
+      .createTable('admin_sessions')
+      .addColumn('id_hash', key, (column) => column.primaryKey())
+      .addColumn('account', key, (column) => column.notNull())
+      .addColumn('address', key, (column) => column.notNull())
+      .addColumn('created_at', 'bigint', (column) => column.notNull())
+      .addColumn('last_seen_at', 'bigint', (column) => column.notNull()),
+  ],
+  '005-audit-search': (schema, { key }, db) => [
+    // In place of `correlation_id`, which is a text of any length: two of the kinds make no index of such.
+    schema.alterTable('audit').addColumn('correlation', key),
+    { execute: () => sql`UPDATE audit SET correlation = correlation_id WHERE correlation IS NULL`.execute(db) },
+    schema.createIndex('audit_correlation').on('audit').columns(['correlation']),
+    schema.createIndex('audit_solution').on('audit').columns(['solution']),
+  ],
 }
+
+/** Their names, in order; the last one is the schema of this version. */
+export const SCHEMA_VERSIONS: readonly string[] = Object.keys(VERSIONS)
 
 /**
  * The migrations as a kind of database understands them.
@@ -217,7 +239,7 @@ export function migrationsFor(kind: DatabaseKind): Record<string, Migration> {
 }
 
 async function run(db: Kysely<never>, kind: DatabaseKind, steps: Steps): Promise<void> {
-  for (const step of steps(db.schema, await kind.columns(db))) {
+  for (const step of steps(db.schema, await kind.columns(db), db)) {
     try {
       await step.execute()
     } catch (error) {

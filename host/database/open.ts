@@ -1,16 +1,20 @@
-import { chmodSync, mkdirSync } from 'node:fs'
+import { accessSync, chmodSync, constants, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { Kysely } from 'kysely'
+import { Kysely, type LogEvent } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import { PlatformError } from '../../runtime/errors.ts'
 import { embedded, embeddedDialect } from './embedded.ts'
 import type { DatabaseKind, DatabaseServer, Failure, KindName, ServerKind, ServerKindName } from './kind.ts'
 import { SERVER_KINDS } from './kinds.ts'
 import { migrationsFor } from './migrations.ts'
+import { readSchema, refuseNewerSchema } from './schema-version.ts'
 import { serverDialect, unreachable } from './server-dialect.ts'
 import type { Tables } from './tables.ts'
 
 export type Database = Kysely<Tables>
+
+/** Told of each statement that ended. Must not throw. */
+export type QueryWatch = (event: LogEvent) => void
 
 export type DatabaseServers = Readonly<Record<ServerKindName, DatabaseServer>>
 
@@ -29,32 +33,53 @@ export type DatabaseSettings = {
  * @throws ERR_DATABASE_UNREACHABLE when the server is away or refuses the account, or the database is missing
  * @throws ERR_DATABASE_VERSION when a newer version of the platform wrote it
  */
-export async function openDatabase(where: DatabaseSettings | string): Promise<Database> {
+export async function openDatabase(where: DatabaseSettings | string, watch?: QueryWatch): Promise<Database> {
   if (typeof where === 'string') return openEmbedded(where, 'platform')
   const { kind, name } = where.database
   mkdirSync(where.home, { recursive: true, mode: 0o700 })
-  if (kind === 'embedded') return openEmbedded(where.home, name)
-  return openOnServer(SERVER_KINDS[kind], where.databaseServers[kind], name)
+  // Said here with its code; SQLite would say that it cannot open a file.
+  accessSync(where.home, constants.R_OK | constants.W_OK | constants.X_OK)
+  if (kind === 'embedded') return openEmbedded(where.home, name, watch)
+  return openUpToDate(SERVER_KINDS[kind], where.databaseServers[kind], name, watch)
 }
 
-async function openEmbedded(home: string, name: string): Promise<Database> {
+async function openEmbedded(home: string, name: string, watch?: QueryWatch): Promise<Database> {
   mkdirSync(home, { recursive: true, mode: 0o700 })
   const file = join(home, `${name}.sqlite`)
-  const db = new Kysely<Tables>({ dialect: embeddedDialect(file) })
+  const db = new Kysely<Tables>({ dialect: embeddedDialect(file), ...(watch ? { log: watch } : {}) })
   chmodSync(file, 0o600)
   await migrate(db, embedded, file)
   return db
 }
 
-async function openOnServer(kind: ServerKind, server: DatabaseServer, name: string): Promise<Database> {
+async function openUpToDate(
+  kind: ServerKind,
+  server: DatabaseServer,
+  name: string,
+  watch?: QueryWatch,
+): Promise<Database> {
+  const db = await openOnServer(kind, server, name, watch)
+  await migrate(db, kind, `"${name}" of ${titleOf(kind, server)}`, (error) => {
+    if (kind.failureOf(error) === 'rights') throw errorOf(kind, server, name, { reason: 'rights', error })
+  })
+  return db
+}
+
+/** Without a look at its schema. Makes the database where it is missing. @throws ERR_DATABASE_UNREACHABLE */
+export async function openOnServer(
+  kind: ServerKind,
+  server: DatabaseServer,
+  name: string,
+  watch?: QueryWatch,
+): Promise<Database> {
   const title = `"${name}" of ${titleOf(kind, server)}`
-  let db = await connect(kind, server, name)
+  let db = await connect(kind, server, name, watch)
   try {
     let failure = await tryOut(kind, db)
     if (failure?.reason === 'no-database') {
       await db.destroy()
       await createDatabase(kind, server, name)
-      db = await connect(kind, server, name)
+      db = await connect(kind, server, name, watch)
       failure = await tryOut(kind, db)
     }
     if (failure !== null) throw errorOf(kind, server, name, failure)
@@ -64,19 +89,22 @@ async function openOnServer(kind: ServerKind, server: DatabaseServer, name: stri
     await db.destroy()
     throw error
   }
-  await migrate(db, kind, title, (error) => {
-    if (kind.failureOf(error) === 'rights') throw errorOf(kind, server, name, { reason: 'rights', error })
-  })
   return db
 }
 
-async function connect(kind: ServerKind, server: DatabaseServer, name: string | null): Promise<Database> {
-  return new Kysely<Tables>({ dialect: serverDialect(await kind.createDialect(server, name), kind, server) })
+async function connect(
+  kind: ServerKind,
+  server: DatabaseServer,
+  name: string | null,
+  watch?: QueryWatch,
+): Promise<Database> {
+  const dialect = serverDialect(await kind.createDialect(server, name), kind, server)
+  return new Kysely<Tables>({ dialect, ...(watch ? { log: watch } : {}) })
 }
 
 type Failed = { readonly reason: Failure; readonly error: unknown }
 
-async function tryOut(kind: ServerKind, db: Database): Promise<Failed | null> {
+export async function tryOut(kind: ServerKind, db: Database): Promise<Failed | null> {
   try {
     await db.selectNoFrom(({ val }) => val(1).as('one')).execute()
     return null
@@ -109,7 +137,12 @@ function titleOf(kind: ServerKind, { host, port }: DatabaseServer): string {
   return `the database server ${kind.name} (${kind.product}) at ${host}:${port}`
 }
 
-function errorOf(kind: ServerKind, server: DatabaseServer, name: string, { reason, error }: Failed): PlatformError {
+export function errorOf(
+  kind: ServerKind,
+  server: DatabaseServer,
+  name: string,
+  { reason, error }: Failed,
+): PlatformError {
   if (error instanceof PlatformError) return error
   if (reason === 'away') return unreachable(kind, server, error)
   const title = titleOf(kind, server)
@@ -141,17 +174,26 @@ async function migrate(
   title: string,
   onError: (error: unknown) => void = () => {},
 ): Promise<void> {
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrationsFor(kind) } })
-  const { error } = await migrator.migrateToLatest()
+  const { error } = await migrateTo(db, kind, title)
   if (error === undefined) return
   await db.destroy()
   if (error instanceof PlatformError) throw error
   onError(error)
   throw new PlatformError(
     'ERR_DATABASE_VERSION',
-    `The database ${title} cannot be brought to this version: it may have been written by a newer one. ` +
-      'Start that version again, or restore a backup made with this one.',
+    `The database ${title} cannot be brought to the schema of this version. Give its account the right to change tables; ` +
+      'if it has it, start the version that ran before, or restore a backup that was made before the upgrade.',
     {},
     { cause: error },
   )
+}
+
+/** @returns what went wrong, or nothing; a newer schema is left as it is */
+async function migrateTo(db: Database, kind: DatabaseKind, title: string): Promise<{ readonly error?: unknown }> {
+  try {
+    refuseNewerSchema(await readSchema(db), `The database ${title}`)
+    return await new Migrator({ db, provider: { getMigrations: async () => migrationsFor(kind) } }).migrateToLatest()
+  } catch (error) {
+    return { error }
+  }
 }

@@ -50,7 +50,7 @@ export type Tables = {
     ended_at: number | null
     /** Who knows the account: 'users' (the users table) or '' (an authenticator of the solution). */
     source: string
-    /** The remembered login that it was made from, or null. */
+    /** The remembered login that it was made from or with, or null. */
     selector: string | null
     /** The row of `provider_logins` that it rests on, or null. */
     provider_login: string | null
@@ -115,7 +115,9 @@ export type Tables = {
     solution: string | null
     outcome: string
     address: string
+    /** Written by older hosts; see `correlation`. */
     correlation_id: string | null
+    correlation: string | null
   }
   /** The operator's OAuth settings of a solution, as JSON. */
   oauth_settings: { solution: string; value: string; updated_at: number }
@@ -145,6 +147,16 @@ export type Tables = {
     refreshing_since: number | null
     created_at: number
     ended_at: number | null
+  }
+  /** A browser that is signed in to the pages of the administration. */
+  admin_sessions: {
+    /** SHA-256 of the cookie's value. */
+    id_hash: string
+    /** The fingerprint of the admin account's name and password. */
+    account: string
+    address: string
+    created_at: number
+    last_seen_at: number
   }
   /** Counters of sign-in attempts; `points` counts until `expires_at`. */
   throttle: { key: string; points: number; expires_at: number }

@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http'
 import type { Context, Middleware } from 'koa'
 import type { Logger } from 'pino'
 import { type ErrorCode, PlatformError } from '../../runtime/errors.ts'
@@ -8,7 +9,7 @@ import { isNavigation } from './fetch-metadata.ts'
 import { chooseLocale } from './languages.ts'
 import { createNonce, stateOf } from './request.ts'
 
-/** How an error looks to a person; codes that are not here are internal ones. */
+/** How an error looks to a person. Codes that are not here rarely reach one: see `kindOf`. */
 const KINDS: Partial<Record<ErrorCode, ErrorKind>> = {
   ERR_BAD_REQUEST: 'bad-request',
   ERR_BROWSER_CREDENTIALS: 'forbidden',
@@ -16,14 +17,18 @@ const KINDS: Partial<Record<ErrorCode, ErrorKind>> = {
   ERR_FOREIGN_ORIGIN: 'forbidden',
   ERR_NOT_FOUND: 'not-found',
   ERR_SOLUTION_NOT_FOUND: 'not-found',
+  ERR_USER_NOT_FOUND: 'not-found',
+  ERR_VERSION_NOT_FOUND: 'not-found',
   ERR_METHOD_NOT_ALLOWED: 'method',
   ERR_BODY_TOO_LARGE: 'too-large',
   ERR_TOO_MANY_FIELDS: 'too-large',
   ERR_CONTENT_TYPE: 'content-type',
   ERR_HOST_UNKNOWN: 'unknown-host',
+  ERR_THROTTLED: 'throttled',
   ERR_MODE_UNAVAILABLE: 'mode-unavailable',
   ERR_SOLUTION_BROKEN: 'broken',
   ERR_SANDBOX_BUSY: 'busy',
+  ERR_MEMORY_FULL: 'busy',
   ERR_PASSWORDS_BUSY: 'busy',
   ERR_DATABASE_UNREACHABLE: 'database',
   ERR_STOPPING: 'stopping',
@@ -33,8 +38,19 @@ const KINDS: Partial<Record<ErrorCode, ErrorKind>> = {
 /** An operator's own doing: nothing to report, and the reason may be shown. */
 const EXPECTED: readonly ErrorCode[] = ['ERR_MODE_UNAVAILABLE', 'ERR_MAINTENANCE']
 
-/** The one place that turns errors into HTTP: a page for people, problem+json (RFC 9457) for everything else. */
-export function answerErrors(log: Logger): Middleware {
+/** What the next version of a solution may mend. */
+const FIXED_BY_A_VERSION: readonly ErrorCode[] = [
+  'ERR_SOLUTION_NOT_FOUND',
+  'ERR_MODE_UNAVAILABLE',
+  'ERR_SOLUTION_BROKEN',
+  'ERR_SANDBOX_BUSY',
+]
+
+/**
+ * The one place that turns errors into HTTP: a page for people, problem+json (RFC 9457) for everything else.
+ * @param isLive see `HostOptions`: pages of errors that a new version may mend ask again each second
+ */
+export function answerErrors(log: Logger, isLive = false): Middleware {
   return async (ctx, next) => {
     try {
       await next()
@@ -42,6 +58,7 @@ export function answerErrors(log: Logger): Middleware {
         throw new PlatformError('ERR_NOT_FOUND', 'There is nothing at this address.')
     } catch (error) {
       answer(ctx, error, log)
+      if (isLive && error instanceof PlatformError && FIXED_BY_A_VERSION.includes(error.code)) ctx.set('Refresh', '1')
     }
   }
 }
@@ -81,20 +98,22 @@ function sendErrorPage(ctx: Context, error: PlatformError): void {
   allowPage(ctx, nonce)
   ctx.status = status
   ctx.type = 'text/html; charset=utf-8'
-  ctx.body = errorPage(
-    { locale, nonce },
-    { status, kind: KINDS[error.code] ?? 'internal', reference: stateOf(ctx).correlationId },
-  )
+  ctx.body = errorPage({ locale, nonce }, { status, kind: kindOf(error), reference: stateOf(ctx).correlationId })
 }
 
-function sendProblem(ctx: Context, error: PlatformError): void {
+function kindOf({ code, status }: PlatformError): ErrorKind {
+  return KINDS[code] ?? (status < 500 ? 'bad-request' : 'internal')
+}
+
+export function sendProblem(ctx: Context, error: PlatformError): void {
   const shown = error.status < 500 || EXPECTED.includes(error.code)
   const { retryAfter, allow, ...details } = error.details as Record<string, unknown>
   ctx.status = error.status
   ctx.type = 'application/problem+json'
   ctx.body = JSON.stringify({
     type: 'about:blank',
-    title: ctx.message,
+    // Not `ctx.message`: HTTP/2 has no such line, and Node warns who asks.
+    title: STATUS_CODES[error.status],
     status: error.status,
     code: error.code,
     ...(shown ? { detail: error.message, ...details } : {}),

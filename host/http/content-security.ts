@@ -36,9 +36,22 @@ export function allowLoginPage(ctx: Context, nonce: string, sharedOrigin: boolea
   ctx.set('Content-Security-Policy', PAGE(nonce, "'none'") + (sharedOrigin ? NO_POPUPS : ''))
 }
 
-/** For the client and the platform's other pages. */
-export function allowPage(ctx: Context, nonce: string): void {
-  ctx.set('Content-Security-Policy', PAGE(nonce, "'self'"))
+/** For the client and the platform's other pages. @param options `frames`: the page holds a frame of its own origin */
+export function allowPage(ctx: Context, nonce: string, options: { readonly frames?: boolean } = {}): void {
+  ctx.set('Content-Security-Policy', PAGE(nonce, "'self'") + (options.frames === true ? "; frame-src 'self'" : ''))
+}
+
+/**
+ * For a login page that is shown in a frame of the administration, with its author's scripts and an origin of nobody.
+ * @param media the address below which the solution's media are; nothing else is loaded as image, style or font
+ */
+export function allowLoginPreview(ctx: Context, nonce: string, media: string): void {
+  ctx.set(
+    'Content-Security-Policy',
+    `sandbox allow-scripts; default-src 'none'; script-src 'nonce-${nonce}' 'strict-dynamic'; ` +
+      `style-src 'nonce-${nonce}' ${media}; img-src ${media} data:; font-src ${media}; connect-src 'none'; ` +
+      `worker-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'self'`,
+  )
 }
 
 export function allowMedia(ctx: Context, active: boolean): void {

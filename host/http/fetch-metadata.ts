@@ -15,6 +15,15 @@ export function isNavigation(ctx: Context): boolean {
   return destination === '' || destination === 'document'
 }
 
+/**
+ * For the few pages that stand in a frame of our own origin. Browsers say neither over http, but on loopback: then the
+ * page's own `frame-ancestors` and `sandbox` have to do.
+ */
+export function isFrameOfOurs(ctx: Context): boolean {
+  const [destination, site] = [ctx.get('Sec-Fetch-Dest'), ctx.get('Sec-Fetch-Site')]
+  return (destination === '' && site === '') || (destination === 'iframe' && site === 'same-origin')
+}
+
 /** Data are for fetch and the address bar: as an image or script their status and size would tell another page. */
 export function requireDataRequest(ctx: Context): void {
   if (['', 'empty', 'document'].includes(ctx.get('Sec-Fetch-Dest'))) return

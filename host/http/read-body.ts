@@ -39,6 +39,12 @@ export async function readJson(ctx: Context, limits: Limits): Promise<unknown> {
   }
 }
 
+/** The same; null where the request has no body. */
+export async function readOptionalJson(ctx: Context, limits: Limits): Promise<unknown> {
+  const hasBody = ctx.get('Transfer-Encoding') !== '' || (ctx.request.length ?? 0) > 0
+  return hasBody ? readJson(ctx, limits) : null
+}
+
 /** @throws ERR_CONTENT_TYPE when the type is none of `types`, ERR_BODY_TOO_LARGE above `limit` bytes */
 export async function readBytes(ctx: Context, types: readonly string[], limit: number): Promise<Buffer> {
   if (ctx.is([...types]) === false || ctx.is([...types]) === null) {

@@ -1,10 +1,26 @@
 import { createServer, type Server, STATUS_CODES } from 'node:http'
+import type { Server as SecureServer } from 'node:https'
 import type Koa from 'koa'
+import { createSecureServer } from '../tls/secure-server.ts'
+import type { HostCertificate } from '../tls/watch-certificate.ts'
 import { SECURITY_HEADERS } from './content-security.ts'
+import { asksForWebSocket, passUpgrades } from './upgrades.ts'
 
-/** An HTTP server for an app. What is no HTTP at all is answered here, with the header set that every answer has. */
+export type WebServer = Server | SecureServer
+
+/** An HTTP server for an app, which WebSockets go through as well. What is no HTTP at all is answered here, with the header set that every answer has. */
 export function httpServer(app: Koa): Server {
-  const server = createServer(app.callback())
+  return answering(createServer({ shouldUpgradeCallback: asksForWebSocket }, app.callback()), app)
+}
+
+/** The same with TLS, for HTTP/1.1 and HTTP/2; new connections get the certificate that is in use then. */
+export function httpsServer(app: Koa, certificate: HostCertificate): SecureServer {
+  return answering(createSecureServer(app, certificate), app)
+}
+
+function answering<S extends WebServer>(server: S, app: Koa): S {
+  passUpgrades(server, app)
+  server.on('checkExpectation', (_request, response) => response.writeHead(417, SECURITY_HEADERS).end())
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy()
     const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400

@@ -53,6 +53,6 @@ export function adminGate(adminHost: string, allowedHosts: readonly string[]): M
   }
 }
 
-function unknownHost(host: string): PlatformError {
+export function unknownHost(host: string): PlatformError {
   return new PlatformError('ERR_HOST_UNKNOWN', `Nothing is served under the host name "${host.slice(0, 260)}".`)
 }

@@ -12,6 +12,11 @@ export interface Sites {
   find(client: ClientSide): Site | null
   /** The address of a solution, as its users see it, without a path. */
   originOf(solution: string, client: ClientSide): string
+  /**
+   * The same for a reader of the admin port: without `SOLUTION_ORIGIN` and `PUBLIC_URL`, the host name that he uses there,
+   * with the port of the pages.
+   */
+  originForAdmin(solution: string, client: ClientSide): string
   /** Whether all solutions share an origin, and so must trust one another. */
   readonly shared: boolean
 }
@@ -35,6 +40,8 @@ export function createSites(settings: SiteSettings, port: () => number): Sites {
   return {
     shared: solutionOrigin === null,
     originOf,
+    originForAdmin: (solution, client) =>
+      originOf(solution, { ...client, host: `${client.host.replace(/:\d+$/, '')}:${port()}` }),
     find(client) {
       const hostname = hostnameOf(client.host)
       if (hostname === null) return null

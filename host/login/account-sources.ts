@@ -11,8 +11,8 @@ import { queryParams } from './query-params.ts'
 import { type FormMode, isProviderMode, type ProviderMode } from './sign-in-mode.ts'
 
 /**
- * Who knows an account: the users table, which is one for all solutions; a solution's own module (`''`); or a provider of
- * OAuth, about whose users the module is asked.
+ * Who knows an account: the users table, which is one for all solutions; a solution's own module or login form (`''`); or
+ * a provider of OAuth, about whose users the module is asked.
  */
 export type AccountSourceName = 'users' | '' | 'provider'
 

@@ -32,27 +32,47 @@ export type LoginPage = {
 /** Sends a solution's login page: its own template, or the default one where that is missing or unusable. */
 export type LoginPageSender = (ctx: Context, solution: ActiveSolution, page: LoginPage) => void
 
-export function createLoginPageSender(sites: Sites, formTokens: FormTokens): LoginPageSender {
-  const standard = compileDefaultTemplate()
+/** @param isTesting `PLATFORM_TESTING_MODE`: inputs carry `data-cy` */
+export function createLoginPageSender(sites: Sites, formTokens: FormTokens, isTesting: boolean): LoginPageSender {
+  const script = isTesting ? USE_LOGIN_TOKEN + NAME_INPUTS : USE_LOGIN_TOKEN
   return (ctx, solution, page) => {
     const nonce = createNonce()
-    const messages = createMessages(solution.texts, page.locale, page.messages)
-    const { notice } = page
-    const html = fillTemplate(solution.template ?? standard, {
-      nonce,
-      formToken: formTokens.issue(ctx, cookieScope(ctx, sites, solution.name)),
-      failed: page.failed,
-      message: messages,
-      value: (name) => (Object.hasOwn(page.values, name) ? page.values[name] : undefined),
-      fields: page.fields,
-      script: USE_LOGIN_TOKEN,
-      ...(notice ? { notice: platformText(page.locale, notice.key, notice.values) } : {}),
-      ...(page.status === 200 ? {} : { reference: platformText(page.locale, REFERENCE, [stateOf(ctx).correlationId]) }),
-    })
+    const formToken = formTokens.issue(ctx, cookieScope(ctx, sites, solution.name))
+    const { correlationId } = stateOf(ctx)
+    const html = renderLoginPage(solution, page, { nonce, formToken, correlationId, script })
     allowLoginPage(ctx, nonce, sites.shared)
     ctx.vary('Accept-Language')
     sendHtml(ctx, page.status, html)
   }
+}
+
+/** What a login page holds that belongs to one answer. */
+export type LoginPageAnswer = {
+  readonly nonce: string
+  readonly formToken: string
+  readonly correlationId: string
+  /** A script of the host's own; the preview has none. */
+  readonly script?: string
+}
+
+/** The page itself, the same at sign-in and in the preview. */
+export function renderLoginPage(
+  solution: Pick<ActiveSolution, 'template' | 'texts'>,
+  page: LoginPage,
+  { nonce, formToken, correlationId, script }: LoginPageAnswer,
+): string {
+  const { notice } = page
+  return fillTemplate(solution.template ?? STANDARD, {
+    nonce,
+    formToken,
+    failed: page.failed,
+    message: createMessages(solution.texts, page.locale, page.messages),
+    value: (name) => (Object.hasOwn(page.values, name) ? page.values[name] : undefined),
+    fields: page.fields,
+    ...(script === undefined ? {} : { script }),
+    ...(notice ? { notice: platformText(page.locale, notice.key, notice.values) } : {}),
+    ...(page.status === 200 ? {} : { reference: platformText(page.locale, REFERENCE, [correlationId]) }),
+  })
 }
 
 /**
@@ -69,9 +89,20 @@ const USE_LOGIN_TOKEN = `addEventListener('DOMContentLoaded', () => {
   HTMLFormElement.prototype.submit.call(form)
 })`
 
+/** What end-to-end tests find inputs by, unless the template names them so itself: `login.username`, `login.submit`. */
+const NAME_INPUTS = `
+addEventListener('DOMContentLoaded', () => {
+  for (const one of document.forms.login_form?.elements ?? []) {
+    const name = one.name || (one.type === 'submit' ? 'submit' : '')
+    if (name !== '' && one.dataset.cy === undefined) one.dataset.cy = 'login.' + name
+  }
+})`
+
 /** The default page goes through the same rules as a customer's. */
 function compileDefaultTemplate(): CompiledTemplate {
   const { template, warnings } = compileTemplate(defaultLoginTemplate(), 'login.html')
   if (template !== null && warnings.length === 0) return template
   throw new TypeError(`the default login template breaks its own rules: ${JSON.stringify(warnings)}`)
 }
+
+const STANDARD = compileDefaultTemplate()

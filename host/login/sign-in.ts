@@ -1,23 +1,24 @@
 import type { Context } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Failed } from '../../runtime/outcome.ts'
-import { sourceOfPost } from '../http/fetch-metadata.ts'
 import { readForm, readQuery } from '../http/read-body.ts'
 import { retryAfter } from '../http/retry-after.ts'
 import { sendToAddress } from '../http/send-to-address.ts'
 import type { Sites } from '../http/sites.ts'
 import type { ActiveSolution } from '../solutions/catalog.ts'
 import { noEffects } from '../solutions/host-call.ts'
-import { permissionsOf } from '../solutions/prepared-solution.ts'
+import { mayGrant } from '../solutions/prepared-solution.ts'
 import type { Accepted, AccountSources, FormSource, SignInAnswer } from './account-sources.ts'
 import { type Arrival, readArrival } from './arrival.ts'
 import type { ChangePasswordPages } from './change-password.ts'
 import type { KnownBrowsers } from './known-browser.ts'
 import type { LoginPage, LoginPageSender } from './login-page.ts'
+import { LOGIN_STATES } from './login-states.ts'
 import type { LoginTokens } from './login-token.ts'
+import { cameFromOwnPage } from './own-page.ts'
 import { pageAskedFor } from './page-asked-for.ts'
 import { keptFields } from './query-params.ts'
-import type { FormMode } from './sign-in-mode.ts'
+import { type FormMode, signInModeOf } from './sign-in-mode.ts'
 import { acceptSignIn, type FoundSession, type SessionBasis, type SessionParts } from './start-session.ts'
 import type { Throttle } from './throttle.ts'
 
@@ -33,6 +34,8 @@ export type SignInParts = SessionParts & {
 
 /** One try to sign in, with all that the browser sent. */
 type Attempt = Arrival & { readonly source: FormSource; readonly fields: ReadonlyMap<string, string> }
+
+const UNREACHABLE = 'ERR_DATABASE_UNREACHABLE'
 
 /** More passwords are being checked than the machine can check at once. */
 const PASSWORDS_BUSY: Failed = {
@@ -53,9 +56,8 @@ export function showLoginPage(
   const url = readQuery(ctx)
   sendLoginPage(ctx, solution, {
     ...emptyPage(locale),
-    status: 200,
+    ...(url.has('password-changed') ? LOGIN_STATES.passwordChanged : LOGIN_STATES.first),
     fields: keptFields(url, { username: false }),
-    ...(url.has('password-changed') ? { notice: { key: 'platform.password.changed' } } : {}),
   })
 }
 
@@ -75,7 +77,7 @@ export async function signIn(
     await answerAttempt(attempt, parts)
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error
-    if (error.code === 'ERR_DATABASE_UNREACHABLE') showUnavailable(attempt, parts)
+    if (error.code === UNREACHABLE) showUnavailable(attempt, parts)
     else if (error.code === 'ERR_PASSWORDS_BUSY') fail(attempt, PASSWORDS_BUSY, parts)
     else throw error
   }
@@ -83,7 +85,7 @@ export async function signIn(
 
 async function answerAttempt(attempt: Attempt, parts: SignInParts): Promise<void> {
   const { ctx, solution, locale } = attempt
-  if (!cameFromOwnPage(attempt, parts)) return refuseForeignForm(attempt, parts)
+  if (!cameFromOwnPage(attempt, attempt.fields, parts.formTokens)) return refuseForeignForm(attempt, parts)
   const token = attempt.fields.get('id_token') ?? ''
   const wait = await countAttempt(attempt, token, parts)
   if (wait !== null) return showThrottled(attempt, wait, parts)
@@ -122,19 +124,12 @@ async function readAttempt(
   return { ...readArrival(ctx, solution, locale, sites), fields, source: accountSources.ofForm(mode) }
 }
 
-/** The hidden token is always needed; where the browser says where the form came from, that must be here. */
-function cameFromOwnPage({ ctx, scope, serverUrl, fields }: Attempt, { formTokens }: SignInParts): boolean {
-  if (sourceOfPost(ctx, serverUrl) === 'foreign') return false
-  return formTokens.check(ctx, scope, fields.get('csrf_token'))
-}
-
 /** A page that was open for too long looks the same, so the person gets a new one with what they had typed. */
 function refuseForeignForm({ ctx, solution, locale, fields }: Attempt, { sendLoginPage }: SignInParts): void {
   sendLoginPage(ctx, solution, {
     ...emptyPage(locale),
-    status: 403,
+    ...LOGIN_STATES.expired,
     fields: keptFields(fields, { username: true }),
-    notice: { key: 'platform.login.expired' },
   })
 }
 
@@ -159,8 +154,7 @@ async function checkLoginToken(
   { loginTokens }: SignInParts,
 ): Promise<SignInAnswer> {
   const login = await loginTokens.consume(solution.name, token)
-  const listed = permissionsOf(solution)
-  if (login === null || (listed !== null && login.permissions.some((name) => !listed.includes(name)))) {
+  if (login === null || !mayGrant(solution, login.permissions)) {
     return { kind: 'refused', effects: noEffects(), values: {} }
   }
   return { kind: 'accepted', login, effects: { ...noEffects(), login }, user: null }
@@ -197,9 +191,8 @@ function refuse(attempt: Attempt, { effects, values }: Refused, parts: SignInPar
   }
   ctx.set('WWW-Authenticate', `FormBased realm="${solution.name}"`)
   parts.sendLoginPage(ctx, solution, {
-    status: 401,
+    ...LOGIN_STATES.refused,
     locale: effects.locale ?? locale,
-    failed: true,
     values,
     messages: effects.messages,
     fields: keptFields(fields, { username: true }),
@@ -212,10 +205,8 @@ function showThrottled(attempt: Attempt, seconds: number, { audit, sendLoginPage
   ctx.set('Retry-After', String(seconds))
   sendLoginPage(ctx, solution, {
     ...emptyPage(locale),
-    status: 429,
-    failed: true,
+    ...LOGIN_STATES.throttled,
     fields: keptFields(fields, { username: true }),
-    notice: { key: 'platform.login.throttled' },
   })
 }
 
@@ -235,25 +226,27 @@ function showFailure(
   { sendLoginPage }: SignInParts,
 ): void {
   const { ctx, solution, locale, fields } = attempt
-  const page = { ...emptyPage(locale), failed: true, fields: keptFields(fields, { username: true }) }
+  const page = { ...emptyPage(locale), fields: keptFields(fields, { username: true }) }
   if (failure.code === 'sandbox_busy') {
     const seconds = retryAfter(failure)
     ctx.set('Retry-After', String(seconds))
-    sendLoginPage(ctx, solution, { ...page, status: 503, notice: { key: 'platform.login.busy', values: [seconds] } })
+    const { notice, ...busy } = LOGIN_STATES.busy
+    sendLoginPage(ctx, solution, { ...page, ...busy, notice: { ...notice, values: [seconds] } })
     return
   }
   if (status === 401) ctx.set('WWW-Authenticate', `FormBased realm="${solution.name}"`)
-  sendLoginPage(ctx, solution, { ...page, status, notice: { key: 'platform.login.outcome' } })
+  sendLoginPage(ctx, solution, { ...page, ...LOGIN_STATES.outcome, status })
 }
 
 /** The database is away: nobody can be signed in, and nothing is known of what was typed. */
-function showUnavailable({ ctx, solution, locale, fields }: Attempt, { sendLoginPage }: SignInParts): void {
+function showUnavailable(attempt: Attempt, { audit, sendLoginPage }: SignInParts): void {
+  const { ctx, solution, locale, fields } = attempt
+  audit.noteOnce({ ...auditFacts(attempt), actor: actorOf(attempt), action: 'sign-in', outcome: UNREACHABLE })
   ctx.set('Retry-After', '5')
   sendLoginPage(ctx, solution, {
     ...emptyPage(locale),
-    status: 503,
+    ...LOGIN_STATES.unavailable,
     fields: keptFields(fields, { username: true }),
-    notice: { key: 'platform.login.unavailable' },
   })
 }
 
@@ -262,9 +255,9 @@ function actorOf({ fields }: Pick<Attempt, 'fields'>): string {
 }
 
 function auditFacts({ solution, address, correlationId }: Arrival) {
-  return { solution: solution.name, address, correlationId }
+  return { solution: solution.name, mode: signInModeOf(solution), address, correlationId }
 }
 
-function emptyPage(locale: string): Omit<LoginPage, 'status'> {
-  return { locale, failed: false, values: {}, messages: new Map(), fields: new Map() }
+function emptyPage(locale: string): Omit<LoginPage, 'status' | 'failed'> {
+  return { locale, values: {}, messages: new Map(), fields: new Map() }
 }

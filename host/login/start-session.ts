@@ -2,12 +2,13 @@ import type { Login } from '../../plugins/security/host.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Audit } from '../audit/audit.ts'
 import { readCookie, setCookie } from '../http/cookies.ts'
-import type { Remembered } from '../sessions/remembered.ts'
+import { type Remembered, selectorOf } from '../sessions/remembered.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
 import type { Effects } from '../solutions/host-call.ts'
 import type { AccountSourceName } from './account-sources.ts'
 import type { Arrival } from './arrival.ts'
 import type { FormTokens } from './form-token.ts'
+import { signInModeOf } from './sign-in-mode.ts'
 
 /** What a session rests on. */
 export type SessionBasis = {
@@ -52,20 +53,21 @@ export async function acceptSignIn(
   if (before !== undefined) await remembered.end(solution.name, before)
   const cookie = remember ? await remembered.start(solution.name, { ...login, source, providerLogin }) : null
   if (before !== undefined) setCookie(ctx, 'remember', scope, null)
-  const session = await startSession(arrival, accepted, basis, null, parts)
+  const selector = cookie === null ? null : selectorOf(cookie)
+  const session = await startSession(arrival, accepted, basis, selector, parts)
   if (session === null) {
     if (cookie !== null) await remembered.end(solution.name, cookie)
     return null
   }
   if (cookie !== null) setCookie(ctx, 'remember', scope, cookie, limits.REMEMBER_LIFETIME)
-  const facts = { solution: solution.name, address, correlationId }
+  const facts = { solution: solution.name, mode: signInModeOf(solution), address, correlationId }
   audit.note({ ...facts, actor: `user:${login.username}`, action: 'sign-in', outcome: 'ok' })
   return session
 }
 
 /**
  * A new session id at each login; the session that the browser had ends.
- * @param selector of the remembered login that it is made from, or null
+ * @param selector of the remembered login that it is made from or with, or null
  * @returns null when the user's access ended meanwhile: nobody is signed in
  */
 export async function startSession(

@@ -27,8 +27,14 @@ export interface Throttle {
 /**
  * @param isShared whether other hosts use the same database: then the counters are in it. Chosen here: else they are in
  *   memory, where they cost no write for each sign-in; a restart forgets them.
+ * @param isOn asked at each attempt: end-to-end tests turn it off
  */
-export function createThrottle(db: Database, limits: Limits, isShared: boolean): Throttle {
+export function createThrottle(
+  db: Database,
+  limits: Limits,
+  isShared: boolean,
+  isOn: () => boolean = () => true,
+): Throttle {
   const duration = Math.ceil(limits.THROTTLE_WINDOW / 1000)
   const counter = (keyPrefix: string, points: number): Counter =>
     isShared
@@ -53,6 +59,7 @@ export function createThrottle(db: Database, limits: Limits, isShared: boolean):
 
   return {
     async count(attempt, isKnown) {
+      if (!isOn()) return null
       for (const { counter, key } of countersOf(attempt, isKnown)) {
         try {
           await answeredWithin(SHORT_ANSWER, counter.consume(key))
@@ -64,6 +71,7 @@ export function createThrottle(db: Database, limits: Limits, isShared: boolean):
       return null
     },
     async succeeded(attempt, isKnown) {
+      if (!isOn()) return
       for (const { counter, key } of countersOf(attempt, isKnown)) {
         if (counter === accountAndNetwork) await counter.delete(key)
         else await counter.reward(key)

@@ -59,7 +59,13 @@ export async function authorize(
 }
 
 /** What has to be registered at the provider (guide 4). */
-export function redirectUriOf({ serverUrl, solution }: Pick<Arrival, 'serverUrl' | 'solution'>): string {
+export function redirectUriOf({
+  serverUrl,
+  solution,
+}: {
+  readonly serverUrl: string
+  readonly solution: { readonly name: string }
+}): string {
   return `${serverUrl}/solution/${solution.name}/app_oauth/index.html`
 }
 

@@ -27,6 +27,7 @@ import { createProviderRequests } from './provider-requests.ts'
 import { createProviderSource } from './provider-source.ts'
 import { createRefresh } from './refresh.ts'
 import type { OAuthParts } from './routes.ts'
+import { createSettingsTest } from './settings-test.ts'
 import { createTokenRequests } from './token-requests.ts'
 import { createTransactions } from './transactions.ts'
 
@@ -95,6 +96,7 @@ export function createOAuth(needs: OAuthNeeds) {
     parts,
     settings,
     requests,
+    testSettings: createSettingsTest({ requests, clientSecrets, limits }),
     afterLogout,
     providerSource,
     providerLogout,

@@ -14,9 +14,10 @@ export interface ProviderRequests {
   refusalOf(address: string): string | null
   /**
    * Reads a JSON object: a discovery document or a key set. Anything but status 200 and a JSON object is refused.
+   * @param seen is told the headers of any answer, by names in small letters
    * @throws OAuthProblem `oauth_provider`; `oauth_configuration` where the operator must list the host
    */
-  getJson(address: string): Promise<Record<string, unknown>>
+  getJson(address: string, seen?: (headers: Readonly<Record<string, string>>) => void): Promise<Record<string, unknown>>
   /** `fetch` as openid-client calls it. Throws what `getJson` throws when there is no answer. */
   readonly fetch: (address: string, options: ProviderFetch) => Promise<Response>
 }
@@ -65,9 +66,10 @@ export function createProviderRequests(
 
   return {
     refusalOf,
-    async getJson(address) {
+    async getJson(address, seen) {
       const { host } = new URL(address)
-      const { status, body } = await request(address, 'GET', { accept: 'application/json' }, null)
+      const { status, headers, body } = await request(address, 'GET', { accept: 'application/json' }, null)
+      seen?.(headers)
       if (status !== 200) throw new OAuthProblem('oauth_provider', `${host} answered ${status}, not 200`)
       const value = readObject(body)
       if (value === null)

@@ -41,7 +41,7 @@ function notUsed(mode: string): OAuthWarning {
 }
 
 /** @returns what is wrong, where something is */
-function tryConfiguration(
+export function tryConfiguration(
   settings: WrittenOAuthSettings,
   where: string,
   refusalOf: ProviderRequests['refusalOf'],

@@ -3,6 +3,7 @@ import { allowPage } from '../http/content-security.ts'
 import { createNonce, sendHtml } from '../http/request.ts'
 import { sendToAddress } from '../http/send-to-address.ts'
 import type { Arrival } from '../login/arrival.ts'
+import { signInModeOf } from '../login/sign-in-mode.ts'
 import type { SolutionLog } from '../solutions/solution-log.ts'
 import { oauthProblemPage } from '../web/pages.ts'
 import type { AnonymousLines } from './anonymous-lines.ts'
@@ -53,7 +54,8 @@ export async function showProblem(
     else solutionLog.write(solution.name, line)
   }
   const actor = `user:${claims === null ? '' : shownUser(claims)}`
-  audit.noteOnce({ actor, action: 'sign-in', outcome: problem.code, solution: solution.name, address, correlationId })
+  const facts = { solution: solution.name, mode: signInModeOf(solution), address, correlationId }
+  audit.noteOnce({ ...facts, actor, action: 'sign-in', outcome: problem.code })
   const failedUrl = configuration === null ? await chooser.fallbackOf(solution) : configuration.loginFailedUrl
   const target = failedUrl === null ? null : new URL(failedUrl, serverUrl)
   // What was not begun by this browser is none of the provider's: nobody is led away by a link that somebody sent. And the

@@ -49,6 +49,7 @@ export interface Remembered {
   isAlive(selector: string): Promise<boolean>
   /** Ends the series of a cookie, if it is one of this solution. */
   end(solution: string, cookie: string): Promise<void>
+  endSeries(selector: string): Promise<void>
   endOfUser(source: AccountSourceName, uid: string): Promise<void>
   endOfProviderLogin(id: string): Promise<void>
   endAll(solution: string): Promise<void>
@@ -151,6 +152,9 @@ export function createRemembered(db: Database, limits: Limits, now: () => number
       const { selector } = partsOf(cookie)
       await endWhere({ selector, solution })
     },
+    async endSeries(selector) {
+      await endWhere({ selector })
+    },
     async endOfUser(source, uid) {
       await endWhere({ source, uid })
     },
@@ -170,6 +174,11 @@ export function createRemembered(db: Database, limits: Limits, now: () => number
         .execute()
     },
   }
+}
+
+/** Names the series of a cookie. */
+export function selectorOf(cookie: string): string {
+  return partsOf(cookie).selector
 }
 
 function partsOf(cookie: string): { readonly selector: string; readonly validator: string } {

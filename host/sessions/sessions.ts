@@ -15,7 +15,7 @@ export type Session = Login & {
   readonly tenant: Tenant | null
   readonly locale: string
   readonly source: AccountSourceName
-  /** The remembered login that it was made from, or null. */
+  /** The remembered login that it was made from, or that was made with it; else null. */
   readonly selector: string | null
   /** The sign-in by a provider that it rests on, or null. */
   readonly providerLogin: string | null
@@ -24,6 +24,12 @@ export type Session = Login & {
 }
 
 export type NewSession = Omit<Session, 'publicId' | 'loggedInAt'> & { readonly address: string }
+
+/** What scripts may change of a session. */
+export type SessionValues = { readonly tenant?: Tenant | null; readonly locale?: string }
+
+/** A cookie with the solution in which its session was found. */
+export type SessionCookie = { readonly solution: string; readonly cookie: string }
 
 /** As the API lists it. Times are epoch ms. */
 export type ListedSession = {
@@ -39,9 +45,10 @@ export type ListedSession = {
 export type SessionQuery = {
   readonly limit: number
   /** The `next` of an earlier answer. */
-  readonly after?: string
-  readonly solution?: string
-  readonly uid?: string
+  readonly after?: string | undefined
+  readonly solution?: string | undefined
+  readonly uid?: string | undefined
+  readonly username?: string | undefined
 }
 
 export interface Sessions {
@@ -54,14 +61,24 @@ export interface Sessions {
    * changed is seen within a second.
    */
   find(solution: string, cookie: string): Promise<Session | null>
+  /**
+   * Which of these cookies' sessions are neither ended, idle nor too old, of cookies of open clients. It is no use of
+   * them. What this host kept of those that are over is dropped.
+   */
+  living(asked: readonly SessionCookie[]): Promise<ReadonlySet<string>>
+  /**
+   * Writes down what a script set for a session. Another host shows it within a second; a session that is over stays as
+   * it was.
+   */
+  change(solution: string, cookie: string, values: SessionValues): Promise<void>
   end(solution: string, cookie: string): Promise<void>
   endAll(solution: string): Promise<void>
   endOfUser(source: AccountSourceName, uid: string): Promise<void>
   /** Those that were made from a remembered login. */
   endOfSeries(selector: string): Promise<void>
   endOfProviderLogin(id: string): Promise<void>
-  /** @returns false when there is no such session, or it had ended */
-  endByPublicId(id: string): Promise<boolean>
+  /** @returns what it was made with, see `Session`; null when there is no such session, or it had ended */
+  endByPublicId(id: string): Promise<Pick<Session, 'selector'> | null>
   /** Those that have not ended, by their public ids. */
   list(query: SessionQuery): Promise<{ readonly items: readonly ListedSession[]; readonly next?: string }>
   /** Removes what ended, idled or grew too old longer than `SESSION_ENDED_KEPT` ago. */
@@ -72,6 +89,8 @@ export interface Sessions {
 const NOTE_USE_PART = 1 / 60
 /** What was read is believed for so long, in ms: a session that another host ended lives on no longer. */
 const BELIEVED = 1000
+/** So many are asked for in one query. */
+const ASKED_AT_ONCE = 200
 /** So many are kept in memory, the longest unread go first. */
 const KEPT = 10_000
 
@@ -85,6 +104,9 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
 
   const isOver = ({ created_at, last_seen_at, ended_at }: Times) =>
     ended_at !== null || last_seen_at + limits.SESSION_IDLE <= now() || created_at + limits.SESSION_LIFETIME <= now()
+
+  /** A clock that was set back again would else have what was read before it believed for long. */
+  const isRecent = ({ readAt }: Kept) => readAt <= now() && readAt + BELIEVED > now()
 
   function keep(idHash: string, one: Kept): void {
     kept.delete(idHash)
@@ -117,7 +139,21 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
     if (one.times.last_seen_at + limits.SESSION_IDLE * NOTE_USE_PART > now()) return
     const last_seen_at = now()
     await db.updateTable('sessions').set({ last_seen_at }).where('id_hash', '=', idHash).execute()
-    keep(idHash, { ...one, times: { ...one.times, last_seen_at } })
+    // It may have been changed or ended meanwhile.
+    const current = kept.get(idHash)
+    if (current !== undefined) keep(idHash, { ...current, times: { ...current.times, last_seen_at } })
+  }
+
+  /** @returns the hashes of those that live */
+  async function livingOf(solutions: ReadonlyMap<string, string>): Promise<Set<string>> {
+    const query = db
+      .selectFrom('sessions')
+      .select(['id_hash', 'solution', 'created_at', 'last_seen_at', 'ended_at'])
+      .where('id_hash', 'in', [...solutions.keys()])
+      .where('ended_at', 'is', null)
+    const rows = await answeredWithin(SHORT_ANSWER, query.execute())
+    const living = rows.filter((row) => row.solution === solutions.get(row.id_hash) && !isOver(row))
+    return new Set(living.map(({ id_hash }) => id_hash))
   }
 
   /** @returns how many had not ended before */
@@ -164,10 +200,7 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
     async find(solution, cookie) {
       const idHash = storedHash(cookie)
       const known = kept.get(idHash)
-      const found =
-        known !== undefined && known.readAt + BELIEVED > now()
-          ? known
-          : await answeredWithin(SHORT_ANSWER, read(idHash))
+      const found = known !== undefined && isRecent(known) ? known : await answeredWithin(SHORT_ANSWER, read(idHash))
       if (found === null || found.session.solution !== solution || isOver(found.times)) {
         kept.delete(idHash)
         return null
@@ -175,6 +208,38 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
       if (found !== known) keep(idHash, found)
       await noteUse(idHash, found)
       return found.session
+    },
+    async living(asked) {
+      const living = new Set<string>()
+      for (let start = 0; start < asked.length; start += ASKED_AT_ONCE) {
+        const batch = asked
+          .slice(start, start + ASKED_AT_ONCE)
+          .map((one) => ({ ...one, idHash: storedHash(one.cookie) }))
+        const found = await livingOf(new Map(batch.map(({ idHash, solution }) => [idHash, solution])))
+        for (const { cookie, idHash } of batch) {
+          if (found.has(idHash)) living.add(cookie)
+          else kept.delete(idHash)
+        }
+      }
+      return living
+    },
+    async change(solution, cookie, values) {
+      const { tenant, locale } = values
+      const columns = {
+        ...(tenant === undefined ? {} : { tenant: tenant === null ? null : JSON.stringify(tenant) }),
+        ...(locale === undefined ? {} : { locale }),
+      }
+      if (Object.keys(columns).length === 0) return
+      const idHash = storedHash(cookie)
+      const { numUpdatedRows } = await db
+        .updateTable('sessions')
+        .set(columns)
+        .where('id_hash', '=', idHash)
+        .where('solution', '=', solution)
+        .where('ended_at', 'is', null)
+        .executeTakeFirst()
+      const one = kept.get(idHash)
+      if (numUpdatedRows > 0n && one !== undefined) keep(idHash, { ...one, session: { ...one.session, ...values } })
     },
     async end(solution, cookie) {
       await endWhere({ solution, id_hash: storedHash(cookie) })
@@ -192,9 +257,10 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
       await endWhere({ provider_login: id })
     },
     async endByPublicId(id) {
-      return (await endWhere({ public_id: id })) > 0n
+      const row = await db.selectFrom('sessions').select('selector').where('public_id', '=', id).executeTakeFirst()
+      return (await endWhere({ public_id: id })) > 0n ? { selector: row?.selector ?? null } : null
     },
-    async list({ limit, after, solution, uid }) {
+    async list({ limit, after, solution, uid, username }) {
       let query = db
         .selectFrom('sessions')
         .select(['public_id', 'solution', 'uid', 'username', 'created_at', 'last_seen_at', 'address'])
@@ -205,6 +271,7 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
       if (after !== undefined) query = query.where('public_id', '>', after)
       if (solution !== undefined) query = query.where('solution', '=', solution)
       if (uid !== undefined) query = query.where('uid', '=', uid)
+      if (username !== undefined) query = query.where('username', '=', username)
       const rows = await firstRows(db, query, limit + 1).execute()
       const items = rows.slice(0, limit).map((row) => ({
         id: row.public_id,

@@ -51,8 +51,7 @@ function openFile(file: string, bounds: EmbeddedBounds) {
   const limits = { attach: 0, length: bounds.answerSize, sqlLength: 256 * 1024, column: 1000, variableNumber: 1000 }
   const database = new DatabaseSync(file, { timeout: 5000, allowExtension: false, defensive: true, limits })
   if (typeof database.setAuthorizer !== 'function') throw new TypeError('this Node has no authorizer for SQLite')
-  // Nobody else opens the file, and so no memory is shared through a further file beside it.
-  database.exec('PRAGMA locking_mode = EXCLUSIVE')
+  // A log that several may read: "solhost backup" copies the file while it is in use (host/backup).
   database.exec('PRAGMA journal_mode = WAL')
   database.exec('PRAGMA journal_size_limit = 1048576')
   database.exec('PRAGMA temp_store = MEMORY')

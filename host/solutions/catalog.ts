@@ -4,7 +4,7 @@ import type { Loadable, Supervisor } from '../../runtime/supervisor.ts'
 import { answeredWithin } from '../database/answered-within.ts'
 import { clientForms, type PreparedSolution } from './prepared-solution.ts'
 import type { SandboxSolutionMaker } from './sandbox-solution.ts'
-import type { SolutionStore } from './solution-store.ts'
+import type { SolutionStore, SolutionSummary } from './solution-store.ts'
 
 /** The active version of a solution, ready to answer requests. */
 export type ActiveSolution = PreparedSolution & {
@@ -154,4 +154,12 @@ export function activeSolution(
   const facts: SolutionFacts = { name, version, sha256, manifest, modules, texts, forms, definitions }
   const loadable = { key: versionKey(name, sha256), solution: () => makeSandboxSolution(facts, prepared) }
   return { ...prepared, name, title, facts, loadable }
+}
+
+/** When a solution that is paused in quarantine may run again, in epoch ms; null: it is not paused. */
+export function retryAtOf(
+  supervisor: Pick<Supervisor, 'retryAt'>,
+  { name, active }: Pick<SolutionSummary, 'name' | 'active'>,
+): number | null {
+  return active === null ? null : supervisor.retryAt(versionKey(name, active))
 }

@@ -9,11 +9,23 @@ export type Effects = {
   tenant: Tenant | null
   locale: string | null
   showUrl: string | null
+  /** The window in which a client's page opens it; null and absent: in its own place. */
+  showUrlTarget?: string | null
   form: string | null
   /** What clients show of their forms from now on, in the order it came. */
   formUpdates?: readonly FormUpdate[]
+  /** Built-in events that listeners of the client are there for; absent: the same as before. */
+  listening?: readonly string[]
+  /** What `application.executeLater` wants, by numbers of the binding's own. */
+  later?: readonly { readonly id: number; readonly milliseconds: number }[]
+  cancelLater?: readonly number[]
+  /** Keys that scripts looked up and no table has. */
+  missingKeys?: readonly string[]
   logout: { readonly solution: string | null; readonly argument: string | null } | null
+  /** Texts that scripts set. Of a client's call all that hold after it: `HostCall.messages` with what the call changed. */
   readonly messages: Map<string, string>
+  /** Whether the call of a client changed any of them. */
+  messagesChanged?: true
 }
 
 /** A call as the host makes it; plugins see the part of it that `Call` names. */
@@ -25,11 +37,15 @@ export type HostCall = Call & {
   readonly address: string
   readonly locale: string
   readonly serverUrl: string
+  /** Texts that scripts of the client set in earlier calls; absent where nothing is kept from call to call. */
+  readonly messages?: ReadonlyMap<string, string>
+  /** The one form that can be shown, while nobody is signed in; null and absent: any. */
+  readonly onlyForm?: string | null
   readonly effects: Effects
 }
 
 export function createHostCall(call: Omit<HostCall, 'effects'>): HostCall {
-  return { ...call, effects: noEffects() }
+  return { ...call, effects: { ...noEffects(), messages: new Map(call.messages) } }
 }
 
 export function noEffects(): Effects {

@@ -1,5 +1,6 @@
 import type { Warning } from '../../runtime/bundle/faults.ts'
 import type { Manifest } from '../../runtime/bundle/manifest.ts'
+import { reachableModules } from '../../runtime/bundle/modules.ts'
 import type { Bundle } from '../../runtime/bundle/read-bundle.ts'
 import { Identifier } from '../../runtime/bundle/schema-parts.ts'
 import type { FormDefinition } from '../../runtime/forms/form-definition.ts'
@@ -112,10 +113,11 @@ function modulesByUse(solution: Pick<PreparedSolution, 'manifest' | 'modules'>) 
   const manifests = new Map(solution.modules.map(({ name, manifest }) => [name, manifest]))
   const isAuthenticator = (name: string) =>
     manifests.get(name)?.type === 'authenticator' || name === solution.manifest.loginSolution
+  const modulesOf = (name: string) => manifests.get(name)?.modules ?? []
   const authenticators = solution.modules.map(({ name }) => name).filter(isAuthenticator)
   return {
-    forLogin: reachable(authenticators, manifests, () => true),
-    forClient: reachable(solution.manifest.modules, manifests, (name) => !isAuthenticator(name)),
+    forLogin: reachableModules(authenticators, modulesOf, () => true),
+    forClient: reachableModules(solution.manifest.modules, modulesOf, (name) => !isAuthenticator(name)),
   }
 }
 
@@ -138,25 +140,19 @@ export function formScriptsOf(
     .map(({ form, file, source, functions }) => ({ form, file, source, functions }))
 }
 
-function reachable(
-  from: readonly string[],
-  manifests: ReadonlyMap<string, Manifest>,
-  isWanted: (name: string) => boolean,
-): Set<string> {
-  const seen = new Set<string>()
-  const open = from.filter(isWanted)
-  for (let name = open.pop(); name !== undefined; name = open.pop()) {
-    if (seen.has(name)) continue
-    seen.add(name)
-    open.push(...(manifests.get(name)?.modules ?? []).filter(isWanted))
-  }
-  return seen
-}
-
 /** Permissions that scripts may grant: those of main and its modules together; null when none lists any. */
 export function permissionsOf(solution: Pick<PreparedSolution, 'manifest' | 'modules'>): readonly string[] | null {
   const all = manifestsOf(solution).flatMap((manifest) => manifest.permissions)
   return all.length === 0 ? null : [...new Set(all)]
+}
+
+/** Whether scripts may grant all of these permissions. */
+export function mayGrant(
+  solution: Pick<PreparedSolution, 'manifest' | 'modules'>,
+  permissions: readonly string[],
+): boolean {
+  const listed = permissionsOf(solution)
+  return listed === null || permissions.every((name) => listed.includes(name))
 }
 
 /** The custom event types of main and its modules together. */

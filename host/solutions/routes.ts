@@ -1,7 +1,9 @@
 import Router from '@koa/router'
 import type { Context } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
-import { type PlainPageParts, showPlainPage } from '../clients/plain-page.ts'
+import { type ClientPageParts, showClientPage } from '../clients/client-page.ts'
+import { type ClientRouteParts, connectClient } from '../clients/client-route.ts'
+import { sendClientScript } from '../clients/client-script-route.ts'
 import { allowPage } from '../http/content-security.ts'
 import { readCookie } from '../http/cookies.ts'
 import { requireDataRequest, requireNavigation, sourceOfPost } from '../http/fetch-metadata.ts'
@@ -13,9 +15,11 @@ import { isHostLabel } from '../http/sites.ts'
 import { readArrival } from '../login/arrival.ts'
 import type { LoginPageSender } from '../login/login-page.ts'
 import { type SignInParts, showLoginPage, showRecheckFailure, signIn } from '../login/sign-in.ts'
-import { isProviderMode, signInModeOf } from '../login/sign-in-mode.ts'
+import { type LoginFormParts, signInByLoginForm } from '../login/sign-in-by-login-form.ts'
+import { type FormMode, isProviderMode, type ProviderMode, signInModeOf } from '../login/sign-in-mode.ts'
 import { signInRemembered } from '../login/sign-in-remembered.ts'
-import { signOut } from '../login/sign-out.ts'
+import { type SignOutParts, signOut } from '../login/sign-out.ts'
+import { addressOfTarget, type SignOutTargets } from '../login/sign-out-target.ts'
 import type { FoundSession } from '../login/start-session.ts'
 import type { Maintenance } from '../maintenance/maintenance.ts'
 import type { AfterLogoutState } from '../oauth/after-logout.ts'
@@ -27,7 +31,11 @@ import { availableLocales } from './messages.ts'
 import type { SolutionStore } from './solution-store.ts'
 
 export type SolutionRouteParts = SignInParts &
-  PlainPageParts & {
+  LoginFormParts &
+  ClientPageParts &
+  ClientRouteParts &
+  SignOutParts & {
+    readonly signOutTargets: SignOutTargets
     readonly catalog: Catalog
     readonly store: SolutionStore
     readonly sendLoginPage: LoginPageSender
@@ -71,20 +79,46 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
     const solution = await needSolution(ctx)
     const mode = signInModeOf(solution)
     const found = await findSession(ctx, solution)
-    if (found !== null) return showPlainPage(ctx, solution, found, found.session.locale, parts)
+    if (found !== null) return showClientPage(ctx, solution, found, found.session.locale, false, parts)
     const locale = localeOf(ctx, solution)
     if (Object.hasOwn(ctx.query, 'signed-out')) return showSignedOut(ctx, solution, locale)
     await maintenance.refuseNewWork()
-    if (mode === 'NONE') return showPlainPage(ctx, solution, null, locale, parts)
-    const arrival = readArrival(ctx, solution, locale, sites)
-    if (isProviderMode(mode)) {
-      const signedIn = await signInAtProvider(arrival, parts.oauth)
-      return signedIn === null ? undefined : showPlainPage(ctx, solution, signedIn, signedIn.session.locale, parts)
+    // The client opens without a user; of a login form it is the form that signs in.
+    if (mode === 'NONE' || mode === 'LOGIN_FORM') {
+      return showClientPage(ctx, solution, null, locale, mode === 'LOGIN_FORM', parts)
     }
+    const signedIn = await signInByItself(ctx, solution, locale, mode)
+    if (signedIn !== null) await showClientPage(ctx, solution, signedIn, signedIn.session.locale, false, parts)
+  })
+
+  /** By a provider, or as the browser is remembered. @returns null when it was answered with something else */
+  async function signInByItself(
+    ctx: Context,
+    solution: ActiveSolution,
+    locale: string,
+    mode: FormMode | ProviderMode,
+  ): Promise<FoundSession | null> {
+    const arrival = readArrival(ctx, solution, locale, sites)
+    if (isProviderMode(mode)) return signInAtProvider(arrival, parts.oauth)
     const remembered = await signInRemembered(arrival, parts.accountSources.ofMode(mode), parts)
-    if (remembered === null) return showLoginPage(ctx, solution, locale, parts.sendLoginPage)
-    if ('failure' in remembered) return showRecheckFailure(ctx, solution, locale, remembered.failure, parts)
-    return showPlainPage(ctx, solution, remembered.found, remembered.found.session.locale, parts)
+    if (remembered === null) showLoginPage(ctx, solution, locale, parts.sendLoginPage)
+    else if ('failure' in remembered) showRecheckFailure(ctx, solution, locale, remembered.failure, parts)
+    else return remembered.found
+    return null
+  }
+
+  router.get('/client', async (ctx) => {
+    const solution = await needSolution(ctx)
+    const mode = signInModeOf(solution)
+    const found = await findSession(ctx, solution)
+    const isLoginForm = mode === 'LOGIN_FORM'
+    const locale = found?.session.locale ?? localeOf(ctx, solution)
+    connectClient(ctx, solution, found, locale, { isOpenToAll: mode === 'NONE' || isLoginForm, isLoginForm }, parts)
+  })
+
+  router.get('/client.js', async (ctx) => {
+    await needSolution(ctx)
+    sendClientScript(ctx)
   })
 
   router.post('/index.html', async (ctx) => {
@@ -95,7 +129,9 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
       throw new PlatformError('ERR_METHOD_NOT_ALLOWED', 'Nobody signs in by a form here.', { allow: 'HEAD, GET' })
     }
     await maintenance.refuseNewWork()
-    await signIn(ctx, solution, localeOf(ctx, solution), mode, parts)
+    const locale = localeOf(ctx, solution)
+    if (mode === 'LOGIN_FORM') await signInByLoginForm(ctx, solution, locale, parts)
+    else await signIn(ctx, solution, locale, mode, parts)
   })
 
   router.get('/password', async (ctx) => {
@@ -121,18 +157,15 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
 
   router.post('/logout', async (ctx) => {
     const solution = await needSolution(ctx)
-    const scope = cookieScope(ctx, sites, solution.name)
-    const source = sourceOfPost(ctx, sites.originOf(solution.name, stateOf(ctx).client))
-    const isOwn =
-      source === 'unknown' ? parts.formTokens.check(ctx, scope, await readToken(ctx)) : source === 'same-origin'
-    if (!isOwn) throw new PlatformError('ERR_FOREIGN_ORIGIN', 'Signing out works from the page of the solution only.')
-    const address = await signOut(ctx, solution.name, null, parts)
+    const origin = sites.originOf(solution.name, stateOf(ctx).client)
+    const fields = await readOwnForm(ctx, solution, origin)
+    const address = await signOut(ctx, solution.name, await targetOf(ctx, solution, fields), parts)
     if (address.startsWith('/')) {
       ctx.status = 303
       ctx.set('Location', address)
       return
     }
-    sendToAddress(ctx, address, sites.originOf(solution.name, stateOf(ctx).client), localeOf(ctx, solution))
+    sendToAddress(ctx, address, origin, localeOf(ctx, solution))
   })
 
   addOAuthRoutes(router, needSolution, localeOf, parts.oauth)
@@ -156,12 +189,37 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
     sendHtml(ctx, 200, signedOutPage({ locale, nonce }, model))
   }
 
-  async function readToken(ctx: Context): Promise<string | undefined> {
-    if (ctx.get('Content-Type') === '') return undefined
-    return (await readForm(ctx, parts.limits)).get('csrf_token')
+  /**
+   * The fields with which the solution's page signs out. Where the browser says that it was that page, a form may be
+   * missing; else its hidden token decides.
+   */
+  async function readOwnForm(ctx: Context, { name }: ActiveSolution, origin: string): Promise<Map<string, string>> {
+    const source = sourceOfPost(ctx, origin)
+    if (source === 'foreign') throw notFromPage()
+    if (source === 'same-origin') return ctx.is('urlencoded') ? readForm(ctx, parts.limits) : new Map()
+    const fields = ctx.get('Content-Type') === '' ? new Map<string, string>() : await readForm(ctx, parts.limits)
+    if (!parts.formTokens.check(ctx, cookieScope(ctx, sites, name), fields.get('csrf_token'))) throw notFromPage()
+    return fields
+  }
+
+  /** Where a client's script sends the browser after it; null: nowhere else. */
+  async function targetOf(
+    ctx: Context,
+    solution: ActiveSolution,
+    fields: ReadonlyMap<string, string>,
+  ): Promise<string | null> {
+    const after = fields.get('after')
+    const found = after === undefined ? null : await findSession(ctx, solution)
+    if (after === undefined || found === null) return null
+    const target = parts.signOutTargets.read(solution.name, found.session.publicId, after)
+    return target === null ? null : addressOfTarget(target, stateOf(ctx).client, parts)
   }
 
   return router
+}
+
+function notFromPage(): PlatformError {
+  return new PlatformError('ERR_FOREIGN_ORIGIN', 'Signing out works from the page of the solution only.')
 }
 
 /** @throws ERR_SOLUTION_NOT_FOUND for what cannot be the name of a solution */

@@ -25,11 +25,26 @@ export type NewLogLine = {
   readonly correlationId?: string
 }
 
+/** What is absent lets every line through. */
+export type LogFilter = {
+  readonly level?: LogLevel | undefined
+  /** Part of the message, in any case. */
+  readonly text?: string | undefined
+  readonly code?: string | undefined
+  readonly correlationId?: string | undefined
+}
+
 export interface SolutionLog {
   /** Keeps a line; it is written with the next batch. */
   write(solution: string, line: NewLogLine): void
-  /** The newest lines, newest last; `next` is the id to ask for older ones with. */
-  read(solution: string, options: { limit: number; before?: number }): Promise<{ items: LogLine[]; next?: string }>
+  /**
+   * The newest lines, newest last; `next` is the id to ask for older ones with. With a filter one answer looks at no more than
+   * `LOOKED_AT` lines: it can be short, or empty, and have a `next` all the same.
+   */
+  read(
+    solution: string,
+    options: LogFilter & { readonly limit: number; readonly before?: number | undefined },
+  ): Promise<{ items: LogLine[]; next?: string }>
   /** Calls `listener` for each new line. @returns the function that ends it */
   follow(solution: string, listener: (line: LogLine) => void): () => void
   /** Writes what waits. */
@@ -45,6 +60,10 @@ const BATCH_TIME = 50
 const MAX_WAITING = 20_000
 /** SQL Server binds at most 2,100 values in a statement. */
 const ROWS_OF_INSERT = 150
+
+/** Lines that are looked at for one answer, and that are read at a time: the host does other work between. */
+const LOOKED_AT = 20_000
+const READ_AT_ONCE = 1000
 
 type Row = ReturnType<typeof rowOf>
 
@@ -87,6 +106,12 @@ export function createSolutionLog(db: Database, limits: Limits, now: () => numbe
     })
   }
 
+  async function rowsBefore(solution: string, before: number | undefined, count: number) {
+    let query = db.selectFrom('solution_log').selectAll().where('solution', '=', solution)
+    if (before !== undefined) query = query.where('id', '<', before)
+    return firstRows(db, query.orderBy('id', 'desc'), count).execute()
+  }
+
   return {
     flush,
     write(solution, line) {
@@ -96,14 +121,24 @@ export function createSolutionLog(db: Database, limits: Limits, now: () => numbe
       followers.emit(eventOf(solution), lineOf(row))
       timer ??= setTimeout(() => void flush(), BATCH_TIME)
     },
-    async read(solution, { limit, before }) {
+    async read(solution, { limit, before, ...filter }) {
       await flush()
-      let query = db.selectFrom('solution_log').selectAll().where('solution', '=', solution)
-      if (before !== undefined) query = query.where('id', '<', before)
-      const rows = await firstRows(db, query.orderBy('id', 'desc'), limit).execute()
-      const oldest = rows.at(-1)
-      const items = rows.reverse().map(lineOf)
-      return rows.length === limit && oldest ? { items, next: String(oldest.id) } : { items }
+      const fits = lineFilter(filter)
+      const atOnce = fits === null ? limit : READ_AT_ONCE
+      const newestFirst: LogLine[] = []
+      let next = before
+      for (let looked = 0; looked < LOOKED_AT; looked += atOnce) {
+        const rows = await rowsBefore(solution, next, atOnce)
+        for (const row of rows) {
+          next = row.id
+          const line = lineOf(row)
+          if (fits === null || fits(line)) newestFirst.push(line)
+          if (newestFirst.length === limit) break
+        }
+        if (newestFirst.length === limit) break
+        if (rows.length < atOnce) return { items: newestFirst.reverse() }
+      }
+      return { items: newestFirst.reverse(), next: String(next) }
     },
     follow(solution, listener) {
       followers.on(eventOf(solution), listener)
@@ -127,6 +162,17 @@ export function createSolutionLog(db: Database, limits: Limits, now: () => numbe
       await db.deleteFrom('solution_log').where('solution', '=', solution).execute()
     },
   }
+}
+
+/** @returns null where every line fits */
+export function lineFilter({ level, text, code, correlationId }: LogFilter): ((line: LogLine) => boolean) | null {
+  if ([level, text, code, correlationId].every((one) => one === undefined)) return null
+  const wanted = text?.toLowerCase()
+  return (line) =>
+    (level === undefined || line.level === level) &&
+    (code === undefined || line.code === code) &&
+    (correlationId === undefined || line.correlationId === correlationId) &&
+    (wanted === undefined || line.message.toLowerCase().includes(wanted))
 }
 
 /** A solution may be named `error`, which an emitter treats as one. */

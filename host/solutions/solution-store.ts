@@ -32,6 +32,8 @@ export interface SolutionStore {
   activeSha256(name: string): Promise<string | null>
   versions(name: string): Promise<readonly VersionSummary[]>
   hasVersion(name: string, sha256: string): Promise<boolean>
+  /** The bytes as they were uploaded; null when there is no such version. */
+  bundle(name: string, sha256: string): Promise<Uint8Array | null>
   /** Adds a version with all that belongs to it, unless it is there, and makes it the active one. */
   add(bundle: Bundle, packed: Uint8Array, prepared: PreparedSolution): Promise<void>
   /** Replaces what an older host prepared of a version; another host that keeps it in memory goes on with that. */
@@ -44,6 +46,8 @@ export interface SolutionStore {
     sha256: string,
     path: string,
   ): Promise<{ readonly etag: string; readonly content: Uint8Array } | null>
+  /** Erases a version with its media, unless it is the active one. @returns false when it stays, or is not there */
+  removeVersion(name: string, sha256: string): Promise<boolean>
   /** Marks the solution deleted. @returns false when there is none */
   remove(name: string): Promise<boolean>
   /** Erases solutions that were deleted longer than `DELETED_KEPT` ago. @returns their names */
@@ -93,6 +97,10 @@ export function createSolutionStore(db: Database, limits: Limits, now: () => num
     },
     async hasVersion(name, sha256) {
       return (await version(name, sha256).select('sha256').executeTakeFirst()) !== undefined
+    },
+    async bundle(name, sha256) {
+      const row = await version(name, sha256).select('bundle').executeTakeFirst()
+      return row === undefined ? null : new Uint8Array(row.bundle)
     },
     async add(bundle, packed, prepared) {
       const { name, version, title, type, authenticator, listed } = bundle.manifest
@@ -151,6 +159,20 @@ export function createSolutionStore(db: Database, limits: Limits, now: () => num
         .where('path', '=', path)
         .executeTakeFirst()
       return row ?? null
+    },
+    async removeVersion(name, sha256) {
+      const isActive = db
+        .selectFrom('solutions')
+        .select('name')
+        .where('name', '=', name)
+        .where('active_sha256', '=', sha256)
+      const result = await db
+        .deleteFrom('solution_versions')
+        .where('solution', '=', name)
+        .where('sha256', '=', sha256)
+        .where(({ not, exists }) => not(exists(isActive)))
+        .executeTakeFirst()
+      return result.numDeletedRows > 0n
     },
     async remove(name) {
       const result = await db

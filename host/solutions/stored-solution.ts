@@ -6,8 +6,9 @@ import { EMPTY_FORM, type PreparedSolution } from './prepared-solution.ts'
  *
  * 1 (no number was written): forms as source texts, form scripts without their functions.
  * 2: forms as definitions, form scripts with the names of their functions.
+ * 3: `entries` of main tell of `onSolutionClose` too.
  */
-const FORMAT = 2
+const FORMAT = 3
 
 export type StoredSolution = {
   readonly prepared: PreparedSolution
@@ -25,7 +26,10 @@ export function readStored(text: string): StoredSolution {
   return { prepared: upgrade(stored, format) as PreparedSolution, isCurrent: format === FORMAT }
 }
 
-/** Chosen here: forms that no host has shown yet are empty until their bundle is sent again; everything else goes on. */
+/**
+ * Chosen here: forms that no host has shown yet are empty, and an `onSolutionClose` that none has called yet is not called,
+ * until their bundle is sent again; everything else goes on.
+ */
 function upgrade(stored: Partial<PreparedSolution>, format: number): Partial<PreparedSolution> {
   if (format >= 2) return stored
   const { formScripts = [], forms = [] } = stored

@@ -1,6 +1,7 @@
 import type { Fault, Warning } from '../../runtime/bundle/faults.ts'
 import { type Bundle, readBundle } from '../../runtime/bundle/read-bundle.ts'
 import { PlatformError } from '../../runtime/errors.ts'
+import { createGate } from '../../runtime/gate.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { CheckedFiles, Unit } from '../../runtime/protocol.ts'
 import type { Probe, Supervisor } from '../../runtime/supervisor.ts'
@@ -9,6 +10,7 @@ import { CompiledTemplateSchema } from '../../runtime/template/template-schema.t
 import { activeSolution, type Catalog } from './catalog.ts'
 import { readCheckedForms } from './checked-forms.ts'
 import { type PreparedSolution, permissionsOf, prepareSolution } from './prepared-solution.ts'
+import { createQueue } from './queue.ts'
 import type { SandboxSolutionMaker } from './sandbox-solution.ts'
 import type { SolutionStore } from './solution-store.ts'
 
@@ -27,11 +29,24 @@ export interface Uploads {
    * Reads, checks and activates a bundle: in the host the zip and the manifests, all else in a sandbox process of the
    * upload's own. The version is active only after its scripts compiled and loaded there.
    * @param expectedName the name in the address
-   * @throws ERR_BUNDLE_TOO_LARGE, ERR_NAME_DIFFERS, ERR_BUNDLE_REFUSED (with every fault in `details.faults`)
+   * @throws ERR_BUNDLE_TOO_LARGE, ERR_NAME_DIFFERS, ERR_BUNDLE_REFUSED (with every fault in `details.faults`),
+   *   ERR_MEMORY_FULL, ERR_SANDBOX_BUSY when too many uploads wait
    */
   upload(packed: Uint8Array, expectedName: string): Promise<Uploaded>
+  /**
+   * The same under the name in the bundle's own manifest.
+   * @param onName hears that name before anything is checked
+   */
+  uploadByManifest(packed: Uint8Array, onName: (name: string) => void): Promise<Uploaded>
+  /**
+   * Uploads what `change` makes of the active version's bundle; no other upload of the solution comes between.
+   * @throws ERR_SOLUTION_NOT_FOUND, ERR_VERSION_NOT_FOUND where none is active, and what `change` and `upload` throw
+   */
+  change(name: string, change: (packed: Uint8Array) => Promise<Uint8Array>): Promise<Uploaded>
   /** Switches or rolls back to a version that is there. @throws ERR_SOLUTION_NOT_FOUND, ERR_VERSION_NOT_FOUND */
   activate(name: string, sha256: string): Promise<void>
+  /** Erases a version. @throws ERR_SOLUTION_NOT_FOUND, ERR_VERSION_NOT_FOUND, ERR_VERSION_ACTIVE */
+  removeVersion(name: string, sha256: string): Promise<void>
   /** @throws ERR_SOLUTION_NOT_FOUND */
   remove(name: string): Promise<void>
 }
@@ -44,41 +59,62 @@ export type UploadParts = {
   readonly limits: Limits
 }
 
-export function createUploads({ store, catalog, supervisor, makeSandboxSolution, limits }: UploadParts): Uploads {
-  const oneAtATime = createQueue()
+/** Each holds its unpacked files in the host (`BUNDLE_UNPACKED`), so only so many are worked on at once; others wait. */
+const AT_ONCE = 2
+/** In ms: several of the longest checks. */
+const PATIENCE = 60_000
+/** What bundles mostly grow by when they are unpacked; the rest is seen when the memory is looked at. */
+const UNPACKED = 4
 
-  async function check(
-    bundle: Bundle,
-  ): Promise<{ prepared: PreparedSolution | null; faults: readonly Fault[]; warnings: readonly Warning[] }> {
-    const probes = probesOf(bundle)
-    const prepare = (checked: CheckedFiles) => {
-      const prepared = prepareSolution(bundle, checked, { template: null, forms: [], entries: {} })
-      return activeSolution(bundle.sha256, prepared, makeSandboxSolution).loadable.solution()
+/** What zip and manifests of an upload came to. */
+type SoundBundle = { readonly bundle: Bundle; readonly warnings: readonly Warning[] }
+
+export function createUploads({ store, catalog, supervisor, makeSandboxSolution, limits }: UploadParts): Uploads {
+  const check = createBundleCheck({ supervisor, makeSandboxSolution, limits })
+  const oneAtATime = createQueue()
+  const turns = createGate(AT_ONCE)
+
+  async function inTurn<T>(packed: Uint8Array, work: () => Promise<T>): Promise<T> {
+    if (!(await turns.enter(PATIENCE))) throw tooManyWait()
+    try {
+      supervisor.needRoom(Math.min(packed.length * UNPACKED, limits.BUNDLE_UNPACKED))
+      return await work()
+    } finally {
+      turns.leave()
     }
-    const files = { ...bundle, isolateMemory: limits.ISOLATE_MEMORY }
-    const { checked, faults, found } = await supervisor.checkUpload(uploadFiles(files), prepare, probes)
-    const missing = faults.length === 0 ? missingEntries(bundle, found) : []
-    const warnings = checked?.warnings ?? []
-    if (checked === null || faults.length + missing.length > 0) {
-      return { prepared: null, faults: [...faults, ...missing], warnings }
-    }
-    const { forms, fault } = await readCheckedForms(bundle, checked)
-    if (fault !== null) return { prepared: null, faults: [fault], warnings }
-    const parts = { template: readTemplate(checked.template), forms, entries: Object.fromEntries(found) }
-    const prepared = prepareSolution(bundle, checked, parts)
-    return { prepared, faults: [], warnings }
   }
 
-  async function upload(packed: Uint8Array, expectedName: string): Promise<Uploaded> {
-    const { bundle, faults, warnings } = await readBundle(packed, limits)
-    if (bundle === null) throw refused(faults, warnings)
-    const { name, version } = bundle.manifest
+  function upload(packed: Uint8Array, expectedName: string): Promise<Uploaded> {
+    return inTurn(packed, () => readAndTake(packed, expectedName))
+  }
+
+  async function readAndTake(packed: Uint8Array, expectedName: string): Promise<Uploaded> {
+    const read = await readSound(packed)
+    const { name } = read.bundle.manifest
     if (name !== expectedName) {
       throw new PlatformError(
         'ERR_NAME_DIFFERS',
         `The bundle is "${name}" by its manifest: send it to /admin/api/solutions/${name}, or change "name" in solution.json to "${expectedName}".`,
       )
     }
+    return take(packed, read)
+  }
+
+  async function uploadByManifest(packed: Uint8Array, onName: (name: string) => void): Promise<Uploaded> {
+    const name = await inTurn(packed, async () => (await readSound(packed)).bundle.manifest.name)
+    onName(name)
+    // Read once more: while it waits for others of its name, it holds nothing but what was sent.
+    return oneAtATime(name, () => upload(packed, name))
+  }
+
+  async function readSound(packed: Uint8Array): Promise<SoundBundle> {
+    const { bundle, faults, warnings } = await readBundle(packed, limits)
+    if (bundle === null) throw refused(faults, warnings)
+    return { bundle, warnings }
+  }
+
+  async function take(packed: Uint8Array, { bundle, warnings }: SoundBundle): Promise<Uploaded> {
+    const { name, version } = bundle.manifest
     const { sha256 } = bundle
     const before = await store.get(name)
     const kept = await store.prepared(name, sha256)
@@ -100,11 +136,30 @@ export function createUploads({ store, catalog, supervisor, makeSandboxSolution,
 
   async function activate(name: string, sha256: string): Promise<void> {
     if ((await store.get(name)) === null) throw solutionNotFound(name)
-    if (!(await store.hasVersion(name, sha256))) {
-      throw new PlatformError('ERR_VERSION_NOT_FOUND', `"${name}" has no version ${sha256}.`, { name, sha256 })
-    }
+    if (!(await store.hasVersion(name, sha256))) throw versionNotFound(name, sha256)
     await store.activate(name, sha256)
     catalog.changed(name)
+  }
+
+  async function changeActive(name: string, change: Parameters<Uploads['change']>[1]): Promise<Uploaded> {
+    const solution = await store.get(name)
+    if (solution === null) throw solutionNotFound(name)
+    const packed = solution.active === null ? null : await store.bundle(name, solution.active)
+    if (packed !== null) return upload(await change(packed), name)
+    throw new PlatformError('ERR_VERSION_NOT_FOUND', `"${name}" has no active version: upload or activate one.`, {
+      name,
+    })
+  }
+
+  async function removeVersion(name: string, sha256: string): Promise<void> {
+    if ((await store.get(name)) === null) throw solutionNotFound(name)
+    if (await store.removeVersion(name, sha256)) return
+    if (!(await store.hasVersion(name, sha256))) throw versionNotFound(name, sha256)
+    throw new PlatformError(
+      'ERR_VERSION_ACTIVE',
+      `${sha256} is the active version of "${name}": activate another one first.`,
+      { name, sha256 },
+    )
   }
 
   async function remove(name: string): Promise<void> {
@@ -113,29 +168,65 @@ export function createUploads({ store, catalog, supervisor, makeSandboxSolution,
   }
 
   return {
+    uploadByManifest,
     upload: (packed, expectedName) => oneAtATime(expectedName, () => upload(packed, expectedName)),
+    change: (name, change) => oneAtATime(name, () => changeActive(name, change)),
+    removeVersion: (name, sha256) => oneAtATime(name, () => removeVersion(name, sha256)),
     activate: (name, sha256) => oneAtATime(name, () => activate(name, sha256)),
     remove: (name) => oneAtATime(name, () => remove(name)),
   }
+}
+
+/** What a check in a sandbox process came to; `prepared` is null where there is a fault. */
+export type CheckedBundle = {
+  readonly prepared: PreparedSolution | null
+  readonly faults: readonly Fault[]
+  readonly warnings: readonly Warning[]
+}
+
+export type BundleCheckParts = Pick<UploadParts, 'supervisor' | 'makeSandboxSolution' | 'limits'>
+
+/** Checks what `readBundle` let through as an upload does; nothing is kept. */
+export function createBundleCheck({
+  supervisor,
+  makeSandboxSolution,
+  limits,
+}: BundleCheckParts): (bundle: Bundle) => Promise<CheckedBundle> {
+  return async (bundle) => {
+    const probes = probesOf(bundle)
+    let read: Awaited<ReturnType<typeof readCheckedForms>> = { forms: [], fault: null }
+    // Main's scripts, which are tried next, may use the forms while they load.
+    const prepare = async (checked: CheckedFiles) => {
+      read = await readCheckedForms(bundle, checked)
+      const prepared = prepareSolution(bundle, checked, { template: null, forms: read.forms, entries: {} })
+      return activeSolution(bundle.sha256, prepared, makeSandboxSolution).loadable.solution()
+    }
+    const files = { ...bundle, isolateMemory: limits.ISOLATE_MEMORY }
+    const { checked, faults, found } = await supervisor.checkUpload(uploadFiles(files), prepare, probes)
+    const missing = faults.length === 0 ? missingEntries(bundle, found) : []
+    const warnings = checked?.warnings ?? []
+    if (read.fault !== null) return { prepared: null, faults: [read.fault], warnings }
+    if (checked === null || faults.length + missing.length > 0) {
+      return { prepared: null, faults: [...faults, ...missing], warnings }
+    }
+    const parts = { template: readTemplate(checked.template), forms: read.forms, entries: Object.fromEntries(found) }
+    const prepared = prepareSolution(bundle, checked, parts)
+    return { prepared, faults: [], warnings }
+  }
+}
+
+function tooManyWait(): PlatformError {
+  return new PlatformError('ERR_SANDBOX_BUSY', `Too many uploads are checked: this one waited ${PATIENCE / 1000} s.`, {
+    retryAfter: 30,
+  })
 }
 
 function solutionNotFound(name: string): PlatformError {
   return new PlatformError('ERR_SOLUTION_NOT_FOUND', `There is no solution "${name}".`, { name })
 }
 
-/** Runs what has the same key one after the other. */
-function createQueue() {
-  const last = new Map<string, Promise<unknown>>()
-  return async <T>(key: string, work: () => Promise<T>): Promise<T> => {
-    const before = last.get(key) ?? Promise.resolve()
-    const mine = before.then(work, work)
-    last.set(key, mine)
-    try {
-      return await mine
-    } finally {
-      if (last.get(key) === mine) last.delete(key)
-    }
-  }
+export function versionNotFound(name: string, sha256: string): PlatformError {
+  return new PlatformError('ERR_VERSION_NOT_FOUND', `"${name}" has no version ${sha256}.`, { name, sha256 })
 }
 
 function refused(faults: readonly Fault[], warnings: readonly Warning[]): PlatformError {
@@ -156,11 +247,13 @@ function uploadFiles(bundle: Bundle & { isolateMemory: number }) {
 }
 
 const ENTRIES = ['onSolutionOpen', 'getOAuthConfig'] as const
+/** Main is what clients run, which also close. */
+const MAIN_ENTRIES = [...ENTRIES, 'onSolutionClose'] as const
 
 function probesOf(bundle: Bundle): readonly Probe[] {
   const hasAuthenticator = bundle.modules.some(({ manifest }) => manifest.type === 'authenticator')
   const units: readonly Unit[] = hasAuthenticator ? ['authenticator', 'main'] : ['main']
-  const probes: readonly Probe[] = units.map((unit) => ({ unit, entries: ENTRIES }))
+  const probes: readonly Probe[] = units.map((unit) => ({ unit, entries: unit === 'main' ? MAIN_ENTRIES : ENTRIES }))
   if (bundle.manifest.authenticator !== 'OAUTH_AUTHENTICATOR') return probes
   // Main's scripts run alone for it, and may need their modules unless they hold it.
   const isNeeded: Probe['isNeeded'] = (found) => found.get('authenticator')?.includes('getOAuthConfig') !== true

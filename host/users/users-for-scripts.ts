@@ -5,12 +5,13 @@ import type { Audit } from '../audit/audit.ts'
 import type { GrantStore } from '../grants/grants.ts'
 import type { Throttle } from '../login/throttle.ts'
 import { hostCall } from '../solutions/host-call.ts'
+import { permissionsOf } from '../solutions/prepared-solution.ts'
 import type { NoteRefusal } from '../solutions/script-refusals.ts'
 import { platformText } from '../web/texts.ts'
 import type { User, Users } from './users.ts'
 
 /** The permission by which a user of the table administrates it through scripts. It counts as it stands in the table, never by `security.login`. */
-const ADMINISTRATORS = 'Administrators'
+export const ADMINISTRATORS = 'Administrators'
 
 export type UsersForScriptsParts = {
   readonly users: Users
@@ -94,12 +95,18 @@ export function createUsersForScripts({
     if (refusal !== null) throw new ScriptError(`${refusal.key}: ${platformText('en', refusal.key, refusal.values)}`)
   }
 
+  /** As in mode DEFAULT those that the solution lists: `security.login` takes no others. */
+  async function permissionsToGrant({ solution }: Call, uid: string): Promise<string[]> {
+    const permissions = await users.permissionsFor(uid, solution.name)
+    const listed = permissionsOf(solution)
+    return listed === null ? permissions : permissions.filter((name) => listed.includes(name))
+  }
+
   return {
     async authenticate(call, username, password) {
       await needGrant(call, 'authenticate')
       const user = await countGuess(call, username, () => users.authenticate(username, password))
-      if (user === null) return null
-      return { uid: user.uid, permissions: await users.permissionsFor(user.uid, call.solution.name) }
+      return user === null ? null : { uid: user.uid, permissions: await permissionsToGrant(call, user.uid) }
     },
     async checkPassword(call, uid, password) {
       await needGrant(call, 'checkPassword')

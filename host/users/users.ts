@@ -74,6 +74,8 @@ export interface Users {
   change(uid: string, input: UserInput): Promise<User>
   /** @throws ERR_USER_NOT_FOUND */
   delete(uid: string): Promise<void>
+  /** Signs the user out everywhere: sessions and remembered logins. @throws ERR_USER_NOT_FOUND */
+  signOut(uid: string): Promise<void>
   /** Deletes the user and every trace of the name in sessions and audit. @throws ERR_USER_NOT_FOUND */
   erase(uid: string): Promise<void>
   /** @throws ERR_USER_NOT_FOUND, ERR_REQUEST_INVALID with `faults` */
@@ -244,6 +246,10 @@ export function createUsers(
         await db.deleteFrom('remembered').where('source', '=', 'users').where('uid', '=', uid).execute()
         await eraseFromAudit(row.username)
       })
+    },
+    async signOut(uid) {
+      await needRow(uid)
+      await endAccess(uid)
     },
     async addPermission(uid, permission) {
       const user = await need(uid)

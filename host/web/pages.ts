@@ -24,6 +24,7 @@ export type ErrorKind =
   | 'mode-unavailable'
   | 'broken'
   | 'busy'
+  | 'throttled'
   | 'database'
   | 'internal'
   | 'bad-request'
@@ -39,26 +40,6 @@ export type ErrorModel = {
 export type SolutionListModel = {
   readonly solutions: readonly { readonly name: string; readonly title: string; readonly href: string }[]
   readonly sharedOrigin: boolean
-}
-
-export type ClientModel = {
-  readonly solution: { readonly name: string; readonly title: string }
-  /** null: a solution without sign-in. */
-  readonly user: null | {
-    readonly username: string
-    readonly uid: string
-    readonly permissions: readonly string[]
-    readonly tenant: readonly (string | number)[] | null
-    readonly locale: string
-    /** Epoch ms. */
-    readonly loggedInAt: number
-  }
-  /** `onSolutionOpen` failed. */
-  readonly outcome?: { readonly reference: string }
-  readonly logoutAction: string
-  /** null: the account has no password here. */
-  readonly changePasswordHref: string | null
-  readonly formToken: string
 }
 
 export type SignedOutModel = {
@@ -116,29 +97,39 @@ export type GoesOnModel = {
   readonly shown: string
 }
 
-export type AdminOverviewModel = {
-  readonly solutions: readonly {
-    readonly name: string
-    readonly title: string
-    readonly type: string
-    readonly authenticator: string
-    /** SHA-256 of the active bundle. */
-    readonly active: string | null
-    readonly version: string | null
-    /** 'active', 'quarantined' or 'inactive'; another one is shown as it is. */
-    readonly state: string
-  }[]
-  readonly sharedOrigin: boolean
+/** A page of the administration: its frame has the navigation. */
+export type AdminFrame = PageFrame & {
+  /** What the page's script sends along with requests to the API; null where nobody is signed in. */
+  readonly csrfToken: string | null
+  /** The part of the navigation that the page belongs to; null: none. */
+  readonly part: AdminPart | null
+  /** The address of the page's script. */
+  readonly script: string
 }
+
+/** The navigation of the administration, in its order: name and address. */
+export const ADMIN_PARTS = {
+  solutions: '/admin/',
+  users: '/admin/users',
+  sessions: '/admin/sessions',
+  tokens: '/admin/tokens',
+  audit: '/admin/audit',
+  health: '/admin/health',
+  maintenance: '/admin/maintenance',
+  settings: '/admin/settings',
+} as const
+
+export type AdminPart = keyof typeof ADMIN_PARTS
 
 /** Every template of `pages/`, compiled once: nothing is read from disk while a request waits. */
 const templates = new Eta({ autoEscape: true })
-for (const file of readdirSync(new URL('pages/', import.meta.url))) {
-  templates.loadTemplate(file.replace(/\.eta$/, ''), readText(`pages/${file}`))
+for (const file of readdirSync(new URL('pages/', import.meta.url), { recursive: true, encoding: 'utf8' })) {
+  if (file.endsWith('.eta')) templates.loadTemplate(file.replace(/\.eta$/, ''), readText(`pages/${file}`))
 }
 const tokens = readText('styles/tokens.css')
 const fields = readText('styles/fields.css')
 const pageStyles = indent(tokens + fields + readText('styles/pages.css'))
+const adminStyles = `${pageStyles}\n${indent(readText('styles/admin.css') + readText('styles/admin-operation.css'))}`
 const loginTemplate = templates.render('login', { styles: indent(tokens + fields + readText('styles/login.css')) })
 
 /** States of a solution and how they look. */
@@ -155,11 +146,6 @@ export function errorPage(frame: PageFrame, model: ErrorModel): string {
 
 export function solutionListPage(frame: PageFrame, model: SolutionListModel): string {
   return page('solution-list', frame, platformText(frame.locale, 'platform.solutions.title'), model)
-}
-
-/** What a signed-in user sees until a solution's own forms are shown. */
-export function clientPage(frame: PageFrame, model: ClientModel): string {
-  return page('client', frame, model.solution.title, model)
 }
 
 export function changePasswordPage(frame: PageFrame, model: ChangePasswordModel): string {
@@ -181,7 +167,7 @@ export function goesOnPage(frame: PageFrame, model: GoesOnModel): string {
   if (target === null || !/^(https?|mailto):$/.test(target.protocol)) {
     throw new TypeError(`a page goes on to an http, https, mailto or relative address, not to "${model.href}"`)
   }
-  return page('goes-on', frame, platformText(frame.locale, 'platform.goeson.title'), model, model.href)
+  return page('goes-on', frame, platformText(frame.locale, 'platform.goeson.title'), model, { goesOnTo: model.href })
 }
 
 /** Why a sign-in by a provider came to nothing, what the person can do next, and the reference for support. */
@@ -209,8 +195,15 @@ export function repostPage(frame: PageFrame, model: RepostModel): string {
   return page('oauth-repost', frame, platformText(frame.locale, 'platform.goeson.title'), model)
 }
 
-export function adminOverviewPage(frame: PageFrame, model: AdminOverviewModel): string {
-  return page('admin-overview', frame, platformText(frame.locale, 'platform.admin.solutions'), model)
+/**
+ * A page of the administration.
+ * @param template one of `pages/admin/`, without its ending
+ * @param heading in the reader's language
+ */
+export function adminPage(template: string, frame: AdminFrame, heading: string, model: object): string {
+  const { csrfToken, part, script } = frame
+  const admin = { csrfToken, part, script, parts: Object.entries(ADMIN_PARTS), styles: adminStyles }
+  return page(`admin/${template}`, frame, heading, model, { admin })
 }
 
 /**
@@ -226,23 +219,30 @@ export function defaultLoginTemplate(): string {
 const MOST_FORMATS = 100
 /** Characters of a name from outside that a page shows. */
 const MOST_SHOWN = 120
-/** Chosen here: with the time zone's name, since the server's need not be the reader's. */
-const dateFormat = keptByLocale((locale) => {
-  const options = { year: 'numeric', month: 'long', day: 'numeric', hour: 'numeric', minute: '2-digit' } as const
-  return new Intl.DateTimeFormat(locale, { ...options, timeZoneName: 'short' })
-})
 const secondsFormat = keptByLocale(
   (language) => new Intl.NumberFormat(language, { style: 'unit', unit: 'second', unitDisplay: 'long' }),
 )
-const languageNames = keptByLocale(
-  (language) => new Intl.DisplayNames([language], { type: 'language', languageDisplay: 'standard' }),
+/** Chosen here: the times of the administration are UTC, as those of logs are, whatever the browser's clock says. */
+const timeFormat = keptByLocale(
+  (locale) => new Intl.DateTimeFormat(known(locale), { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' }),
 )
+const countFormat = keptByLocale((locale) => new Intl.NumberFormat(known(locale), { maximumFractionDigits: 1 }))
+/** What browsers send as a language may be none. */
+const known = (locale: string) => (Intl.DateTimeFormat.supportedLocalesOf(locale).length > 0 ? locale : 'en')
+
+const BYTE_UNITS = ['B', 'KB', 'MB', 'GB'] as const
+
+/** Such as '1.2 MB'; a unit is 1024 of the one before. */
+function bytesText(locale: string, count: number): string {
+  const step = Math.min(BYTE_UNITS.length - 1, Math.floor(Math.log2(Math.max(1, count)) / 10))
+  return `${countFormat(locale).format(count / 1024 ** step)} ${BYTE_UNITS[step]}`
+}
 
 /**
  * A page in the shared layout. The model stays below a key of its own, so that no value can take the place of the
  * layout's.
  */
-function page(template: string, frame: PageFrame, heading: string, model: object, goesOnTo?: string): string {
+function page(template: string, frame: PageFrame, heading: string, model: object, more: object = {}): string {
   const language = platformLanguage(frame.locale)
   const text = (key: string, ...values: readonly (string | number)[]) => platformText(language, key, values)
   return templates.render(template, {
@@ -252,7 +252,8 @@ function page(template: string, frame: PageFrame, heading: string, model: object
       heading,
       title: frame.title ?? `${heading} · Solhost`,
       styles: pageStyles,
-      goesOnTo,
+      locale: frame.locale,
+      ...more,
     },
     model,
     text,
@@ -261,8 +262,9 @@ function page(template: string, frame: PageFrame, heading: string, model: object
     shortened,
     seconds: (count: number) => secondsFormat(language).format(Math.max(1, Math.ceil(count))),
     initial: firstLetter,
-    languageName: (locale: string) => languageName(language, locale),
-    date: (time: number) => dateFormat(isLocale(frame.locale) ? frame.locale : language).format(time),
+    time: (at: number) => timeFormat(frame.locale).format(at),
+    bytes: (count: number) => bytesText(frame.locale, count),
+    count: (value: number) => countFormat(frame.locale).format(value),
     stateKind: (state: string) => (Object.hasOwn(STATES, state) ? STATES[state] : 'quiet'),
     stateName: (state: string) => (Object.hasOwn(STATES, state) ? text(`platform.admin.state.${state}`) : state),
   })
@@ -294,20 +296,6 @@ function keptByLocale<T>(make: (locale: string) => T): (locale: string) => T {
     const one = make(locale)
     made.set(locale, one)
     return one
-  }
-}
-
-/** 'nl-BE' -> 'Dutch (Belgium)'; what is no locale stays out. */
-function languageName(language: string, locale: string): string {
-  if (!isLocale(locale)) return ''
-  return languageNames(language).of(locale) ?? ''
-}
-
-function isLocale(locale: string): boolean {
-  try {
-    return Intl.getCanonicalLocales(locale).length > 0
-  } catch {
-    return false
   }
 }
 

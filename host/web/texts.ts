@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
 
 /** The platform's own texts: locale ('en', 'nl', …) -> key -> text. `{0}`, `{1}` stand for values. */
@@ -7,10 +7,10 @@ export type Texts = ReadonlyMap<string, ReadonlyMap<string, string>>
 /** The languages of the platform's own pages. The first is the fallback for everybody else. */
 export const PLATFORM_LOCALES = ['en', 'nl', 'de', 'fr', 'es'] as const satisfies readonly string[]
 
-/** Read once, from `texts/`. */
-export const TEXTS: Texts = checkTexts(
-  new Map(PLATFORM_LOCALES.map((locale) => [locale, readTable(new URL(`texts/${locale}.json`, import.meta.url))])),
-)
+const FOLDER = new URL('texts/', import.meta.url)
+
+/** Read once, from `texts/`: a folder for each subject, in it a file for each language. */
+export const TEXTS: Texts = checkTexts(new Map(PLATFORM_LOCALES.map((locale) => [locale, tableOf(locale)])))
 
 /**
  * One text in the language of `locale`: 'nl-BE' (or 'nl_BE') takes 'nl', a language that the platform lacks takes
@@ -42,7 +42,15 @@ export function checkTexts(texts: Texts): Texts {
   return texts
 }
 
-function readTable(file: URL): ReadonlyMap<string, string> {
-  const table = z.record(z.string(), z.string().min(1)).parse(JSON.parse(readFileSync(file, 'utf8')))
-  return new Map(Object.entries(table))
+/** @throws TypeError that names every key which two subjects have */
+function tableOf(locale: string): ReadonlyMap<string, string> {
+  const entries = readdirSync(FOLDER).flatMap((subject) => readEntries(new URL(`${subject}/${locale}.json`, FOLDER)))
+  const table = new Map(entries)
+  const twice = entries.map(([key]) => key).filter((key, index, all) => all.indexOf(key) !== index)
+  if (twice.length > 0) throw new TypeError(`texts are there twice: ${twice.join(', ')}`)
+  return table
+}
+
+function readEntries(file: URL): [key: string, text: string][] {
+  return Object.entries(z.record(z.string(), z.string().min(1)).parse(JSON.parse(readFileSync(file, 'utf8'))))
 }

@@ -2,36 +2,45 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createRequire, stripTypeScriptTypes } from 'node:module'
 
-/** The browser's script as one text, made once at the start. */
-export type ClientScript = {
+/** A script for browsers as one text, made once at the start. */
+export type BrowserScript = {
   readonly text: string
   /** Names this text, for an address that may be cached and for the ETag. */
   readonly hash: string
 }
 
-const FOLDER = new URL('client/', import.meta.url)
 /** `import … from './x.ts'`, on one line or several. */
 const IMPORT = /^import\s+(type\s+)?[^'"]*?from\s+'([^']+)'\n?/gm
 
+/** The script of open clients. */
+export function makeClientScript(): BrowserScript {
+  return makeScript(new URL('client/', import.meta.url), idiomorphText())
+}
+
+/** The script of the administration's pages. */
+export function makeAdminScript(): BrowserScript {
+  return makeScript(new URL('admin/', import.meta.url), '')
+}
+
 /**
- * Puts the modules of `client/` after one another, each after those that it imports, in one strict function. Types become
+ * Puts the modules of a folder after one another, each after those that it imports, in one strict function. Types become
  * white space, so there is no build and no source map to keep. All modules share that function's scope: a test sees to it
  * that no name is there twice.
  */
-export function makeClientScript(): ClientScript {
+function makeScript(folder: URL, library: string): BrowserScript {
   const modules: string[] = []
   const seen = new Set<string>()
   const add = (file: string): void => {
     if (seen.has(file)) return
     seen.add(file)
-    const source = readFileSync(new URL(file, FOLDER), 'utf8')
+    const source = readFileSync(new URL(file, folder), 'utf8')
     for (const [, isType, from] of source.matchAll(IMPORT)) {
       if (isType === undefined && from?.startsWith('./')) add(from.slice('./'.length))
     }
     modules.push(asPart(source))
   }
   add('main.ts')
-  const text = `'use strict';(() => {\n${libraryText()}\n${modules.join('\n')}\n})()\n`
+  const text = `'use strict';(() => {\n${library}\n${modules.join('\n')}\n})()\n`
   return { text, hash: createHash('sha256').update(text).digest('base64url').slice(0, 22) }
 }
 
@@ -44,7 +53,7 @@ function asPart(source: string): string {
 }
 
 /** idiomorph as its makers publish it for pages: one `var Idiomorph`. */
-function libraryText(): string {
+function idiomorphText(): string {
   const file = createRequire(import.meta.url).resolve('idiomorph/dist/idiomorph.min.js')
   return readFileSync(file, 'utf8').trim()
 }

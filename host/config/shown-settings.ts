@@ -1,0 +1,49 @@
+import { LIMITS, type LimitName } from '../../runtime/limits.ts'
+import { PROPERTIES, type Property } from './properties.ts'
+
+/** Where a value comes from: the property itself, the file that `NAME_FILE` names, or nobody set it. */
+export type SettingSource = 'environment' | 'file' | 'default'
+
+/** One setting in force, as an operator may see it. */
+export type ShownSetting = {
+  readonly name: string
+  readonly kind: 'property' | 'limit'
+  /** As it is written; null for a secret, and where nothing is set. */
+  readonly value: string | null
+  readonly isSet: boolean
+  readonly isSecret: boolean
+  readonly source: SettingSource
+  /** As it is written; null: none. */
+  readonly default: string | null
+  readonly what: string
+}
+
+/** A setting's text with its source, as it was read. */
+export type ReadSetting = { readonly text: string; readonly source: SettingSource }
+
+/** @param read by name; what is absent has its default */
+export function showSettings(read: ReadonlyMap<string, ReadSetting>): readonly ShownSetting[] {
+  const properties = Object.entries(PROPERTIES as Record<string, Property>).map(([name, property]) => {
+    return shown(name, 'property', property, property.secret === true, read.get(name))
+  })
+  const limits = (Object.keys(LIMITS) as LimitName[]).map((name) => {
+    return shown(name, 'limit', LIMITS[name], false, read.get(name))
+  })
+  return [...properties, ...limits]
+}
+
+function shown(
+  name: string,
+  kind: ShownSetting['kind'],
+  { default: usual, what }: { readonly default: string; readonly what: string },
+  isSecret: boolean,
+  { text, source }: ReadSetting = { text: usual, source: 'default' },
+): ShownSetting {
+  const value = isSecret || text === '' ? null : withoutPassword(text)
+  return { name, kind, value, isSet: text !== '', isSecret, source, default: usual === '' ? null : usual, what }
+}
+
+/** No property takes an address with a password today; one that comes to take it shows none. */
+function withoutPassword(text: string): string {
+  return text.replace(/(\/\/)[^/@\s]*@/g, '$1…@')
+}

@@ -1,0 +1,14 @@
+/**
+ * Why the file of a secret could not be read, for the operator. Its path is not told: it may be the secret itself, put into the wrong
+ * property.
+ * @param name the property without `_FILE`
+ */
+export function unreadSecret(name: string, error: unknown): string {
+  return `${name}_FILE names a file that ${why((error as NodeJS.ErrnoException).code)}`
+}
+
+function why(code: string | undefined): string {
+  if (code === 'ENOENT') return 'is not there (ENOENT); in a container it has to be mounted'
+  if (code === 'EACCES') return `this account, number ${process.getuid?.()}, may not read (EACCES)`
+  return `cannot be read (${code})`
+}

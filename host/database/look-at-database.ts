@@ -1,0 +1,76 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { Kysely } from 'kysely'
+import { DEFAULT_MIGRATION_TABLE } from 'kysely/migration'
+import type { PlatformError } from '../../runtime/errors.ts'
+import type { ServerKind } from './kind.ts'
+import { SERVER_KINDS } from './kinds.ts'
+import { type DatabaseSettings, errorOf, tryOut } from './open.ts'
+import { openKysely } from './open-kysely.ts'
+import { readSchema, refuseNewerSchema } from './schema-version.ts'
+import { serverDialect } from './server-dialect.ts'
+
+/** What stands in the way, and what to do. */
+export type DatabaseProblem = { readonly what: string; readonly advice: string }
+
+/**
+ * Whether the platform's database can be used, without making or changing anything: a schema that is older stays so. A
+ * database that is not there yet is no problem where a start would make it: in a file; on a server it is told.
+ */
+export async function databaseProblem(settings: DatabaseSettings): Promise<DatabaseProblem | null> {
+  const { kind, name } = settings.database
+  if (kind === 'embedded') return fileProblem(join(settings.home, `${name}.sqlite`))
+  const server = settings.databaseServers[kind]
+  const serverKind: ServerKind = SERVER_KINDS[kind]
+  const dialect = serverDialect(await serverKind.createDialect(server, name), serverKind, server)
+  const db = openKysely(dialect)
+  try {
+    const failure = await tryOut(serverKind, db)
+    if (failure !== null) return asProblem(errorOf(serverKind, server, name, failure))
+    const wrong = await serverKind.check(db as unknown as Kysely<never>)
+    if (wrong !== null) return { what: `The database "${name}" ${wrong}.`, advice: 'Change it on the server.' }
+    return schemaProblem(await readSchema(db), `The database "${name}"`)
+  } finally {
+    await db.destroy()
+  }
+}
+
+/** Texts of these errors say what is wrong in their first sentence, and what to do in the others. */
+function asProblem({ message }: PlatformError): DatabaseProblem {
+  const [, what = message, advice = ''] = /^(.+?\.) ([A-Z].*)$/s.exec(message) ?? []
+  return { what, advice }
+}
+
+function schemaProblem(applied: readonly string[], what: string): DatabaseProblem | null {
+  try {
+    refuseNewerSchema(applied, what)
+    return null
+  } catch (error) {
+    return asProblem(error as PlatformError)
+  }
+}
+
+function schemaIn(database: DatabaseSync): readonly string[] {
+  const table = database.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(DEFAULT_MIGRATION_TABLE)
+  if (table === undefined) return []
+  const rows = database.prepare(`SELECT name FROM ${DEFAULT_MIGRATION_TABLE} ORDER BY name`).all()
+  return rows.map(({ name }) => String(name))
+}
+
+function fileProblem(file: string): DatabaseProblem | null {
+  if (!existsSync(file)) return null
+  const advice = 'Restore a backup of the folder PLATFORM_HOME, or give this account the right to read the file.'
+  try {
+    const database = new DatabaseSync(file, { readOnly: true, timeout: 5000 })
+    try {
+      const [result] = Object.values(database.prepare('PRAGMA quick_check(1)').get() ?? {})
+      if (result !== 'ok') return { what: `${file} is damaged: ${String(result)}`, advice }
+      return schemaProblem(schemaIn(database), `The database ${file}`)
+    } finally {
+      database.close()
+    }
+  } catch (error) {
+    return { what: `${file} cannot be opened: ${(error as Error).message}`, advice }
+  }
+}

@@ -1,0 +1,14 @@
+import type { Middleware } from 'koa'
+import { PlatformError } from '../../runtime/errors.ts'
+import { sendProblem } from './answer-errors.ts'
+
+/** Refuses an address that cannot be parsed, as in `GET http://[x/ HTTP/1.1`: all steps after it may ask for its path. */
+export const needReadableTarget: Middleware = (ctx, next) => {
+  try {
+    void ctx.path
+  } catch {
+    sendProblem(ctx, new PlatformError('ERR_BAD_REQUEST', 'The address of the request cannot be read.'))
+    return
+  }
+  return next()
+}

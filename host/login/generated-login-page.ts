@@ -1,0 +1,88 @@
+import type { Warning } from '../../runtime/bundle/faults.ts'
+import { unpackBundle } from '../../runtime/bundle/unpack-bundle.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import { packFiles } from '../solutions/examples.ts'
+import { type Explained, explainFindings } from '../solutions/explain-findings.ts'
+import type { PreparedSolution } from '../solutions/prepared-solution.ts'
+import type { SolutionStore } from '../solutions/solution-store.ts'
+import type { Uploaded, Uploads } from '../solutions/upload.ts'
+import { defaultLoginTemplate } from '../web/pages.ts'
+import { loginPageLocales } from './login-preview.ts'
+import { LOGIN_STATE_NAMES, type LoginStateName } from './login-states.ts'
+
+/** Where a solution has its login template. */
+export const LOGIN_TEMPLATE = 'media/login.html'
+
+export type LoginPageWarning = Explained<Warning>
+
+export type LoginPageFacts = {
+  /** Whether the active version has a `media/login.html`. */
+  readonly hasTemplate: boolean
+  /** Whether it is shown: the default page takes the place of one that lacks the form, the user name or the password. */
+  readonly isUsed: boolean
+  readonly warnings: readonly LoginPageWarning[]
+  readonly locales: readonly string[]
+  readonly states: readonly LoginStateName[]
+}
+
+/** What there is to know of the login page of a solution's active version. */
+export async function lookAtLoginPage(
+  solution: Pick<PreparedSolution, 'template' | 'texts' | 'warnings'>,
+  packed: Uint8Array,
+  limits: Limits,
+): Promise<LoginPageFacts> {
+  const files = await unpackBundle(packed, limits, (name) => name === LOGIN_TEMPLATE)
+  const ofTemplate = (solution.warnings ?? []).filter(({ file }) => file === LOGIN_TEMPLATE)
+  return {
+    hasTemplate: files.has(LOGIN_TEMPLATE),
+    isUsed: solution.template !== null,
+    warnings: explainFindings(ofTemplate, files),
+    locales: loginPageLocales(solution),
+    states: LOGIN_STATE_NAMES,
+  }
+}
+
+export type GenerateParts = {
+  readonly uploads: Pick<Uploads, 'change'>
+  readonly limits: Limits
+}
+
+/**
+ * Adds the default login page to the media of a solution, to be changed by its author (guide 2.4): a new version, checked
+ * and activated as any upload.
+ * @param options.replace takes the place of a `login.html` that is there
+ * @throws ERR_FILE_EXISTS where there is one and it is not to be replaced, and what `Uploads.change` throws
+ */
+export function generateLoginPage(
+  name: string,
+  { replace }: { readonly replace: boolean },
+  { uploads, limits }: GenerateParts,
+): Promise<Uploaded> {
+  return uploads.change(name, async (packed) => {
+    const files = new Map(await unpackBundle(packed, limits))
+    if (files.has(LOGIN_TEMPLATE) && !replace) {
+      throw new PlatformError(
+        'ERR_FILE_EXISTS',
+        `"${name}" has a ${LOGIN_TEMPLATE} already: send {"replace": true} to put the default one in its place.`,
+        { file: LOGIN_TEMPLATE },
+      )
+    }
+    files.set(LOGIN_TEMPLATE, Buffer.from(defaultLoginTemplate()))
+    const sorted = [...files].sort(([one], [other]) => (one < other ? -1 : 1))
+    return packFiles(sorted.map(([file, content]) => [file, Buffer.from(content)] as const))
+  })
+}
+
+/**
+ * The active version's bundle.
+ * @throws ERR_VERSION_NOT_FOUND where it was erased a moment ago
+ */
+export async function activeBundle(
+  store: Pick<SolutionStore, 'bundle'>,
+  { name, facts }: { readonly name: string; readonly facts: { readonly sha256: string } },
+): Promise<Uint8Array> {
+  const packed = await store.bundle(name, facts.sha256)
+  if (packed !== null) return packed
+  throw new PlatformError('ERR_VERSION_NOT_FOUND', `"${name}" has no active version any more; ask again.`, { name })
+}

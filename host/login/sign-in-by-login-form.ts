@@ -1,0 +1,95 @@
+import type { Context } from 'koa'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { ClientSignIn, ClientSignIns } from '../clients/sign-in-token.ts'
+import { sourceOfPost } from '../http/fetch-metadata.ts'
+import { readForm } from '../http/read-body.ts'
+import { sendToAddress } from '../http/send-to-address.ts'
+import type { Sites } from '../http/sites.ts'
+import type { ActiveSolution } from '../solutions/catalog.ts'
+import { noEffects } from '../solutions/host-call.ts'
+import { mayGrant } from '../solutions/prepared-solution.ts'
+import { type Arrival, readArrival } from './arrival.ts'
+import type { LoginTokens } from './login-token.ts'
+import { cameFromOwnPage } from './own-page.ts'
+import { pageAskedFor } from './page-asked-for.ts'
+import { acceptSignIn, type SessionBasis, type SessionParts } from './start-session.ts'
+import type { Throttle } from './throttle.ts'
+
+export type LoginFormParts = SessionParts & {
+  readonly sites: Sites
+  readonly throttle: Throttle
+  readonly loginTokens: LoginTokens
+  readonly clientSignIns: ClientSignIns
+}
+
+/**
+ * A script decides which account this is: nothing that the users table knows of that uid holds for it, and nobody could
+ * be asked about it again.
+ */
+const BASIS: SessionBasis = { source: '', providerLogin: null, stillHolds: async () => true }
+
+/**
+ * What the page of a client posts once its login form signed somebody in: a token in `id_token`, a client's or a login
+ * token of this platform. What else is posted counts for nothing: names and passwords are for the form's script.
+ * @throws ERR_FOREIGN_ORIGIN, ERR_THROTTLED, ERR_DATABASE_UNREACHABLE
+ */
+export async function signInByLoginForm(
+  ctx: Context,
+  solution: ActiveSolution,
+  locale: string,
+  parts: LoginFormParts,
+): Promise<void> {
+  const fields = await readForm(ctx, parts.limits)
+  const arrival = readArrival(ctx, solution, locale, parts.sites)
+  if (!cameFromOwnPage(arrival, fields, parts.formTokens)) {
+    // Another tab signed in meanwhile, which ended this page's hidden token: it opens anew, as whoever is signed in.
+    if (sourceOfPost(ctx, arrival.serverUrl) === 'same-origin') return goTo(ctx, pageAskedFor(ctx))
+    throw new PlatformError('ERR_FOREIGN_ORIGIN', 'This page had expired, or the form came from another site.')
+  }
+  // Guesses count for the network alone: no account is known.
+  const attempt = { source: `solution ${solution.name}`, username: '', address: arrival.address }
+  const wait = await parts.throttle.count(attempt, true)
+  if (wait !== null) {
+    parts.audit.noteOnce({ ...auditFacts(arrival), outcome: 'throttled' })
+    throw new PlatformError('ERR_THROTTLED', 'Too many attempts to sign in.', { retryAfter: wait })
+  }
+  const signIn = await readToken(arrival, fields.get('id_token') ?? '', parts)
+  const session = signIn === null ? null : await accept(arrival, signIn, parts)
+  if (signIn === null || session === null) {
+    parts.audit.note({ ...auditFacts(arrival), outcome: 'refused' })
+    // The client opens on its login form again.
+    return goTo(ctx, pageAskedFor(ctx))
+  }
+  await parts.throttle.succeeded(attempt, true)
+  if (signIn.showUrl !== null) return sendToAddress(ctx, signIn.showUrl, arrival.serverUrl, session.session.locale)
+  goTo(ctx, signIn.page)
+}
+
+/** Whoever it signs in is held to what the solution's scripts could grant now. */
+async function readToken(
+  { ctx, solution, scope, locale }: Arrival,
+  token: string,
+  { formTokens, clientSignIns, loginTokens }: LoginFormParts,
+): Promise<ClientSignIn | null> {
+  const browser = formTokens.browserOf(ctx, scope)
+  const byClient = browser === null ? null : await clientSignIns.consume(solution.name, token, browser)
+  const login = byClient?.login ?? (await loginTokens.consume(solution.name, token))
+  if (login === null || !mayGrant(solution, login.permissions)) return null
+  return byClient ?? { login, tenant: null, locale, page: pageAskedFor(ctx), showUrl: null }
+}
+
+/** Nothing is remembered: a sign-in that could not be asked about again would outlive its user's rights. */
+function accept(arrival: Arrival, { login, tenant, locale }: ClientSignIn, parts: LoginFormParts) {
+  const effects = { ...noEffects(), login, tenant, locale }
+  return acceptSignIn(arrival, { login, effects }, BASIS, false, parts)
+}
+
+function auditFacts({ solution, address, correlationId }: Arrival) {
+  const mode = 'LOGIN_FORM'
+  return { actor: 'user:', action: 'sign-in', solution: solution.name, mode, address, correlationId } as const
+}
+
+function goTo(ctx: Context, page: string): void {
+  ctx.status = 303
+  ctx.set('Location', page)
+}

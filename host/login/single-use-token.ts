@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto'
+import * as z from 'zod'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { PlatformKey } from '../config/platform-key.ts'
+import type { Database } from '../database/open.ts'
+import { insertOnce } from '../database/portable.ts'
+import { readSigned, writeSigned } from './signed-text.ts'
+
+/** Signed texts of one kind, each good for one solution, for a time, once on all hosts together. */
+export interface SingleUseTokens<Content extends object> {
+  /**
+   * @param lifetime in ms
+   * @throws ERR_REQUEST_INVALID when it is too much for a token
+   */
+  issue(solution: string, content: Content, lifetime: number): { readonly token: string; readonly expiresAt: number }
+  /**
+   * Uses a token up.
+   * @param isMeant what else must hold of it; where it does not, the token stays whole
+   * @returns null when the token is none of this kind, expired, used before, or for another solution: the last does not
+   *   use it up
+   */
+  consume(solution: string, token: string, isMeant?: (content: Content) => boolean): Promise<Content | null>
+  /** Forgets used tokens, of every kind, that nobody could use any more. */
+  sweep(): Promise<void>
+}
+
+export type TokenKind<Content extends object> = {
+  /** Under this name they are signed and noted as used. */
+  readonly purpose: string
+  /** Takes no key that it does not know. */
+  readonly content: z.ZodType<Content>
+  /** Characters. */
+  readonly longest: number
+}
+
+/** Clocks of hosts differ: what was used is remembered for this long after its time, in ms. */
+const CLOCK_SKEW = 3_600_000
+
+const Frame = z.looseObject({ id: z.string(), solution: z.string(), expiresAt: z.int() })
+
+/** @param now the clock, in epoch milliseconds */
+export function createSingleUseTokens<Content extends object>(
+  db: Database,
+  key: PlatformKey,
+  { purpose, content: contents, longest }: TokenKind<Content>,
+  now: () => number = Date.now,
+): SingleUseTokens<Content> {
+  function read(token: string) {
+    const frame = Frame.safeParse(readSigned(key, purpose, token, longest))
+    if (!frame.success) return null
+    const { id, solution, expiresAt, ...rest } = frame.data
+    const content = contents.safeParse(rest)
+    return content.success ? { id, solution, expiresAt, content: content.data } : null
+  }
+
+  return {
+    issue(solution, content, lifetime) {
+      const expiresAt = now() + lifetime
+      const id = randomBytes(18).toString('base64url')
+      const token = writeSigned(key, purpose, { ...content, id, solution, expiresAt })
+      if (token.length <= longest) return { token, expiresAt }
+      throw new PlatformError(
+        'ERR_REQUEST_INVALID',
+        `The token would have ${token.length} characters; ${longest} are possible. Give fewer permissions.`,
+      )
+    },
+    async consume(solution, token, isMeant = () => true) {
+      const found = read(token)
+      if (found === null || found.solution !== solution || found.expiresAt <= now()) return null
+      if (!isMeant(found.content)) return null
+      const used = { id: `${purpose} ${found.id}`, expires_at: found.expiresAt }
+      return (await insertOnce(db, 'used_tokens', used)) ? found.content : null
+    },
+    async sweep() {
+      await db
+        .deleteFrom('used_tokens')
+        .where('expires_at', '<', now() - CLOCK_SKEW)
+        .execute()
+    },
+  }
+}

@@ -1,0 +1,80 @@
+import { OAUTH_SETTINGS } from '../../runtime/bundle/manifest-schema.ts'
+import { PROVIDERS, type ProviderName, type ProviderRow } from './providers.ts'
+
+type SettingName = keyof typeof OAUTH_SETTINGS
+
+/** One setting of a provider, for a form that asks for it (guide 2.3). */
+export type ProviderSetting = {
+  readonly name: SettingName
+  readonly title: string
+  readonly description: string
+  /** `issuer`: unless an issuer is given. */
+  readonly required: 'yes' | 'no' | 'issuer'
+  /** What counts where it is left out; null: nothing, or what the provider's discovery document says. */
+  readonly default: string | null
+  /** What it may be; null: any text of its form. */
+  readonly values: readonly string[] | null
+}
+
+export type ProviderForm = {
+  readonly api: ProviderName
+  readonly title: string
+  /** Where it is discovered unless the settings say otherwise; null: the settings have to say. */
+  readonly issuer: string | null
+  readonly settings: readonly ProviderSetting[]
+}
+
+/** The providers and what each asks for, from the table that sign-ins use. */
+export function providerForms(): readonly ProviderForm[] {
+  return (Object.keys(PROVIDERS) as ProviderName[]).map((api) => {
+    const row = PROVIDERS[api]
+    const names = Object.keys(OAUTH_SETTINGS) as SettingName[]
+    return {
+      api,
+      title: row.title ?? api,
+      issuer: row.places({})?.issuer ?? null,
+      settings: names.filter((name) => name !== 'api' && isOf(name, api, row)).map((name) => settingOf(name, api, row)),
+    }
+  })
+}
+
+/** Addresses are for providers that the table does not know; of other providers' own settings none is told. */
+const ADDRESSES: readonly SettingName[] = [
+  'authorizationBaseUrl',
+  'accessTokenEndpoint',
+  'jwks_uri',
+  'userInfoEndpoint',
+]
+const OWN: readonly SettingName[] = ['tenant', 'domain', 'teamId', 'keyId']
+
+function isOf(name: SettingName, api: ProviderName, { settings }: ProviderRow): boolean {
+  if (OWN.includes(name)) return (settings as readonly string[]).includes(name)
+  if (ADDRESSES.includes(name)) return api === 'Custom'
+  return name !== 'issuer' || api === 'Custom' || api === 'Okta'
+}
+
+function settingOf(name: SettingName, api: ProviderName, row: ProviderRow): ProviderSetting {
+  const { title = name, description = '' } = OAUTH_SETTINGS[name].meta() ?? {}
+  return { name, title, description, required: needOf(name, api, row), ...choiceOf(name, row) }
+}
+
+function needOf(name: SettingName, api: ProviderName, row: ProviderRow): ProviderSetting['required'] {
+  if (name === 'clientId' || (name === 'apiSecret' && row.needsSecret)) return 'yes'
+  if (api === 'Custom') return ADDRESSES.includes(name) && name !== 'userInfoEndpoint' ? 'issuer' : 'no'
+  return api === 'Okta' && name === 'domain' ? 'issuer' : 'no'
+}
+
+function choiceOf(name: SettingName, row: ProviderRow): Pick<ProviderSetting, 'default' | 'values'> {
+  switch (name) {
+    case 'defaultScope':
+      return { default: row.scope, values: null }
+    case 'code_challenge_method':
+      return { default: row.pkce, values: ['S256', 'plain'] }
+    case 'response_type':
+      return { default: row.responseTypes[0] ?? null, values: row.responseTypes }
+    case 'response_mode':
+      return { default: null, values: row.responseModes }
+    default:
+      return { default: null, values: null }
+  }
+}

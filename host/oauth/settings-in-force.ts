@@ -1,0 +1,63 @@
+import { mergeSettings, placeOf } from './chosen-configuration.ts'
+import { secretNameOf } from './configuration.ts'
+import type { WrittenOAuthSettings } from './oauth-settings.ts'
+import type { ProviderRequests } from './provider-requests.ts'
+import { tryConfiguration } from './settings-warnings.ts'
+
+/** One setting of a solution's sign-in, and who said so. `default`: the table of providers. */
+export type SettingInForce = {
+  readonly name: string
+  /** null: a secret that stands in the manifest itself, which is not shown. */
+  readonly value: string | null
+  readonly source: 'operator' | 'manifest' | 'default'
+}
+
+/**
+ * The settings with which users would be sent to sign in, in the order in which they are written: what the operator and the
+ * author wrote, then what the platform adds. The latter is left out where they cannot be used.
+ */
+export function settingsInForce(
+  ofManifest: WrittenOAuthSettings | null,
+  ofOperator: WrittenOAuthSettings | null,
+  refusalOf: ProviderRequests['refusalOf'],
+): readonly SettingInForce[] {
+  const merged = mergeSettings(ofManifest, ofOperator)
+  if (merged === null) return []
+  const written = Object.entries(merged)
+    .filter(([, value]) => value !== undefined && value !== null)
+    .map(([name, value]): SettingInForce => {
+      const isOperators = ofOperator !== null && Object.hasOwn(ofOperator, name)
+      return { name, value: shownValue(name, String(value)), source: isOperators ? 'operator' : 'manifest' }
+    })
+  const names = new Set(written.map(({ name }) => name))
+  const added = Object.entries(defaultsOf(merged, placeOf(ofManifest, ofOperator), refusalOf)).flatMap(
+    ([name, value]): SettingInForce[] =>
+      value === null || names.has(name) ? [] : [{ name, value, source: 'default' }],
+  )
+  return [...written, ...added]
+}
+
+function shownValue(name: string, value: string): string | null {
+  return name === 'apiSecret' && secretNameOf(value) === null ? null : value
+}
+
+function defaultsOf(
+  merged: WrittenOAuthSettings,
+  where: string,
+  refusalOf: ProviderRequests['refusalOf'],
+): Readonly<Record<string, string | null>> {
+  const used = tryConfiguration(merged, where, refusalOf)
+  // What is wrong is told as a warning.
+  if (typeof used === 'string') return {}
+  return {
+    issuer: used.issuer,
+    authorizationBaseUrl: used.authorizationEndpoint,
+    accessTokenEndpoint: used.tokenEndpoint,
+    userInfoEndpoint: used.userInfoEndpoint,
+    defaultScope: used.scope,
+    code_challenge_method: used.pkce,
+    token_endpoint_auth_method: used.clientAuthentication,
+    response_type: used.responseType,
+    response_mode: used.responseMode,
+  }
+}

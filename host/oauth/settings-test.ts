@@ -1,0 +1,177 @@
+import type { Limits } from '../../runtime/limits.ts'
+import { ALGORITHMS } from './algorithms.ts'
+import type { ClientSecrets } from './client-secret.ts'
+import { checkConfiguration, type OAuthConfiguration } from './configuration.ts'
+import { fitsAlgorithm, readKeySet } from './key-set.ts'
+import type { WrittenOAuthSettings } from './oauth-settings.ts'
+import { OAuthProblem } from './problems.ts'
+import type { Provider } from './provider.ts'
+import { createProviderFinder } from './provider-finder.ts'
+import type { ProviderRequests } from './provider-requests.ts'
+
+/**
+ * One thing that a sign-in needs, in the order in which it needs them: the settings are complete, the provider is found by
+ * its discovery document, its addresses are known, its keys can be had, the secret may go to it, the clocks agree.
+ */
+export type TestStepName = 'settings' | 'discovery' | 'endpoints' | 'keys' | 'secret' | 'clock'
+
+/** `skipped`: it does not apply, or an earlier step failed; `message` says which. Never with a secret in it. */
+export type TestStep = {
+  readonly step: TestStepName
+  readonly result: 'ok' | 'failed' | 'skipped'
+  readonly message: string
+}
+
+export type SettingsTestParts = {
+  readonly requests: Pick<ProviderRequests, 'refusalOf' | 'getJson'>
+  readonly clientSecrets: Pick<ClientSecrets, 'secretFor'>
+  readonly limits: Pick<Limits, 'OAUTH_CLOCK_SKEW'>
+}
+
+/** Tries what can be tried of OAuth settings without anybody signing in. The provider is asked anew each time. */
+export type SettingsTest = (
+  solution: string,
+  settings: WrittenOAuthSettings | null,
+  where: string,
+) => Promise<readonly TestStep[]>
+
+const STEPS = ['settings', 'discovery', 'endpoints', 'keys', 'secret', 'clock'] as const
+
+/** @param now the clock, in epoch milliseconds */
+export function createSettingsTest(parts: SettingsTestParts, now: () => number = Date.now): SettingsTest {
+  return async (solution, settings, where) => {
+    const steps: TestStep[] = []
+    const watched = watchRequests(parts.requests, now)
+    const finder = createProviderFinder(watched, now)
+
+    /** @returns what `work` did, or null where it failed, which ends the test but for the clock */
+    async function step<T>(
+      name: TestStepName,
+      work: () => T | Promise<T>,
+      told: (done: T) => string,
+    ): Promise<T | null> {
+      try {
+        const done = await work()
+        steps.push({ step: name, result: 'ok', message: told(done) })
+        return done
+      } catch (error) {
+        if (!(error instanceof OAuthProblem)) throw error
+        steps.push({ step: name, result: 'failed', message: `${error.code}: ${error.message}` })
+        return null
+      }
+    }
+    const skip = (name: TestStepName, message: string) => void steps.push({ step: name, result: 'skipped', message })
+
+    async function tryAll(): Promise<void> {
+      const configuration = await step('settings', () => check(settings, where, watched), toldOfSettings)
+      if (configuration === null) return
+      const provider = await findProvider(configuration)
+      if (provider === null) return
+      steps.push({ step: 'endpoints', result: 'ok', message: toldOfEndpoints(provider) })
+      await tryKeys(provider)
+      await trySecret(configuration, provider)
+    }
+
+    async function findProvider(configuration: OAuthConfiguration): Promise<Provider | null> {
+      const found = await step('discovery', () => finder.find(solution, configuration), toldOfIssuer)
+      if (found === null || watched.asked() > 0) return found
+      steps.pop()
+      skip('discovery', 'The settings name all addresses that are needed: no discovery document is asked for.')
+      return found
+    }
+
+    async function tryKeys({ hasIdToken, jwksUri }: Provider): Promise<void> {
+      if (!hasIdToken || jwksUri === null) {
+        return skip('keys', 'This provider has no ID tokens: it is asked who signed in, and no keys are needed.')
+      }
+      const from = `the key set of ${new URL(jwksUri).host}`
+      await step('keys', async () => readKeySet(await watched.getJson(jwksUri), from), toldOfKeys)
+    }
+
+    async function trySecret(configuration: OAuthConfiguration, { tokenEndpoint }: Provider): Promise<void> {
+      if (configuration.apiSecret === null || tokenEndpoint === null || configuration.responseType !== 'code') {
+        return skip('secret', 'These settings send no secret.')
+      }
+      await step(
+        'secret',
+        async () => void (await parts.clientSecrets.secretFor(solution, configuration, tokenEndpoint)),
+        () =>
+          `It is set, and may go to ${new URL(tokenEndpoint).host}. Whether it is right shows at the first sign-in.`,
+      )
+    }
+
+    await tryAll()
+    steps.push(clockStep(watched.clock(), parts.limits.OAUTH_CLOCK_SKEW))
+    return STEPS.map((name) => steps.find((one) => one.step === name) ?? notReached(name))
+  }
+}
+
+function check(
+  settings: WrittenOAuthSettings | null,
+  where: string,
+  { refusalOf }: Pick<ProviderRequests, 'refusalOf'>,
+): OAuthConfiguration {
+  if (settings !== null) return checkConfiguration(settings, where, refusalOf)
+  throw new OAuthProblem('oauth_configuration', 'there are no OAuth settings to test: send some, or set them by PUT')
+}
+
+/** Where the provider's clock was, as far as its answers say: `ahead` in ms, within a second. */
+type Clock = { readonly ahead: number; readonly host: string }
+
+/** The same requests, and what they told by the way. */
+function watchRequests(requests: SettingsTestParts['requests'], now: () => number) {
+  let asked = 0
+  let clock: Clock | null = null
+  return {
+    refusalOf: requests.refusalOf,
+    getJson(address: string) {
+      asked++
+      return requests.getJson(address, (headers) => {
+        const date = Date.parse(headers.date ?? '')
+        // The header's seconds are cut off: half of one is the best guess.
+        if (!Number.isNaN(date)) clock = { ahead: date + 500 - now(), host: new URL(address).host }
+      })
+    },
+    asked: () => asked,
+    clock: (): Clock | null => clock,
+  }
+}
+
+function clockStep(clock: Clock | null, leeway: number): TestStep {
+  if (clock === null) {
+    return { step: 'clock', result: 'skipped', message: 'No answer of the provider told the time.' }
+  }
+  const seconds = Math.round(Math.abs(clock.ahead) / 1000)
+  const apart = `The clock of ${clock.host} is ${seconds} s ${clock.ahead < 0 ? 'behind' : 'ahead of'} this host’s`
+  return Math.abs(clock.ahead) <= leeway
+    ? { step: 'clock', result: 'ok', message: `${apart}; ${leeway / 1000} s are allowed.` }
+    : {
+        step: 'clock',
+        result: 'failed',
+        message: `${apart}, but ${leeway / 1000} s are allowed: set this host’s clock by NTP, or raise OAUTH_CLOCK_SKEW.`,
+      }
+}
+
+function notReached(step: TestStepName): TestStep {
+  return { step, result: 'skipped', message: 'An earlier step failed.' }
+}
+
+function toldOfSettings({ api, responseType, pkce }: OAuthConfiguration): string {
+  return `They are complete, for ${api}: response type ${responseType}, ${pkce === null ? 'no PKCE' : `PKCE ${pkce}`}.`
+}
+
+function toldOfIssuer({ issuer }: Provider): string {
+  return `The discovery document is sound; its issuer is ${issuer}.`
+}
+
+function toldOfEndpoints({ authorizationEndpoint, tokenEndpoint, jwksUri, userInfoEndpoint }: Provider): string {
+  const known = { 'sign-in': authorizationEndpoint, token: tokenEndpoint, keys: jwksUri, 'user info': userInfoEndpoint }
+  const told = Object.entries(known).flatMap(([name, address]) => (address === null ? [] : [`${name} ${address}`]))
+  return `${told.join(', ')}.`
+}
+
+function toldOfKeys(keys: Awaited<ReturnType<typeof readKeySet>>): string {
+  const algorithms = Object.keys(ALGORITHMS).filter((name) => keys.some((key) => fitsAlgorithm(key, name)))
+  const count = keys.length === 1 ? 'one key' : `${keys.length} keys`
+  return `The key set has ${count} that can be used, for ${algorithms.join(', ')}.`
+}

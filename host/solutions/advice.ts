@@ -1,0 +1,58 @@
+import type { FaultCode, WarningCode } from '../../runtime/bundle/faults.ts'
+
+/** What to change, for each code of a fault or a warning. Messages say what is wrong. */
+const ADVICE = {
+  zip_invalid: 'Pack the folder with "solhost pack".',
+  zip_entry_kind: 'Leave links and devices out; "solhost pack" packs files alone.',
+  zip_entry_method: 'Pack the folder with "solhost pack".',
+  zip_headers_differ: 'Pack the folder with "solhost pack".',
+  zip_content: 'Pack the folder anew with "solhost pack".',
+  name_invalid: 'Rename the file: letters without accents, digits, ".", "_" and "-".',
+  name_duplicate: 'Keep one of the two files, or rename one.',
+  too_many_files: 'Remove files that the solution does not need, or ask the operator for a larger BUNDLE_FILES.',
+  too_large: 'Make it smaller; what is large and only shown belongs on a web server of its own.',
+  manifest_missing: 'Add a solution.json; {"name": "…", "version": "1.0.0"} is the least.',
+  manifest_in_folder: 'Pack what is in the folder, not the folder.',
+  json_invalid: 'Mend the JSON: a comma too many or too few, a quote, a comment.',
+  manifest_invalid: 'Write a value that is allowed; with "$schema" the editor shows which.',
+  manifest_unknown_key: 'Correct the name of the property, or remove it.',
+  module_missing: 'Add the folder to modules/, or take the name out of "modules".',
+  module_invalid: 'Correct name and type in the module’s own solution.json.',
+  authenticator_count: 'List one module whose solution.json says "type": "authenticator".',
+  form_missing: 'Add the form, or name one that is in forms/.',
+  form_invalid: 'Write a value that is allowed; with "$schema" the editor shows which.',
+  form_unknown_key: 'Correct the name of the property, or remove it.',
+  form_name_twice: 'Give one of the two another name.',
+  form_function_missing: 'Declare the function at the top level of the form’s script, or name one that is there.',
+  i18n_invalid: 'Name the file default.json or after a locale, and write texts only: {"key": "text"}.',
+  script_syntax: 'Mend the script at this place, or just before it.',
+  script_load: 'Mend the line: it runs when the scripts are loaded. What acts belongs into a function.',
+  script_timeout: 'End the loop there, or move the work into a function: loading may take a second.',
+  script_memory: 'Keep less in variables at the top level.',
+  script_crashed: 'Move work from the top level into functions, until the line that ends the process is found.',
+  entry_missing: 'Declare the function at the top level of globals.js.',
+  name_twice: 'Rename one of the two, or keep both in one file.',
+  text_invalid: 'Save the file as UTF-8.',
+  more_faults: 'Mend those above first.',
+  file_unused: 'Move the file to where the layout has a place for it (docs/solutions.md), or remove it.',
+  form_script_unused: 'Name the script like its form, or remove it.',
+  form_image_missing: 'Add the image to media/, or correct its path.',
+  form_text_missing: 'Add the key to i18n/default.json.',
+  form_permission_unlisted: 'Add it to "permissions" in solution.json, or correct the name.',
+  form_function_hidden: 'Give the function another name.',
+  manifest_deprecated: 'Write "authenticator" instead.',
+  oauth_missing: 'Add "oauth" to solution.json, or tell the operator to set it.',
+  oauth_secret_written: 'Replace it by "%%NAME%%", and let the operator set the secret NAME.',
+  template_replaced: 'Add what is missing; "solhost login-template" writes a page that has everything.',
+  template_element_missing: 'Change or add the element as the message says.',
+  template_inline_handler: 'Use addEventListener in a <script> of the page.',
+  template_inline_style: 'Move the style into a <style> of the page.',
+  template_blocked_address: 'Put the file into media/ and write its relative address, media/….',
+  template_placeholder: 'Move the placeholder into text, an attribute, or a string in a script.',
+  more_warnings: 'Look at those above first.',
+} as const satisfies Record<FaultCode | WarningCode, string>
+
+/** @returns null for a code that only a newer host knows */
+export function adviceFor(code: string): string | null {
+  return Object.hasOwn(ADVICE, code) ? ADVICE[code as keyof typeof ADVICE] : null
+}

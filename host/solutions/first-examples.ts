@@ -1,0 +1,41 @@
+import type { Logger } from 'pino'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Settings } from '../config/settings.ts'
+import type { Database } from '../database/open.ts'
+import { insertOnce } from '../database/portable.ts'
+import { isLoopback } from '../http/sites.ts'
+import { exampleFolder, exampleNames, packFolder } from './examples.ts'
+import type { Uploads } from './upload.ts'
+
+/**
+ * The first start decides: who deletes the examples does not want them back at the next start. One where they cannot be
+ * added, such as for want of memory, goes on without, and the next one tries again.
+ */
+export async function addExamplesOnce(
+  db: Database,
+  settings: Settings,
+  uploads: Uploads,
+  log: Pick<Logger, 'warn'>,
+): Promise<void> {
+  const decided = await db.selectFrom('platform').select('value').where('key', '=', 'examples').executeTakeFirst()
+  if (decided !== undefined) return
+  const value = getsExamples(settings) ? 'added' : 'none'
+  if (value === 'added') {
+    try {
+      for (const name of exampleNames()) await uploads.upload(await packFolder(exampleFolder(name)), name)
+    } catch (error) {
+      if (!(error instanceof PlatformError)) throw error
+      log.warn(
+        { code: error.code },
+        `the example solutions were not added; the next start tries again: ${error.message}`,
+      )
+      return
+    }
+  }
+  await insertOnce(db, 'platform', { key: 'examples', value })
+}
+
+/** An empty platform gets the examples where somebody tries it out, never on a server (README). */
+function getsExamples({ host, environment }: Settings): boolean {
+  return isLoopback(host) && ['none', 'dev', 'e2e'].includes(environment)
+}

@@ -1,0 +1,95 @@
+import { ZodError } from 'zod'
+import type { Limits } from '../../runtime/limits.ts'
+import type { Failed, GuestCommand } from '../../runtime/outcome.ts'
+import { type Command, type Json, type Plugin, ScriptError, type SolutionFacts } from '../../runtime/plugin.ts'
+import type { CallHandlers } from '../../runtime/supervisor.ts'
+import type { HostCall } from './host-call.ts'
+import type { NewLogLine } from './solution-log.ts'
+
+/** The host's end of the plugins' bindings: what a call is given, what it asks while it runs and what it commanded. */
+export interface GuestBindings {
+  /** What the plugins tell the guest of one call, by plugin. */
+  stateOf(call: HostCall): Record<string, Json>
+  /** Answers a question of a script. @throws TypeError when no binding asks so */
+  answer(call: HostCall, plugin: string, method: string, args: readonly Json[]): ReturnType<CallHandlers['request']>
+  /**
+   * Checks every command before the first is applied, then applies them to the call's effects.
+   * @throws TypeError when the guest sent what no binding sends: its process is not to be used again
+   */
+  apply(call: HostCall, commands: readonly GuestCommand[]): void
+}
+
+export type GuestBindingsParts = {
+  readonly plugins: readonly Plugin[]
+  readonly limits: Limits
+  /** Told when a plugin could not answer a request: the script learns only that it failed. A `ScriptError` is not told. */
+  readonly onPluginError: (error: unknown, binding: string, correlationId: string) => void
+}
+
+type CheckedCommand = { readonly command: Command; readonly args: never }
+
+export function createGuestBindings({ plugins, limits, onPluginError }: GuestBindingsParts): GuestBindings {
+  const byName = new Map(plugins.map((plugin) => [plugin.name, plugin]))
+
+  function checkCommands(commands: readonly GuestCommand[], solution: SolutionFacts): CheckedCommand[] {
+    if (commands.length > limits.CALL_REQUESTS) throw new TypeError('there are more commands than a call may have')
+    return commands.map(({ plugin, method, args }) => {
+      const methods = byName.get(plugin)?.commands
+      const command = methods && Object.hasOwn(methods, method) ? methods[method] : undefined
+      if (command === undefined) throw new TypeError(`there is no command ${plugin}.${method}`)
+      return { command, args: readArguments(command, args, `${plugin}.${method}`, solution) }
+    })
+  }
+
+  return {
+    stateOf: (call) => Object.fromEntries(plugins.flatMap(({ name, state }) => (state ? [[name, state(call)]] : []))),
+    answer(call, plugin, method, args) {
+      const methods = byName.get(plugin)?.requests
+      const request = methods && Object.hasOwn(methods, method) ? methods[method] : undefined
+      if (request === undefined) throw new TypeError(`there is no request ${plugin}.${method}`)
+      const value = (async () => request.answer(call, request.check(args) as never))()
+      value.catch((error) => {
+        if (!(error instanceof ScriptError)) onPluginError(error, `${plugin}.${method}`, call.correlationId)
+      })
+      return { changes: request.changes, value }
+    },
+    apply(call, commands) {
+      const checked = checkCommands(commands, call.solution)
+      if (call.kind !== 'configuration') applyCommands(call, checked)
+    },
+  }
+}
+
+/** A failed call, as its author reads it in the solution's log. */
+export function failureLine({ code, message, position, limit }: Failed): NewLogLine {
+  const used = limit?.used === undefined ? '' : `, used ${limit.used}`
+  const limited = limit ? ` (limit ${limit.name}: ${limit.allowed}${used})` : ''
+  return { level: 'error', code, message: `${message}${limited}`, ...(position ? { position } : {}) }
+}
+
+/** Whether a user is logged in is decided first: without it a login's other commands count only for its answer. */
+function applyCommands(call: HostCall, commands: readonly CheckedCommand[]): void {
+  let loggedIn = false
+  for (const { command, args } of commands) {
+    if (command.decidesLogin) command.apply(call, args)
+    loggedIn ||= call.effects.login !== null
+  }
+  const countsOnlyForAnswer = call.kind === 'login' && !loggedIn
+  if (countsOnlyForAnswer) call.effects.logout = null
+  for (const { command, args } of commands) {
+    if (!command.decidesLogin && (command.withoutLogin || !countsOnlyForAnswer)) command.apply(call, args)
+  }
+}
+
+/** @throws TypeError that names the binding */
+function readArguments(command: Command, args: readonly Json[], binding: string, solution: SolutionFacts): never {
+  try {
+    return command.check(args, solution) as never
+  } catch (error) {
+    const issue = error instanceof ZodError ? error.issues[0] : undefined
+    const which = typeof issue?.path[0] === 'number' ? `argument ${issue.path[0] + 1}: ` : ''
+    throw new TypeError(
+      `${binding} was called with arguments that it does not take (${which}${issue?.message ?? 'wrong'})`,
+    )
+  }
+}
