@@ -1,17 +1,22 @@
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Browser, BrowserContextOptions } from 'playwright-core'
+import { text } from 'node:stream/consumers'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { WebSocketServer } from 'ws'
+import type { HostFrame } from '../../host/clients/frames.ts'
 import type { RenderContext } from '../../host/clients/render/context.ts'
-import { renderShell } from '../../host/clients/render/shell.ts'
+import { renderForm } from '../../host/clients/render/form.ts'
+import { renderShell, renderTexts, type ShellModel } from '../../host/clients/render/shell.ts'
+import { EMPTY_VIEW } from '../../host/clients/view.ts'
 import { createMessages } from '../../host/solutions/messages.ts'
-import { makeClientScript } from '../../host/web/client-script.ts'
-import type { FormDefinition } from '../../runtime/forms/form-definition.ts'
-import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
-import { createFormHost } from '../support/form-host.ts'
-import { SAMPLE_FORM } from '../support/sample-form.ts'
+import { makeClientScript } from '../../host/web/browser-script.ts'
+import type { ElementDefinition, FormDefinition } from '../../runtime/forms/form-definition.ts'
+import { axeViolations, browserPath, launchBrowser, launchWholeBrowser } from '../support/browser.ts'
+import { CLIENT, createFormHost, routeOf } from '../support/form-host.ts'
+import { EVERY_ELEMENT, SAMPLE_FORM } from '../support/sample-form.ts'
 
 const NONCE = 'dGVzdA'
 /** @see design, sections 3 and 8, "CSP" */
@@ -47,6 +52,100 @@ const context: RenderContext = {
   mediaBase: '/media/',
 }
 
+function otherForm(): HostFrame {
+  const form = renderForm(other, EMPTY_VIEW, { ...context, form: 'other' })
+  if (form === null) throw new TypeError('the form needs no permission')
+  return { kind: 'form', seq: 0, ...form }
+}
+
+const shown = { visible: true, enabled: true }
+/** More columns than a window of 1280 px has room for, in a tab that is closed at first. */
+const wide: FormDefinition = {
+  layout: [
+    {
+      columns: [
+        {
+          elements: [
+            {
+              ...shown,
+              type: 'tabs',
+              name: 'views',
+              label: 'Views',
+              value: 'short',
+              tabs: [
+                { name: 'short', label: 'Short', layout: [] },
+                {
+                  name: 'long',
+                  label: 'Long',
+                  layout: [
+                    {
+                      columns: [
+                        {
+                          elements: [
+                            {
+                              ...shown,
+                              type: 'table',
+                              name: 'years',
+                              label: 'Years',
+                              columns: Array.from({ length: 30 }, (_, year) => ({
+                                name: `y${year}`,
+                                label: `Year ${2000 + year}`,
+                                type: 'text',
+                                sortable: false,
+                              })),
+                              pageSize: 20,
+                              selection: 'single',
+                              value: [{ id: 1, y0: 'A'.repeat(300), y29: 'last' }],
+                            },
+                          ],
+                        },
+                      ],
+                    },
+                  ],
+                },
+              ],
+            },
+          ],
+        },
+      ],
+    },
+  ],
+}
+
+/** A primary button in a tab that is closed at first, before one that is always seen. */
+const twoPrimaries: FormDefinition = {
+  layout: [
+    {
+      columns: [
+        {
+          elements: [
+            {
+              ...shown,
+              type: 'tabs',
+              name: 'steps',
+              label: 'Steps',
+              value: 'one',
+              tabs: [
+                { name: 'one', label: 'One', layout: [{ columns: [{ elements: [textInput('first')] }] }] },
+                { name: 'two', label: 'Two', layout: [{ columns: [{ elements: [primary('hidden')] }] }] },
+              ],
+            },
+            primary('seen'),
+          ],
+        },
+      ],
+    },
+  ],
+}
+
+function textInput(name: string): ElementDefinition {
+  return { ...shown, type: 'text', name, label: name, required: false, maxLength: 100 }
+}
+
+function primary(name: string): ElementDefinition {
+  return { ...shown, type: 'button', name, label: name, kind: 'primary', onAction: 'press' }
+}
+
 const input = (name: string) => `[id="e-order-${name}.input"]`
 const row = (id: number) => `[id="e-order-orders.row.${id}"]`
 
@@ -54,12 +153,12 @@ if (browserPath === undefined) console.info('forms in a browser: there is no Chr
 else {
   describe('forms in a browser', () => {
     const script = makeClientScript()
-    const shell = renderShell({
+    const model: ShellModel = {
       locale: 'en',
       nonce: NONCE,
       title: 'Orders',
       scriptHref: '/client.js',
-      socketHref: '/client',
+      socketHref: '/client?argument=4711',
       styleHref: '/media/style.css',
       user: {
         username: 'anna.de.vries@example.org',
@@ -67,18 +166,44 @@ else {
         changePasswordHref: '/password',
         formToken: 'token',
       },
-    })
-    const server = createServer((request, response) => {
+    }
+    const pages: Readonly<Record<string, string>> = {
+      '/': renderShell(model),
+      '/login?order=4711': renderShell({
+        ...model,
+        user: null,
+        signIn: { action: '/login?order=4711', formToken: 'login token' },
+      }),
+      '/signed-out': '<title>Signed out</title><link rel="icon" href="data:,">',
+    }
+    /** What pages posted; each is answered by the test. */
+    const posts: { readonly url: string; readonly fields: object; readonly response: ServerResponse }[] = []
+    const server = createServer(async (request, response) => {
+      const url = request.url ?? ''
       const answer = (type: string, body: string) =>
         void response.writeHead(200, { 'Content-Type': type, 'Content-Security-Policy': POLICY }).end(body)
-      if (request.url === '/client.js') return answer('text/javascript', script.text)
-      if (request.url === '/media/style.css') return answer('text/css', ':root { --of-solution: 1 }')
-      if (request.url === '/media/logo.png') return answer('image/svg+xml', DRAWING)
-      if (request.url === '/') return answer('text/html; charset=utf-8', shell)
+      if (request.method === 'POST') {
+        const fields = Object.fromEntries(new URLSearchParams(await text(request)))
+        return void posts.push({ url, fields, response })
+      }
+      if (url === '/client.js') return answer('text/javascript', script.text)
+      if (url === '/media/style.css') return answer('text/css', ':root { --of-solution: 1 }')
+      if (url === '/media/logo.png') return answer('image/svg+xml', DRAWING)
+      if (pages[url] !== undefined) return answer('text/html; charset=utf-8', pages[url])
       response.writeHead(404).end()
     })
+    const sockets = new WebSocketServer({ server, path: '/client' })
     let browser: Browser
     let origin: string
+    /** The next page that is posted to the server. */
+    const nextPost = () =>
+      vi.waitFor(() => {
+        const post = posts.shift()
+        if (post === undefined) throw new Error('nothing was posted')
+        return post
+      })
+    const goOn = (response: ServerResponse, to: string) => response.writeHead(303, { Location: to }).end()
+    const kept = (page: Page) => page.evaluate<object>('({ ...sessionStorage })')
 
     beforeAll(async () => {
       browser = await launchBrowser()
@@ -88,6 +213,7 @@ else {
 
     afterAll(async () => {
       await browser?.close()
+      sockets.close()
       server.close()
     })
 
@@ -95,23 +221,35 @@ else {
     async function open(
       options: BrowserContextOptions = {},
       prepare: (host: ReturnType<typeof createFormHost>) => void = () => {},
+      { definition = SAMPLE_FORM, path = '/', within = browser, script = '', isRouted = true } = {},
     ) {
-      const profile = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
+      const profile = await within.newContext({ viewport: { width: 1280, height: 900 }, ...options })
+      await profile.addInitScript(script)
       const page = await profile.newPage()
       const complaints: string[] = []
       page.on('console', (message) => complaints.push(message.text()))
       page.on('pageerror', (error) => complaints.push(error.message))
-      const host = createFormHost(SAMPLE_FORM, context)
+      const host = createFormHost(definition, context)
       prepare(host)
-      await page.routeWebSocket(/\/client$/, (route) => host.connect(route))
-      await page.goto(origin)
+      if (isRouted) await profile.routeWebSocket(/\/client\?argument=4711$/, (route) => host.connect(route))
+      else sockets.removeAllListeners().on('connection', (socket) => host.connect(routeOf(socket)))
+      await page.goto(`${origin}${path}`)
       await page.waitForSelector('#f-order')
       const focused = () => page.evaluate<string>('document.activeElement.id')
       /** Events but for those of focus, as [element, type, value]. */
       const events = () =>
         host.events.filter(({ type }) => !/Focus/.test(type)).map(({ element, type, value }) => [element, type, value])
       const eventCount = (count: number) => vi.waitFor(() => expect(events()).toHaveLength(count))
-      return { page, host, complaints, focused, events, eventCount, [Symbol.asyncDispose]: () => profile.close() }
+      return {
+        profile,
+        page,
+        host,
+        complaints,
+        focused,
+        events,
+        eventCount,
+        [Symbol.asyncDispose]: () => profile.close(),
+      }
     }
 
     describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
@@ -185,6 +323,47 @@ else {
         ['customer', 'onElementDataChange', 'Zoe'],
         ['save', 'onAction', null],
       ])
+    })
+
+    test('Enter presses the first primary button that is seen, once, and none from a textarea or a row', async () => {
+      await using opened = await open({}, () => {}, { definition: twoPrimaries })
+      const { page, events, eventCount } = opened
+      await page.fill(input('first'), 'Zoe')
+      await page.keyboard.press('Enter')
+      await eventCount(2)
+      await page.keyboard.down('Enter')
+      await page.keyboard.down('Enter')
+      await page.keyboard.up('Enter')
+      await page.click('[id="e-order-steps.tab.two"]')
+      await page.focus('[id="e-order-hidden.input"]')
+      await page.keyboard.press('Enter')
+      await eventCount(5)
+      expect(events()).toEqual([
+        ['first', 'onElementDataChange', 'Zoe'],
+        ['seen', 'onAction', null],
+        ['seen', 'onAction', null],
+        ['steps', 'showTab', 'two'],
+        ['hidden', 'onAction', null],
+      ])
+      await using sample = await open()
+      await sample.page.press(input('notes'), 'Enter')
+      await sample.page.press(`${row(2)} input`, 'Enter')
+      await sample.page.click(input('cancel'))
+      await sample.eventCount(2)
+      expect(sample.events().map(([element]) => element)).toEqual(['notes', 'cancel'])
+    })
+
+    test('Escape closes nothing and takes nothing back', async () => {
+      await using opened = await open()
+      const { page, host, events } = opened
+      host.send({ kind: 'message', text: 'It failed.', level: 'error' })
+      await page.waitForSelector('.message.error')
+      await page.fill(input('customer'), 'Zoe')
+      for (const name of ['customer', 'country', 'amount']) await page.press(input(name), 'Escape')
+      expect(await page.inputValue(input('customer'))).toBe('Zoe')
+      expect(await page.isVisible('.message.error')).toBe(true)
+      expect(await page.isVisible('#f-order')).toBe(true)
+      expect(events()).toEqual([['customer', 'onElementDataChange', 'Zoe']])
     })
 
     test('focus is told of where the form asks for it, and nowhere else', async () => {
@@ -417,7 +596,404 @@ else {
       ])
       expect(await page.inputValue(input('customer'))).toBe('Offline')
       expect(await page.inputValue(input('notes'))).toContain('Still typing. ')
+      await page.click('[id="e-order-details.tab.history"]')
+      expect(await page.textContent('#client-connection')).toBe('')
       expect(complaints).toEqual([])
+    })
+
+    describe('the client of a tab', () => {
+      const notice = '#client-connection[data-state=reopened]'
+
+      test('a reload gets it back, without a word; another tab gets its own', async () => {
+        await using opened = await open()
+        const { profile, page, host } = opened
+        expect(await kept(page)).toEqual({ 'client /client': CLIENT })
+        await page.reload()
+        await page.waitForSelector('#f-order')
+        const second = await profile.newPage()
+        await second.goto(origin)
+        await vi.waitFor(() => expect(host.hellos).toHaveLength(3))
+        expect(host.hellos.map(({ client }) => client)).toEqual([null, CLIENT, null])
+        expect(new Set(host.hellos.map(({ page }) => page)).size).toBe(3)
+        expect(await page.textContent('#client-connection')).toBe('')
+      })
+
+      test('without session storage it is known until the page goes', async () => {
+        const script = `Object.defineProperty(window, 'sessionStorage', { get() { throw new DOMException('blocked', 'SecurityError') } })`
+        await using opened = await open({}, () => {}, { script })
+        const { page, host, complaints } = opened
+        host.lose()
+        await page.waitForSelector('text=The connection is lost.')
+        host.comeBack()
+        await page.waitForSelector('text=The connection is back.')
+        await page.reload()
+        await page.waitForSelector('#f-order')
+        expect(host.hellos.map(({ client }) => client)).toEqual([null, CLIENT, null])
+        expect(complaints).toEqual([])
+      })
+
+      test('what another script put in its place is not sent', async () => {
+        await using opened = await open()
+        const { page, host } = opened
+        await page.evaluate(`sessionStorage.setItem('client /client', '"}{' + 'x'.repeat(40))`)
+        await page.reload()
+        await page.waitForSelector('#f-order')
+        expect(host.hellos.map(({ client }) => client)).toEqual([null, null])
+      })
+
+      test('opened anew while the page is open: said so, what was entered is gone, and the user goes on', async () => {
+        await using opened = await open()
+        const { page, host, focused, events, complaints } = opened
+        host.hold()
+        await page.click('[id="e-order-details.tab.history"]')
+        await page.fill(input('pin'), 'sent')
+        await page.click(input('save'))
+        await page.fill(input('notes'), 'Not sent')
+        host.beginAnew()
+        host.send({ kind: 'reopened' })
+        await page.waitForSelector(notice)
+        expect(await page.getAttribute('#client-connection', 'role')).toBe('status')
+        expect(await page.textContent('#client-connection')).toBe(
+          'Your work was opened anew, from the start. What was not saved is lost.',
+        )
+        await page.keyboard.type('Typed into a form that is no more')
+        expect(await page.evaluate(`document.querySelector('main').inert`)).toBe(true)
+        host.showForm()
+        await page.waitForSelector('main:not([inert])')
+        expect(await page.inputValue(input('notes'))).toBe('Deliver at the back door.')
+        expect(await page.inputValue(input('pin'))).toBe('')
+        expect(await page.isVisible(input('orders'))).toBe(true)
+        expect(await focused()).toBe('f-order.title')
+        expect(await axeViolations(page)).toEqual([])
+        expect(await page.isVisible(notice)).toBe(true)
+        expect(await page.isHidden('#client-progress')).toBe(true)
+        expect(events()).toEqual([])
+        host.forget()
+        await page.click(input('cancel'))
+        await opened.eventCount(1)
+        expect(events()).toEqual([['cancel', 'onAction', null]])
+        expect(host.events.at(-1)?.seq).toBe(4)
+        expect(await page.textContent('#client-connection')).toBe('')
+        expect(complaints).toEqual([])
+      })
+
+      test('opened anew during a loss of the connection: nothing of before is sent, and the notice outlives the next loss', async () => {
+        await using opened = await open()
+        const { page, host, events } = opened
+        host.lose()
+        await page.waitForSelector('text=The connection is lost.')
+        await page.fill(input('customer'), 'Offline')
+        await page.focus(input('notes'))
+        await page.keyboard.type('Still typing. ')
+        const id = host.beginAnew()
+        host.comeBack()
+        await page.waitForSelector(notice)
+        await vi.waitFor(async () => expect(await page.inputValue(input('customer'))).toBe('Acme'))
+        expect(await page.inputValue(input('notes'))).toBe('Deliver at the back door.')
+        expect(host.hellos.map(({ client }) => client)).toEqual([null, CLIENT])
+        expect(await kept(page)).toEqual({ 'client /client': id })
+        host.lose()
+        await page.waitForSelector('text=The connection is lost.')
+        host.comeBack()
+        await page.waitForSelector(notice)
+        expect(host.hellos.at(-1)?.client).toBe(id)
+        expect(events()).toEqual([])
+      })
+
+      test('a host that goes away: opened anew on another, and nobody is told of a lost connection', async () => {
+        await using opened = await open()
+        const { page, host, events } = opened
+        await page.evaluate(`globalThis.states = []
+          const status = document.getElementById('client-connection')
+          new MutationObserver(() => states.push(status.dataset.state)).observe(status, { attributes: true })`)
+        await page.focus(input('notes'))
+        await page.keyboard.type('Still typing. ')
+        host.beginAnew()
+        host.goAway()
+        await page.waitForSelector(notice)
+        await vi.waitFor(async () => expect(await page.inputValue(input('notes'))).toBe('Deliver at the back door.'))
+        expect(await page.evaluate('[...new Set(states)]')).toEqual(['reopened'])
+        expect(host.hellos.map(({ client }) => client)).toEqual([null, CLIENT])
+        expect(events()).toEqual([])
+      })
+
+      test('opened anew for a page that was loaded again: said so, and the focus stays where it is', async () => {
+        await using opened = await open()
+        const { page, host, focused } = opened
+        host.beginAnew()
+        await page.reload()
+        await page.waitForSelector(notice)
+        await page.waitForSelector('#f-order')
+        expect(await focused()).toBe('')
+        expect(await page.evaluate('scrollY')).toBe(0)
+      })
+
+      test.each(['signed-out', 'gone', 'elsewhere', 'failed'] as const)(
+        'over (%s): it is not asked for again',
+        async (why) => {
+          await using opened = await open()
+          const { page, host } = opened
+          host.send({ kind: 'closed', why })
+          await page.click('text=Open again')
+          await page.waitForSelector('#f-order')
+          expect(host.hellos.map(({ client }) => client)).toEqual([null, null])
+          expect(await page.textContent('#client-connection')).toBe('')
+        },
+      )
+
+      test('refused: it may still be open, and is asked for', async () => {
+        await using opened = await open()
+        const { page, host } = opened
+        host.send({ kind: 'closed', why: 'refused' })
+        await page.click('text=Open again')
+        await page.waitForSelector('#f-order')
+        expect(host.hellos.map(({ client }) => client)).toEqual([null, CLIENT])
+      })
+
+      test('a page that is left frees its connection; coming back to it goes on where it was', async () => {
+        await using cached = {
+          browser: await launchWholeBrowser({ ignoreDefaultArgs: ['--disable-back-forward-cache'] }),
+          [Symbol.asyncDispose]: () => cached.browser.close(),
+        }
+        // A real connection: one that Playwright answers ends when the page is shown again.
+        await using opened = await open({}, () => {}, { within: cached.browser, isRouted: false })
+        const { page, host, complaints } = opened
+        await page.evaluate('addEventListener("pageshow", ({ persisted }) => { window.cameBack = persisted })')
+        await page.fill(input('notes'), 'Not sent')
+        await page.evaluate(`location.assign('/signed-out')`)
+        await page.waitForURL(`${origin}/signed-out`)
+        await vi.waitFor(() => expect(host.isConnected).toBe(false))
+        await page.evaluate('history.back()')
+        await vi.waitFor(async () => expect(await page.evaluate('window.cameBack')).toBe(true))
+        await page.focus(input('country'))
+        await opened.eventCount(1)
+        expect(opened.events()).toEqual([['notes', 'onElementDataChange', 'Not sent']])
+        const [first, second] = host.hellos
+        expect(host.hellos).toHaveLength(2)
+        expect(second).toEqual({ ...first, client: CLIENT })
+        expect(await page.inputValue(input('notes'))).toBe('Not sent')
+        expect(await page.textContent('#client-connection')).toBe('')
+        expect(complaints).toEqual([])
+      })
+    })
+
+    describe('signing in and out', () => {
+      /**
+       * Keeps what the page shows from now on. Nothing can be asked of a page that waits for the answer to a post, but of
+       * another one in the same storage.
+       */
+      async function watch({ page, profile }: Awaited<ReturnType<typeof open>>) {
+        await page.evaluate(`new MutationObserver(([{ target }]) => target.id && localStorage.setItem(target.id, target.textContent || 'shown'))
+          .observe(document.body, { subtree: true, childList: true, attributes: true, attributeFilter: ['hidden'] })`)
+        const beside = await profile.newPage()
+        await beside.goto(`${origin}/media/logo.png`)
+        return {
+          /** Nothing is shown but the progress bar. */
+          isWorkingOnly: () =>
+            vi.waitFor(async () =>
+              expect(await beside.evaluate('({ ...localStorage })')).toEqual({ 'client-progress': 'shown' }),
+            ),
+        }
+      }
+
+      test('a login form’s token is posted to the page’s own address, and the client is not asked for again', async () => {
+        await using opened = await open({}, () => {}, { path: '/login?order=4711' })
+        const { page, host, complaints } = opened
+        const watched = await watch(opened)
+        host.send({ kind: 'sign-in', token: 'a.b&c"d' })
+        const { url, fields, response } = await nextPost()
+        expect([url, fields]).toEqual(['/login?order=4711', { csrf_token: 'login token', id_token: 'a.b&c"d' }])
+        host.lose()
+        await watched.isWorkingOnly()
+        expect(host.events).toEqual([])
+        host.comeBack()
+        goOn(response, '/')
+        await page.waitForURL(`${origin}/`)
+        await page.waitForSelector('#f-order')
+        expect(host.hellos.map(({ client }) => client)).toEqual([null, null])
+        expect(complaints).toEqual([])
+      })
+
+      test('a script’s sign-out posts the form of the bar, with where to go on', async () => {
+        await using opened = await open()
+        const { page, host } = opened
+        const watched = await watch(opened)
+        host.send({ kind: 'sign-out', token: 'go-on' })
+        const { url, fields, response } = await nextPost()
+        expect([url, fields]).toEqual(['/logout', { csrf_token: 'token', after: 'go-on' }])
+        host.send({ kind: 'closed', why: 'signed-out' })
+        await watched.isWorkingOnly()
+        goOn(response, '/signed-out')
+        await page.waitForURL(`${origin}/signed-out`)
+        expect(await kept(page)).toEqual({})
+      })
+
+      test('a page without a user has nobody to sign out, and goes on', async () => {
+        await using opened = await open({}, () => {}, { path: '/login?order=4711' })
+        const { page, host, eventCount } = opened
+        host.send({ kind: 'sign-out', token: 'go-on' })
+        await page.click(input('save'))
+        await eventCount(1)
+        expect(posts).toEqual([])
+      })
+
+      test('the button of the bar signs out without a flash of what ends with it', async () => {
+        await using opened = await open()
+        const { page, host } = opened
+        const watched = await watch(opened)
+        await page.click('text=Sign out', { noWaitAfter: true })
+        const { url, fields, response } = await nextPost()
+        expect([url, fields]).toEqual(['/logout', { csrf_token: 'token' }])
+        host.send({ kind: 'closed', why: 'signed-out' })
+        await watched.isWorkingOnly()
+        goOn(response, '/signed-out')
+        await page.waitForURL(`${origin}/signed-out`)
+        expect(await kept(page)).toEqual({})
+      })
+    })
+
+    describe('the host moves the focus', () => {
+      test.each([
+        ['customer', 'customer.input'],
+        ['notes', 'notes.input'],
+        ['country', 'country.input'],
+        ['priority', 'priority.option.1'],
+        ['save', 'save.input'],
+        ['manual', 'manual.input'],
+        ['details', 'details.tab.list'],
+        ['customerPanel', 'customer.input'],
+        ['orders', 'orders.all'],
+      ])('to %s', async (element, control) => {
+        await using opened = await open({ viewport: { width: 800, height: 300 } })
+        const { page, host, focused } = opened
+        host.send({ kind: 'focus', element })
+        await vi.waitFor(async () => expect(await focused()).toBe(`e-order-${control}`))
+        await page.waitForFunction(`(() => {
+          const { top, bottom } = document.activeElement.getBoundingClientRect()
+          return top >= 0 && bottom <= innerHeight
+        })()`)
+      })
+
+      test('to the first of choices of which none is chosen', async () => {
+        await using opened = await open({}, (host) => host.change('priority', { value: null }))
+        opened.host.send({ kind: 'focus', element: 'priority' })
+        await vi.waitFor(async () => expect(await opened.focused()).toBe('e-order-priority.option.0'))
+      })
+
+      test('into a closed tab, which opens as by a click', async () => {
+        await using opened = await open()
+        const { page, host, focused, events, eventCount } = opened
+        host.send({ kind: 'focus', element: 'remark' })
+        await eventCount(1)
+        expect(events()).toEqual([['details', 'showTab', 'history']])
+        expect(await focused()).toBe('e-order-remark.input')
+        expect(await page.getAttribute('[id="e-order-details.tab.history"]', 'aria-selected')).toBe('true')
+      })
+
+      test('to nothing, where the user has no such element', async () => {
+        await using opened = await open({}, (host) => host.change('mail', { visible: false }))
+        const { page, host, focused, complaints } = opened
+        await page.focus(input('customer'))
+        for (const element of ['mail', 'cost', 'nothing', '"] *']) host.send({ kind: 'focus', element })
+        host.send({ kind: 'message', text: 'after them', level: 'info' })
+        await page.waitForSelector('.message')
+        expect(await focused()).toBe('e-order-customer.input')
+        expect(complaints).toEqual([])
+      })
+    })
+
+    test('a table that is too wide scrolls in its place, by keyboard too, and the page does not', async () => {
+      await using opened = await open({}, () => {}, { definition: wide })
+      const { page, host, focused } = opened
+      await page.click('[id="e-order-views.tab.long"]')
+      const region = page.getByRole('region', { name: 'Years' })
+      await region.waitFor()
+      expect(await page.evaluate('document.scrollingElement.scrollWidth')).toBe(1280)
+      expect(await axeViolations(page)).toEqual([])
+      await page.keyboard.press('Tab')
+      expect(await focused()).toBe('e-order-views.panel.long')
+      await page.keyboard.press('Tab')
+      const scrolled = () => page.evaluate<number>(`document.activeElement.closest('.wide').scrollLeft`)
+      await page.keyboard.press('ArrowRight')
+      await vi.waitFor(async () => expect(await scrolled()).toBeGreaterThan(0))
+      host.change('years', { rows: [{ id: 2, y1: 'other' }] })
+      host.patch('years')
+      await page.waitForSelector('text=other')
+      expect(await scrolled()).toBeGreaterThan(0)
+      await page.setViewportSize({ width: 320, height: 640 })
+      await page.waitForSelector('.wide:not([tabindex])')
+      expect(await page.getByRole('region', { name: 'Years' }).count()).toBe(0)
+      expect(await page.evaluate('document.scrollingElement.scrollWidth')).toBe(320)
+    })
+
+    test('another language reaches the page’s own texts and says so to screen readers', async () => {
+      await using opened = await open()
+      const { page, host } = opened
+      host.send({ kind: 'patch', seq: 0, changes: [{ id: 'client-texts', html: renderTexts('ar').text }] })
+      await page.waitForSelector('html[lang=ar][dir=rtl]')
+      host.send({ kind: 'patch', seq: 0, changes: [{ id: 'client-texts', html: renderTexts('nl-BE').text }] })
+      await page.waitForSelector('html[lang=nl-BE][dir=ltr]')
+      expect(await page.getAttribute('#client-progress', 'aria-label')).toBe('Bezig…')
+      host.lose()
+      await page.waitForSelector('text=De verbinding is weg.')
+    })
+
+    test('data-cy is on the control itself: each is filled, chosen or pressed by it', async () => {
+      await using opened = await open()
+      const { page, events, eventCount } = opened
+      const by = (name: string) => page.locator(`[data-cy="order.${name}"]`)
+      for (const { name } of EVERY_ELEMENT) expect([name, await by(name).count()]).toEqual([name, 1])
+      await by('customer').fill('Zoe')
+      await by('mail').fill('zoe@example.org')
+      await by('pin').fill('1234')
+      await by('notes').fill('none')
+      await by('amount').fill('3')
+      await by('due').fill('2027-02-01')
+      await by('express').check()
+      await by('country').selectOption('nl')
+      await by('priority').getByLabel('Low').check()
+      await by('details').getByText('List').click()
+      await by('orders').getByLabel('Select Acme').first().check()
+      await by('orders').getByText('Zürich Tools').first().click()
+      await by('more').click()
+      await by('save').click()
+      await eventCount(13)
+      expect(events().map(([element, , value]) => [element, value])).toEqual([
+        ['customer', 'Zoe'],
+        ['mail', 'zoe@example.org'],
+        ['pin', '1234'],
+        ['notes', 'none'],
+        ['amount', 3],
+        ['due', '2027-02-01'],
+        ['express', true],
+        ['country', 'nl'],
+        ['priority', '3'],
+        ['orders', { rows: [1], selected: true }],
+        ['orders', 4],
+        ['more', null],
+        ['save', null],
+      ])
+      const roles = await Promise.all(
+        ['details', 'orders', 'priority', 'customerPanel'].map((name) => by(name).getAttribute('role')),
+      )
+      expect(roles).toEqual(['tablist', 'table', 'radiogroup', 'group'])
+    })
+
+    test.each(['reduce', 'no-preference'] as const)('motion: %s', async (reducedMotion) => {
+      await using opened = await open({ reducedMotion })
+      const moves = await opened.page.evaluate(
+        `getComputedStyle(document.querySelector('#client-progress'), '::before').animationName`,
+      )
+      expect(moves).toBe(reducedMotion === 'reduce' ? 'none' : 'progress')
+    })
+
+    test('with the system’s own few colors an open tab is told from a closed one', async () => {
+      await using opened = await open({ forcedColors: 'active' })
+      const line = (tab: string) =>
+        opened.page.evaluate<string>(
+          `getComputedStyle(document.getElementById('e-order-details.tab.${tab}')).borderBottomColor`,
+        )
+      expect(await line('list')).not.toBe(await line('history'))
     })
 
     test('an event whose answer was lost with the connection takes effect once', async () => {
@@ -448,12 +1024,8 @@ else {
     test('another form takes the place, its title in window and focus', async () => {
       await using opened = await open()
       const { page, host, focused } = opened
-      const next = createFormHost(other, { ...context, form: 'other' })
       await page.fill(input('customer'), 'Not sent yet')
-      const sent: unknown[] = []
-      next.connect({ onMessage: () => {}, send: (text: string) => sent.push(JSON.parse(text)) } as never)
-      next.showForm()
-      host.send(sent[0] as never)
+      host.send(otherForm())
       await page.waitForSelector('#f-other')
       expect(await page.title()).toBe('Another form')
       expect(await focused()).toBe('f-other.title')

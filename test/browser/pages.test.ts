@@ -4,15 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import {
-  adminOverviewPage,
-  clientPage,
-  defaultLoginTemplate,
-  errorPage,
-  goesOnPage,
-  signedOutPage,
-  solutionListPage,
-} from '../../host/web/pages.ts'
+import { defaultLoginTemplate, errorPage, goesOnPage, signedOutPage, solutionListPage } from '../../host/web/pages.ts'
 import { PLATFORM_LOCALES, platformText } from '../../host/web/texts.ts'
 import { axeViolations, browserPath, launchBrowser, tabOrder } from '../support/browser.ts'
 
@@ -61,34 +53,6 @@ const PAGES: Readonly<Record<string, { html: string; controls: readonly string[]
     controls: ['Orders and invoices', LONG, 'Time sheets'],
   },
   '/no-solutions': { html: solutionListPage(frame, { solutions: [], sharedOrigin: false }), controls: [] },
-  '/client': {
-    html: clientPage(frame, {
-      solution: { name: 'orders', title: 'Orders and invoices' },
-      user: {
-        username: 'anna.de.vries@example.org',
-        uid: '4f1c2a58-6d0e-4a53-9f7b-0d0f6f0b6f1e',
-        permissions: ['Administrators', 'Accounting', 'Purchasing department'],
-        tenant: ['example-be', 17],
-        locale: 'nl-BE',
-        loggedInAt: Date.UTC(2026, 4, 17, 9, 30),
-      },
-      outcome: { reference: '01JVE7C3N8X2Q5W9K4M6T0R1ZB' },
-      changePasswordHref: null,
-      logoutAction: '/solution/orders/logout',
-      formToken: 'token',
-    }),
-    controls: ['Sign out'],
-  },
-  '/open-client': {
-    html: clientPage(frame, {
-      solution: { name: 'map', title: 'City map' },
-      user: null,
-      changePasswordHref: null,
-      logoutAction: '/solution/map/logout',
-      formToken: 'token',
-    }),
-    controls: [],
-  },
   '/signed-out': {
     html: signedOutPage(frame, { solution: { title: 'Orders and invoices' }, signInHref: '/stay' }),
     controls: ['Sign in again'],
@@ -97,42 +61,6 @@ const PAGES: Readonly<Record<string, { html: string; controls: readonly string[]
     html: goesOnPage(frame, { href: '/stay', shown: 'login.example.org' }),
     controls: ['Continue to login.example.org'],
   },
-  '/admin': {
-    html: adminOverviewPage(frame, {
-      solutions: [
-        {
-          name: 'orders',
-          title: 'Orders and invoices',
-          type: 'solution',
-          authenticator: 'OAUTH_AUTHENTICATOR',
-          active: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
-          version: '2.4.1',
-          state: 'active',
-        },
-        {
-          name: 'planning',
-          title: LONG,
-          type: 'solution',
-          authenticator: 'DEFAULT',
-          active: '2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae',
-          version: '0.9.0-beta.12',
-          state: 'quarantined',
-        },
-        {
-          name: 'map',
-          title: 'City map',
-          type: 'solution',
-          authenticator: 'NONE',
-          active: null,
-          version: null,
-          state: 'inactive',
-        },
-      ],
-      sharedOrigin: true,
-    }),
-    controls: [],
-  },
-  '/empty-admin': { html: adminOverviewPage(frame, { solutions: [], sharedOrigin: false }), controls: [] },
   '/login': { html: loginPage(), controls: ['username', 'password', 'Show password', 'remember', 'Sign in'] },
   '/refused-login': {
     html: loginPage('#errorlabel{display:block!important}'),
@@ -196,18 +124,8 @@ describe.skipIf(browserPath === undefined)('pages in a browser', () => {
 
   test.each(PLATFORM_LOCALES)('fits a window of 320 px in %s, whatever the length of its words', async (locale) => {
     const localFrame = { locale, nonce: NONCE }
-    const state = { type: 'solution', authenticator: 'OAUTH_AUTHENTICATOR', active: null, version: null }
     const pages = [
       loginPage('', locale),
-      adminOverviewPage(localFrame, {
-        solutions: ['active', 'quarantined', 'inactive', LONG].map((name) => ({
-          ...state,
-          name,
-          title: name,
-          state: name,
-        })),
-        sharedOrigin: true,
-      }),
       ...(['unknown-host', 'mode-unavailable', 'maintenance'] as const).map((kind) =>
         errorPage(localFrame, { status: 503, kind, reference: 'r'.repeat(80) }),
       ),

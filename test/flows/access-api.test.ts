@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
+import { signInToAdmin } from '../support/admin.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { type Answer, ask, createVisitor } from '../support/http.ts'
 import { bundleOf } from '../support/zip.ts'
@@ -420,7 +421,7 @@ test('maintenance: nobody new comes in, signed-in users, the API and probes go o
     expect((await visitor.get(PAGE)).status).toBe(200)
     expect((await visitor.get('/solution/tenant-login/session')).status).toBe(200)
     expect((await ask(`${host.url}/health/ready`)).status).toBe(200)
-    expect((await ask(`${host.adminUrl}/admin/`, { headers: { accept: 'text/html' } })).status).toBe(200)
+    expect((await (await signInToAdmin(host)).get('/admin/')).status).toBe(200)
   } finally {
     await send('PUT', '/maintenance', { on: false })
   }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openOnce } from '../support/client-page.ts'
 import type { TestServer } from '../support/database-server.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask, createVisitor } from '../support/http.ts'
@@ -48,8 +49,7 @@ async function upload(name: string): Promise<void> {
 
 async function query(solution: string, name: string, sql: string, value?: string): Promise<string> {
   const params = new URLSearchParams({ name, sql, ...(value === undefined ? {} : { value }) })
-  const page = await ask(`${host.url}/solution/${solution}/index.html?${params}`)
-  expect(page.status).toBe(200)
+  await openOnce(host.url, solution, createVisitor(host.url), `?${params}`)
   return (await lastLine(solution)) ?? ''
 }
 
@@ -137,7 +137,7 @@ test.skipIf(postgresPath === undefined)(
       await visitor.get(page)
       expect((await visitor.post(page, { username, password: 'x' })).status).toBe(303)
       expect(await lastLine('tenants')).toBe('login {"tenant":""}')
-      expect((await visitor.get(page)).status).toBe(200)
+      await openOnce(host.url, 'tenants', visitor)
       expect(await lastLine('tenants')).toBe(`main ${JSON.stringify({ tenant: JSON.stringify([username, 7]) })}`)
     }
   },

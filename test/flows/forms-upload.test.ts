@@ -102,6 +102,18 @@ test('forms are stored as definitions, their scripts with their functions, and w
   expect((await ask(`${host.url}/solution/orders/index.html`)).status).toBe(200)
 })
 
+test('which entry functions main has is stored, that for the end of a client included', async () => {
+  const both = 'function onSolutionOpen() {}; const onSolutionClose = async () => {}'
+  const { answer } = await upload(
+    'closes',
+    {},
+    { 'globals.js': both, 'forms/a.json': '{}', 'forms/a.js': 'function getOAuthConfig() {}' },
+  )
+  expect(storedOf(answer.sha256).entries).toEqual({ main: ['onSolutionOpen', 'onSolutionClose'] })
+  const neither = await upload('closes', {}, { 'globals.js': 'let onSolutionClose = 5' })
+  expect(storedOf(neither.answer.sha256).entries).toEqual({ main: [] })
+})
+
 test('faults and warnings of forms reach the author with file and place; a refused bundle changes nothing', async () => {
   const { status, answer } = await upload(
     'faulty',

@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openOnce } from '../support/client-page.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
 
@@ -9,9 +11,10 @@ import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, PASSWO
 const SECRET = 'secret-of-the-operator'
 const GUESS = 'a guess of thirty letters here'
 
-/** Runs the code of the URL; the solution's log tells what came of it. */
+/** Runs the code of the URL; the solution's log tells what came of it, after a line by which it is found. */
 const RUNS_CODE = `async function onSolutionOpen(arg, q) {
   if (q.code === undefined) return
+  application.output('run ' + q.run)
   try {
     const value = await eval('(async () => {' + q.code + '})()')
     application.output('result ' + JSON.stringify(value === undefined ? null : value))
@@ -52,6 +55,8 @@ beforeAll(async () => {
     // Longer than five sign-ins take on a busy machine.
     QUERY_TIME: '10s',
     CALL_TIME: '15s',
+    // One browser runs one code after the other, each in a client of its own.
+    CLIENTS_SESSION: '1000',
   })
   port = new URL(host.url).port
   boss = await addUser(host, 'boss', { permissions: ['Administrators', 'Users'] })
@@ -91,12 +96,13 @@ async function logOf(solution: string): Promise<readonly Line[]> {
   return (await askAdmin(host, 'GET', `solutions/${solution}/log?limit=1000`)).items as Line[]
 }
 
-/** Runs code in the client page. @returns the lines that this wrote into the solution's log */
+/** Runs code in a client that opens. @returns the lines that this wrote into the solution's log */
 async function linesOf(solution: string, browser: Browser, code: string): Promise<readonly string[]> {
-  const answer = await browser.get(`${browser.page}?${new URLSearchParams({ code })}`)
-  expect(answer.status).toBe(200)
-  const id = answer.headers['x-correlation-id']
-  return (await logOf(solution)).filter(({ correlationId }) => correlationId === id).map(({ message }) => message)
+  const run = randomUUID()
+  await openOnce(host.url, solution, browser, `?${new URLSearchParams({ code, run })}`)
+  const lines = await logOf(solution)
+  const id = lines.find(({ message }) => message === `run ${run}`)?.correlationId
+  return lines.filter(({ correlationId }) => correlationId === id).map(({ message }) => message)
 }
 
 /** The same, for what came of it alone. */
@@ -398,13 +404,11 @@ describe('the embedded database', () => {
       await plugins.database.query('own', 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n', [])
     } catch (error) { application.output('ended ' + error); throw error }`
     let isOver = false
-    const opened = browser
-      .get(`${browser.page}?${new URLSearchParams({ code: endless })}`)
-      .finally(() => (isOver = true))
+    const opened = linesOf('closed', browser, endless).finally(() => (isOver = true))
     // A host that waits for the query would answer none of them before it is over.
     for (const other of others) expect((await other.signIn('boss')).status).toBe(303)
     expect(isOver).toBe(false)
-    await opened
+    expect((await opened).some((line) => line.startsWith('ended Error'))).toBe(true)
     expect(await query('closed', browser, 'SELECT count(*) AS n FROM mine')).toBe('result [{"n":0}]')
   })
 })

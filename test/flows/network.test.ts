@@ -102,12 +102,17 @@ test('such a page from the address of a trusted proxy does not get there by forw
       expect([name, path, (await ask(`${proxied.adminUrl}${path}`, { headers })).status]).toEqual([name, path, 421])
     }
   }
-  expect((await ask(`${proxied.adminUrl}/admin/`, { headers: { 'x-forwarded-host': 'localhost' } })).status).toBe(200)
+  expect(
+    (await ask(`${proxied.adminUrl}/admin/sign-in`, { headers: { 'x-forwarded-host': 'localhost' } })).status,
+  ).toBe(200)
 })
 
 test('without a host name, or with two, nothing is served', async () => {
   expect(statuses(await raw(open.url, 'GET / HTTP/1.0\r\n\r\n'))).toEqual([421])
   expect(statuses(await raw(open.url, 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n'))).toEqual([400])
+  const unreadable = await raw(open.url, 'GET http://[x/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
+  expect(statuses(unreadable)).toEqual([400])
+  expect(unreadable).toMatch(/nosniff[\s\S]*ERR_BAD_REQUEST/i)
   const two = 'GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\nConnection: close\r\n\r\n'
   expect(statuses(await raw(open.url, two))).toEqual([400])
 })
@@ -179,11 +184,11 @@ test('no other account of the machine can read what the platform keeps', () => {
   expect(files.filter((file) => statSync(join(open.home, file)).mode & 0o077)).toEqual([])
 })
 
-// --- what is not there yet -----------------------------------------------------------------------------------------------
+// --- settings -----------------------------------------------------------------------------------------------------------
 
-test('database servers and the control center cannot be set: the platform has no connection that somebody could be on', () => {
-  const set = { PLATFORM_DATABASE: 'delta', REMOTE_ENVIRONMENT_TOKEN: 'token' }
+test('a database of an unknown kind and a control center of no address are faults of the settings', () => {
+  const set = { PLATFORM_DATABASE: 'delta', ENVIRONMENT: 'onprem', REMOTE_ENVIRONMENT_TOKEN: 'token' }
   expect(() => readSettings(set)).toThrow(
-    /PLATFORM_DATABASE must be one of embedded, alpha, beta, gamma.*REMOTE_ENVIRONMENT_TOKEN is set, but/s,
+    /PLATFORM_DATABASE must be one of embedded, alpha, beta, gamma.*REMOTE_ENVIRONMENT_TOKEN is set with ENVIRONMENT=onprem, but/s,
   )
 })

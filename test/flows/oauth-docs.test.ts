@@ -179,7 +179,7 @@ test('docs, why an e-mail alone is risky: who was invited is found by e-mail onc
       }`,
     },
   )
-  expect((await comeTo(host, 'crm').open()).status).toBe(200)
+  expect((await comeTo(host, 'crm').openClient()).everything()).toContain('This solution is open to everyone')
   await upload(
     { ...firstManifest(), databases },
     { ...moduleFile('crm-login', { type: 'authenticator' }), 'modules/crm-login/globals.js': example('js', 'BIND') },

@@ -77,8 +77,9 @@ test('signing out revokes the refresh token and forgets the remembered login', a
 test('a script’s showURL at logout is where the browser is in the end, by way of the provider', async () => {
   const anna = comeTo(host, 'byebye')
   await anna.signIn()
-  const leaving = await anna.open('?leave=1')
-  const location = leaving.headers.location ?? ''
+  const { token } = await (await anna.openClient('?leave=1')).frame('sign-out')
+  const leaving = await anna.logOut(token)
+  const location = leadsTo(leaving.text)
   expect(new URL(location).origin).toBe(provider.issuer)
   const back = await signOutAtProvider(anna.person, location)
   if (!('method' in back)) throw new Error('the provider kept the browser')

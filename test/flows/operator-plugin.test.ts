@@ -108,6 +108,21 @@ test.each([
   await expect(startTestHost({}, { home })).rejects.toMatchObject({ code: 'ERR_PLUGIN_INVALID' })
 })
 
+test.each([
+  ['while it builds its global', "throw new Error('broken in clients')"],
+  ['when it is given its settings', "api.onLoad(() => { throw new Error('broken in clients') })"],
+])('a guest part that fails in clients alone, %s, stops the start', async (_case, statement) => {
+  const plugin = (more: string) =>
+    `export default () => ({ name: 'x', guest: new URL('./guest.ts', import.meta.url), commands: {}${more} })`
+  const guest = `export default function guest(api: any) { if (api.isClient) { ${statement} } return {} }`
+  addPlugin('wrong', plugin(''), guest)
+  const started = startTestHost({}, { home })
+  await expect(started).rejects.toMatchObject({ code: 'ERR_PLUGIN_INVALID' })
+  await expect(started).rejects.toThrow('broken in clients')
+  addPlugin('wrong', plugin(', clientsOnly: true'), guest)
+  await expect(startTestHost({}, { home })).rejects.toThrow('broken in clients')
+})
+
 test('a start that fails leaves no sandbox process and no open database behind', async () => {
   addPlugin(
     'wrong',

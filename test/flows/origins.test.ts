@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
+import { signInToAdmin } from '../support/admin.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask, createVisitor } from '../support/http.ts'
 
@@ -111,10 +112,11 @@ test('probes answer under any host name', async () => {
 })
 
 test('the admin page answers only on its own port and only to loopback, ADMIN_HOST and ALLOWED_HOSTS', async () => {
-  const page = await ask(`${shared.adminUrl}/admin/`, { headers: HTML })
+  const page = await (await signInToAdmin(shared)).get('/admin/')
   expect(page.status).toBe(200)
   expect(page.text).toContain('tenant-login')
-  expect((await ask(`${shared.adminUrl}/admin/`, { headers: { ...HTML, host: 'apps.example.org' } })).status).toBe(200)
+  const under = { headers: { ...HTML, host: 'apps.example.org' } }
+  expect((await ask(`${shared.adminUrl}/admin/sign-in`, under)).status).toBe(200)
   expect((await ask(`${shared.adminUrl}/admin/`, { headers: { ...HTML, host: 'evil.example' } })).status).toBe(421)
   expect((await from(shared, 'localhost', '/admin/')).status).toBe(404)
   expect((await ask(`${shared.adminUrl}/solution/hello/index.html`, { headers: HTML })).status).toBe(404)

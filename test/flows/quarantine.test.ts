@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { signInToAdmin } from '../support/admin.ts'
+import { openOnce } from '../support/client-page.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask, createVisitor } from '../support/http.ts'
+import { addAuthenticatorSolution, askAdmin, visit } from '../support/users.ts'
 import { bundleOf, moduleFile } from '../support/zip.ts'
 
 let host: TestHost
@@ -43,10 +46,10 @@ test('a solution that was killed three times pauses: 503 with Retry-After, in it
   expect(await api('good')).toMatchObject({ state: 'active' })
   const { items } = (await api('bad/log')) as { items: { message: string }[] }
   expect(items.some(({ message }) => message.includes('its scripts pause for 5 s'))).toBe(true)
-  expect((await ask(`${host.adminUrl}/admin/`, { headers: { accept: 'text/html' } })).text).toContain('Quarantined')
+  expect((await (await signInToAdmin(host)).get('/admin/')).text).toContain('Quarantined')
 })
 
-test('a paused solution without sign-in is a 503 page that says when to come back', async () => {
+test('a client of a paused solution says that it is not working, and the solution’s log when it will be', async () => {
   await host.upload(
     'loops',
     await bundleOf(
@@ -54,23 +57,49 @@ test('a paused solution without sign-in is a 503 page that says when to come bac
       { 'globals.js': `function onSolutionOpen() { ${HANGS} }` },
     ),
   )
-  for (let visit = 0; visit < 3; visit++) await ask(`${host.url}/solution/loops/index.html`)
-  const paused = await ask(`${host.url}/solution/loops/index.html`, { headers: { accept: 'text/html' } })
-  expect([paused.status, Number(paused.headers['retry-after']) > 0]).toEqual([503, true])
-  expect(paused.text).toContain('This solution is not working')
+  const texts: string[] = []
+  for (let visit = 0; visit < 4; visit++) {
+    const page = await openOnce(host.url, 'loops', createVisitor(host.url))
+    texts.push((await page.frame('message')).text)
+    expect([await page.closed(), (await page.frame('closed')).why]).toEqual([4500, 'failed'])
+  }
+  expect(texts.map((text) => text.split('.')[0])).toEqual(Array(4).fill('This could not be opened'))
+  const headers = { authorization: host.admin }
+  const { items } = (await ask(`${host.url}/admin/api/solutions/loops/log`, { headers })).json() as {
+    items: { code?: string; message: string }[]
+  }
+  expect(items.filter(({ code }) => code === 'script_timeout')).toHaveLength(3)
+  expect(items.at(-1)).toMatchObject({ code: 'sandbox_busy', message: expect.stringContaining('pause') })
+  expect((await ask(`${host.url}/admin/api/solutions/loops`, { headers })).json()).toMatchObject({
+    state: 'quarantined',
+    retryAt: expect.any(Number),
+  })
 })
 
-test('a process that grows beyond its limit is ended as script_memory with limit and amount', async () => {
+test('a process of clients that grows beyond its limit is ended as script_memory with limit and amount', async () => {
   const own = await startTestHost({ PROCESS_MEMORY: '150m', ISOLATE_MEMORY: '2g', CALL_TIME: '20s' })
   const script =
     'function onSolutionOpen() { const k = []; for (;;) { k.push(new Uint8Array(1 << 20).fill(1)); const end = Date.now() + 2; while (Date.now() < end); } }'
   await own.upload('grows', await bundleOf({ name: 'grows', authenticator: 'NONE' }, { 'globals.js': script }))
-  expect((await ask(`${own.url}/solution/grows/index.html`)).status).toBe(200)
+  const page = await openOnce(own.url, 'grows', createVisitor(own.url))
+  expect((await page.frame('closed')).why).toBe('failed')
   const headers = { authorization: own.admin }
   const log = (await ask(`${own.url}/admin/api/solutions/grows/log`, { headers })).json() as {
     items: { code: string; message: string }[]
   }
   expect(log.items.at(-1)?.code).toBe('script_memory')
   expect(log.items.at(-1)?.message).toMatch(/150 MB are allowed \(limit PROCESS_MEMORY: 157286400, used \d{9}\)$/)
+  await own.stop()
+})
+
+test('a login process that grows beyond its limit is ended as script_memory, and the login refused', async () => {
+  const own = await startTestHost({ PROCESS_MEMORY: '150m', ISOLATE_MEMORY: '2g', AUTHENTICATOR_TIME: '20s' })
+  const grows =
+    'function onSolutionOpen(arg, q) { const k = []; for (;;) { k.push(new Uint8Array(1 << 20).fill(1)); const end = Date.now() + 2; while (Date.now() < end); } }'
+  await addAuthenticatorSolution(own, 'grows', grows)
+  const { signIn } = await visit(own, 'grows')
+  expect((await signIn('anna')).status).toBe(401)
+  const { items } = (await askAdmin(own, 'GET', 'solutions/grows/log')) as { items: { code: string }[] }
+  expect(items.at(-1)).toMatchObject({ code: 'script_memory', message: expect.stringContaining('PROCESS_MEMORY') })
   await own.stop()
 })

@@ -180,3 +180,22 @@ test('a solution that is deleted remembers nobody, also when it is uploaded agai
   browser.close()
   expect((await browser.open()).text).toContain('name="password"')
 })
+
+test('a session that an operator ends does not come back by its remembered login, neither one it came from nor one made with it', async () => {
+  for (const comesBack of [false, true]) {
+    const browser = await visit(host, 'crm')
+    await browser.signIn('anna', undefined, { remember: 'on' })
+    if (comesBack) {
+      browser.close()
+      expect((await browser.open()).status).toBe(200)
+    }
+    expect((await browser.session()).status).toBe(200)
+    const { items } = await askAdmin(host, 'GET', 'sessions?solution=crm&limit=1000')
+    const newest = (items as { id: string; createdAt: number }[]).sort((a, b) => b.createdAt - a.createdAt)[0]
+    await askAdmin(host, 'DELETE', `sessions/${newest?.id}`, undefined, 204)
+    browser.close()
+    expect((await browser.session()).status).toBe(401)
+    expect((await browser.open()).text).toContain('name="password"')
+    expect((await browser.session()).status).toBe(401)
+  }
+})

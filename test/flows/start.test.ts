@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { fits } from '../../bin/find-node.js'
+import { exampleNames } from '../../host/solutions/examples.ts'
+import { compileCache } from '../support/compile-cache.ts'
 import { ask, createVisitor } from '../support/http.ts'
 import { slowSolution, untilSlowLogin } from '../support/slow-solution.ts'
 
@@ -28,7 +30,14 @@ type Started = { child: ChildProcess; output: () => string; code: Promise<number
 
 /** Through the launcher, as `npm start` does it. */
 async function start(properties: Record<string, string> = {}): Promise<Started> {
-  const env = { PATH: process.env.PATH ?? '', PORT: '0', ADMIN_PORT: '0', PLATFORM_HOME: home, ...properties }
+  const env = {
+    PATH: process.env.PATH ?? '',
+    ...compileCache(),
+    PORT: '0',
+    ADMIN_PORT: '0',
+    PLATFORM_HOME: home,
+    ...properties,
+  }
   const child = spawn(MACHINE_NODE, [LAUNCHER, 'start'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)))
@@ -105,7 +114,7 @@ test('SIGTERM while a login runs: it is answered, and the end comes within 5 s',
 test('examples that were deleted do not come back at the next start', async () => {
   const first = await start({ SERVLET_PASSWORD: 'given' })
   const headers = { authorization: `Basic ${Buffer.from('admin:given').toString('base64')}` }
-  for (const name of ['hello', 'tenant-login']) {
+  for (const name of exampleNames()) {
     expect((await ask(`${first.url}/admin/api/solutions/${name}`, { method: 'DELETE', headers })).status).toBe(204)
   }
   first.child.kill('SIGTERM')
@@ -132,7 +141,7 @@ test('a start that fails after it made the admin password does not keep it: the 
 
 test('SIGTERM and the launcher’s death while the host starts end it as well', async () => {
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    const env = { PATH: process.env.PATH ?? '', PORT: '0', ADMIN_PORT: '0', PLATFORM_HOME: home }
+    const env = { PATH: process.env.PATH ?? '', ...compileCache(), PORT: '0', ADMIN_PORT: '0', PLATFORM_HOME: home }
     const child = spawn(MACHINE_NODE, [LAUNCHER, 'start'], { env, stdio: ['ignore', 'pipe', 'inherit'] })
     const closed = new Promise((resolve) => child.once('close', resolve))
     await new Promise((resolve) => setTimeout(resolve, 250))
@@ -188,7 +197,7 @@ test('wrong settings stop the start with one line per fault', async () => {
     '  SOLUTION_ORIGIN must be an origin whose host name starts with "{name}.", such as https://{name}.apps.example.org, but is "https://example.org"',
     '  PLATFORM_KEY must be at least 32 characters; empty: made once and kept in PLATFORM_HOME, but has 5 characters',
     '  CALL_TIME must be a whole number with one of the units ms, s, m, h, d, but is "soon"',
-    '  CERTIFICATE_NAME is set, but this version does not support it yet: unset it',
+    '  CERTIFICATE_NAME names "x.p12", which is not there: looked for /usr/local/platform-certificate/x.p12. Put the file into the folder CERTIFICATE_FOLDER, in a container by a volume.',
   ])
 })
 

@@ -211,6 +211,7 @@ test('OpenAPI describes every route of the users with its methods', async () => 
   expect(users.map(([path, item]) => [path, Object.keys(item).filter((key) => key !== 'parameters')])).toEqual([
     ['/admin/api/users', ['get', 'post']],
     ['/admin/api/users/{uid}', ['get', 'patch', 'delete']],
+    ['/admin/api/users/{uid}/sign-out', ['post']],
     ['/admin/api/users/{uid}/erase', ['post']],
     ['/admin/api/users.csv', ['get', 'post']],
   ])

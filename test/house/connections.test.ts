@@ -12,15 +12,21 @@ const sources = ['bin', 'runtime', 'plugins', 'host'].flatMap((folder) =>
     .map((name) => [`${folder}/${name}`, readFileSync(join(ROOT, folder, name), 'utf8')] as const),
 )
 
-test('only host/outbound and the drivers of databases open connections; all else listens', () => {
+test('only host/outbound, the drivers of databases and telemetry to its collector open connections; all else listens', () => {
   const modules = /^import (?!type )([^'"]*?) from 'node:(net|tls|http|https|http2|dgram|dns)(?:\/\w+)?'/gm
   const imported = sources.flatMap(([file, text]) =>
     [...text.matchAll(modules)].map(([, names, module]) => `${file}: ${names} of ${module}`),
   )
-  // A sandbox process and the embedded databases' have their file descriptor as a Socket; a server listens; outbound.ts checks
-  // each address that it connects to; the rest are functions of texts.
+  // A sandbox process and the embedded databases' have their file descriptor as a Socket; a server listens, and answers
+  // handshakes; outbound.ts checks each address that it connects to; the rest are functions of texts. The command line goes to the
+  // host that its user names, in a process of its own, which a running host never loads (test/host/cli/apart.test.ts).
   expect(imported.sort()).toEqual([
+    'host/cli/host-api.ts: { request as httpRequest, type IncomingMessage } of http',
+    'host/cli/host-api.ts: { request as httpsRequest, type RequestOptions as SecureRequestOptions } of https',
+    'host/cli/listen-once.ts: { createServer } of net',
+    'host/http/answer-errors.ts: { STATUS_CODES } of http',
     'host/http/server.ts: { createServer, type Server, STATUS_CODES } of http',
+    'host/http/upgrades.ts: { ServerResponse } of http',
     'host/outbound/check-request.ts: { isIP } of net',
     'host/outbound/check-request.ts: { validateHeaderName, validateHeaderValue } of http',
     'host/outbound/outbound.ts: { isIP, type LookupFunction } of net',
@@ -29,15 +35,23 @@ test('only host/outbound and the drivers of databases open connections; all else
     'host/outbound/outbound.ts: { request as httpsRequest, type RequestOptions } of https',
     'host/outbound/public-address.ts: { isIP } of net',
     'host/solution-databases/embedded-process.ts: { Socket } of net',
+    'host/telemetry/metrics-route.ts: { createServer, type Server } of http',
+    'host/telemetry/metrics-route.ts: { isIP } of net',
+    'host/tls/certificate.ts: { createSecureContext, TLSSocket } of tls',
+    'host/tls/expiry.ts: { isIP } of net',
+    'host/tls/http2-sessions.ts: { constants, type ServerHttp2Session, type ServerHttp2Stream } of http2',
+    'host/tls/http2.ts: { createServer, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } of http2',
+    'host/tls/secure-server.ts: { Server, type ServerOptions } of https',
     'runtime/bundle/manifest-schema.ts: { isIPv6 } of net',
     'runtime/sandbox/main.ts: { Socket } of net',
   ])
   // The property `fetch` of `ProviderRequests` goes through `Outbound`, as openid-client is told to.
   const calls =
     /(?<!requests\.|async )\b(?:fetch|connect|WebSocket|EventSource|XMLHttpRequest)\(|\b(?:require|getBuiltinModule)\(/
-  // The drivers of databases, which the operator's settings and grants name; the binding by which scripts ask the host; and what
-  // runs in browsers, where the policy of the page lets it connect to its own origin alone.
-  const known = /^(?:host\/(?:database|solution-databases|web\/client)\/|plugins\/http\/(?:guest|api\.d)\.ts$)/
+  // The drivers of databases, which the operator's settings and grants name; telemetry, to the collector that the settings
+  // name; the binding by which scripts ask the host; and what runs in browsers, where the policy of the page lets it connect to its own origin alone.
+  const known =
+    /^(?:host\/(?:database|solution-databases|web\/(?:client|admin))\/|host\/telemetry\/export\/post\.ts$|plugins\/http\/(?:guest|api\.d)\.ts$)/
   const callers = sources.filter(([file, text]) => calls.test(text) && !known.test(file)).map(([file]) => file)
   expect(callers).toEqual([])
 })

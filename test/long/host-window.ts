@@ -22,18 +22,21 @@ const AUTHORIZATION = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64
 /** What is waited for must come within this, in ms. */
 const PATIENCE = 60_000
 
-/** A host process with a folder of its own, without examples. */
+/** A host process with a folder of its own, without examples. @param before see `startHostProcess` */
 export async function startWatchedHost(
   properties: Record<string, string>,
   fillHome: (home: string) => void = () => {},
+  before: readonly string[] = [],
 ) {
   const home = mkdtempSync(join(tmpdir(), 'solhost-long-'))
   fillHome(home)
   const settings = { SERVLET_PASSWORD: PASSWORD, LOG_LEVEL: 'warn', ...properties }
-  const { child, url, output, gone } = await startHostProcess(home, settings, WATCHED_HOST).catch((error: Error) => {
-    rmSync(home, { recursive: true, force: true })
-    throw error
-  })
+  const { child, url, output, gone } = await startHostProcess(home, settings, WATCHED_HOST, before).catch(
+    (error: Error) => {
+      rmSync(home, { recursive: true, force: true })
+      throw error
+    },
+  )
   const pid = child.pid as number
   const waiting = new Map<number, (answer: unknown) => void>()
   let lastId = 0
@@ -88,6 +91,15 @@ export async function startWatchedHost(
     url,
     processes,
     upload,
+    /** An upload whose answer is looked at, whatever it is. */
+    tryUpload: (name: string, bundle: Uint8Array) =>
+      ask(`${url}/admin/api/solutions/${name}`, {
+        method: 'PUT',
+        headers: { authorization: AUTHORIZATION, 'content-type': 'application/zip' },
+        body: bundle,
+      }),
+    hasEnded: () => ended,
+    output,
     untilAtRest,
     stop,
     /** Kills a sandbox process. @returns what it was to the host; null when it was on its way to a solution */

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { exampleFolder } from '../../host/solutions/examples.ts'
-import { createVisitor } from '../support/http.ts'
+import { type Answer, createVisitor } from '../support/http.ts'
 import { bundleOf, moduleFile, zipOf } from '../support/zip.ts'
 
 export type LoginEnd = {
@@ -9,6 +9,8 @@ export type LoginEnd = {
   readonly problem: string | null
   /** From the sent form to its answer, in ms. */
   readonly milliseconds: number
+  /** `Retry-After` of the answer that refused it. */
+  readonly retryAfter?: string | undefined
 }
 
 /** One person in a new browser: login page, form, and what the session says. */
@@ -18,17 +20,21 @@ export async function logIn(url: string, solution: string, fields: Record<string
   let milliseconds = Number.NaN
   try {
     const shown = await visitor.get(page)
-    if (shown.status !== 200) return { problem: `login page ${shown.status}`, milliseconds }
+    if (shown.status !== 200) return { problem: `login page ${shown.status}`, milliseconds, ...retryAfterOf(shown) }
     const start = performance.now()
     const answer = await visitor.post(page, fields)
     milliseconds = performance.now() - start
-    if (answer.status !== 303) return { problem: `form ${answer.status}`, milliseconds }
+    if (answer.status !== 303) return { problem: `form ${answer.status}`, milliseconds, ...retryAfterOf(answer) }
     const session = await visitor.get(`/solution/${solution}/session`)
     const isTheirs = session.status === 200 && session.text.includes(`"username":"${fields.username}"`)
     return { problem: isTheirs ? null : `session ${session.status}`, milliseconds }
   } catch (error) {
     return { problem: (error as NodeJS.ErrnoException).code ?? String(error), milliseconds }
   }
+}
+
+function retryAfterOf({ headers }: Answer): Pick<LoginEnd, 'retryAfter'> {
+  return { retryAfter: headers['retry-after'] }
 }
 
 /** A solution with this script as its authenticator. */

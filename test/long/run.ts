@@ -1,16 +1,26 @@
 // The runs that are too long for the tests: `npm run long -- chaos`, or all of them without a name. Each says what must
 // hold and fails when it does not. LONG_JSON names a file for the figures.
 import { chaos } from './chaos.ts'
+import { collectorAway } from './collector-away.ts'
+import { devSaves } from './dev-saves.ts'
 import { growth } from './growth.ts'
 import { manySolutions } from './many-solutions.ts'
+import { memory } from './memory.ts'
 import { outage } from './outage.ts'
 import { createRows, machine, printReport, type Report, type Rows, writeJson } from './report.ts'
+import { soak } from './soak.ts'
+import { twoNodes } from './two-nodes.ts'
 
 const RUNS: Readonly<Record<string, (rows: Rows) => Promise<void>>> = {
   chaos,
+  'collector-away': collectorAway,
+  'dev-saves': devSaves,
   growth,
   'many-solutions': manySolutions,
+  memory,
   outage,
+  soak,
+  'two-nodes': twoNodes,
 }
 
 const asked = process.argv.slice(2)

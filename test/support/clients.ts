@@ -1,5 +1,7 @@
 import { builtInPlugins } from '../../host/plugins.ts'
-import { activeSolution } from '../../host/solutions/catalog.ts'
+import { type ActiveSolution, activeSolution } from '../../host/solutions/catalog.ts'
+import { createGuestBindings } from '../../host/solutions/guest-bindings.ts'
+import { createHostCall, type Effects, type HostCall } from '../../host/solutions/host-call.ts'
 import { createSandboxSolutionMaker } from '../../host/solutions/sandbox-solution.ts'
 import { readTrusted } from '../../host/solutions/trusted.ts'
 import type { FormDefinition } from '../../runtime/forms/form-definition.ts'
@@ -25,6 +27,10 @@ export type ClientLab = {
   readonly supervisor: Supervisor
   /** `forms`: by name, a definition with all defaults and a script. */
   readonly version: (source: string, forms?: Readonly<Record<string, LabForm>>) => Loadable
+  /** Makes calls as the host does: with what the plugins tell of a call, and their commands applied. */
+  readonly hosted: (source: string, forms?: Readonly<Record<string, LabForm>>) => Promise<HostedClient>
+  /** Applies the commands of an outcome to another call than the one that it is of. */
+  readonly applied: (outcome: ClientOutcome, facts?: Partial<HostCall>) => HostedCall
   /** @throws Error when the client cannot be opened */
   readonly open: (version: Loadable) => Promise<LabClient>
   readonly tryOpen: (version: Loadable) => Promise<SandboxClient | Failed>
@@ -46,6 +52,17 @@ export type LabClient = SandboxClient & {
   readonly result: (entry: string, ...args: Json[]) => Promise<string | null>
 }
 
+export type HostedCall = { readonly outcome: ClientOutcome; readonly effects: Effects }
+
+export type HostedClient = {
+  readonly call: (entry: string, args?: readonly Json[], facts?: Partial<HostCall>) => Promise<HostedCall>
+  /** The call's effects. @throws Error when it failed */
+  readonly effects: (entry: string, args?: readonly Json[], facts?: Partial<HostCall>) => Promise<Effects>
+  /** What the entry returned. @throws Error when it failed */
+  readonly result: (entry: string, args?: readonly Json[], facts?: Partial<HostCall>) => Promise<string | null>
+  readonly close: () => void
+}
+
 /** Clients in real sandbox processes, without HTTP and database. `probe.ask(text)` is answered by the test. */
 export function createClientLab(
   options: { readonly limits?: Partial<Record<LimitName, number>>; readonly memory?: SupervisorOptions['memory'] } = {},
@@ -56,6 +73,7 @@ export function createClientLab(
   const trusted = readTrusted(plugins, makeSandboxSolution, limits)
   const memory = options.memory ? { memory: options.memory } : {}
   const supervisor = createSupervisor({ limits, trusted, timeZone: 'Etc/UTC', ...memory })
+  const bindings = createGuestBindings({ plugins, limits, onPluginError: () => {} })
   const lines: GuestLogLine[] = []
   const requests: Asked[] = []
   let versions = 0
@@ -85,10 +103,49 @@ export function createClientLab(
     }
   }
 
-  return {
+  function hostCallOf(facts: Partial<HostCall> & Pick<HostCall, 'solution'>): HostCall {
+    return createHostCall({
+      kind: 'open',
+      correlationId: '',
+      user: null,
+      account: null,
+      address: '127.0.0.1',
+      locale: 'en',
+      serverUrl: 'http://127.0.0.1',
+      messages: new Map(),
+      ...facts,
+    })
+  }
+
+  function apply(outcome: ClientOutcome, call: HostCall): HostedCall {
+    if (outcome.code === 'returned') bindings.apply(call, outcome.commands)
+    return { outcome, effects: call.effects }
+  }
+
+  function createHosted(client: SandboxClient, solution: ActiveSolution): HostedClient {
+    async function call(entry: string, args: readonly Json[] = [], facts: Partial<HostCall> = {}) {
+      const made = hostCallOf({ solution: solution.facts, ...facts })
+      const state = bindings.stateOf(made)
+      const outcome = await client.call({ unit: 'main', entry, args, state, timeLimit: 'CALL_TIME' }, handlers)
+      return apply(outcome, made)
+    }
+    async function returned(...of: Parameters<HostedClient['call']>) {
+      const { outcome, effects } = await call(...of)
+      if (outcome.code !== 'returned') throw new Error(`${outcome.code}: ${outcome.message}`)
+      return { outcome, effects }
+    }
+    return {
+      call,
+      effects: async (...of) => (await returned(...of)).effects,
+      result: async (...of) => (await returned(...of)).outcome.result,
+      close: () => client.close(),
+    }
+  }
+
+  const lab = {
     supervisor,
     lines,
-    version(source, forms = {}) {
+    solution(source: string, forms: Readonly<Record<string, LabForm>> = {}) {
       const manifest = manifestOf({ authenticator: 'NONE' })
       const scripts = [{ module: null, file: 'globals.js', source }]
       const definitions = Object.entries(forms).map(([form, { definition }]) => ({ module: null, form, definition }))
@@ -98,19 +155,29 @@ export function createClientLab(
       })
       const parts = { manifest, modules: [], scripts, formScripts, forms: definitions, texts: {}, template: null }
       const prepared = { ...parts, entries: {}, warnings: [] }
-      return activeSolution(`clients-${versions++}`, prepared, makeSandboxSolution).loadable
+      return activeSolution(`clients-${versions++}`, prepared, makeSandboxSolution)
     },
-    async open(version) {
+    version: (source: string, forms: Readonly<Record<string, LabForm>> = {}) => lab.solution(source, forms).loadable,
+    async hosted(source: string, forms: Readonly<Record<string, LabForm>> = {}) {
+      const solution = lab.solution(source, forms)
+      const opened = await supervisor.openClient(solution.loadable, handlers)
+      if ('code' in opened) throw new Error(`${opened.code}: ${opened.message}`)
+      return createHosted(opened, solution)
+    },
+    applied: (outcome: ClientOutcome, facts: Partial<HostCall> = {}) =>
+      apply(outcome, hostCallOf({ solution: lab.solution('').facts, ...facts })),
+    async open(version: Loadable) {
       const opened = await supervisor.openClient(version, handlers)
       if ('code' in opened) throw new Error(`${opened.code}: ${opened.message}`)
       return wrap(opened)
     },
-    tryOpen: (version) => supervisor.openClient(version, handlers),
-    async asked(count) {
+    tryOpen: (version: Loadable) => supervisor.openClient(version, handlers),
+    async asked(count: number) {
       while (requests.length < count) await new Promise(setImmediate)
       return requests
     },
     pids: () => supervisor.processes().flatMap(({ pid, clients }) => (clients === undefined ? [] : pid)),
     stop: () => supervisor.stop(),
   }
+  return lab
 }

@@ -1,4 +1,5 @@
 import type { WebSocketRoute } from 'playwright-core'
+import type { WebSocket } from 'ws'
 import {
   type BrowserEvent,
   type BrowserFrame,
@@ -11,6 +12,12 @@ import { renderElement, renderForm } from '../../host/clients/render/form.ts'
 import type { ElementState, FormView } from '../../host/clients/view.ts'
 import type { FormDefinition } from '../../runtime/forms/form-definition.ts'
 
+type Socket = Pick<WebSocketRoute, 'send' | 'close' | 'onMessage' | 'onClose'>
+type Hello = Extract<BrowserFrame, { kind: 'hello' }>
+
+/** The first client's id, as a host makes them. */
+export const CLIENT = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ'
+
 /**
  * The host's end of a client's connection, without solution and sandbox: it takes every value, sorts, selects and turns
  * pages, and remembers what came. It outlives connections, as a client does.
@@ -19,12 +26,14 @@ export function createFormHost(definition: FormDefinition, context: RenderContex
   const elements = new Map<string, ElementState>()
   const view: FormView = { elements }
   const events: BrowserEvent[] = []
-  const hellos: BrowserFrame[] = []
+  const hellos: Hello[] = []
   /** What is left to do before an event is answered: `hold` stops answers, `release` gives them. */
   let held: (() => void)[] | null = null
   let handled = 0
   let page = ''
-  let socket: WebSocketRoute | null = null
+  let client = CLIENT
+  let isNew = true
+  let socket: Socket | null = null
   let isReachable = true
 
   const send = (frame: HostFrame) => socket?.send(JSON.stringify(frame))
@@ -73,27 +82,54 @@ export function createFormHost(definition: FormDefinition, context: RenderContex
       held = null
       for (const one of waiting) one()
     },
+    /** What was held is of a client that is no more. */
+    forget(): void {
+      held = null
+    },
     /** Ends the connection and lets none in until it is reachable again. */
     lose(): void {
       isReachable = false
+      void socket?.close({ code: 1011 })
+      socket = null
+    },
+    /** The host stops, and another is there. */
+    goAway(): void {
       void socket?.close({ code: 1001 })
       socket = null
     },
     comeBack(): void {
       isReachable = true
     },
-    /** For `page.routeWebSocket`. */
-    connect(route: WebSocketRoute): void {
-      if (!isReachable) return void route.close({ code: 1001 })
+    /** Opens a client with an id and states of its own, as after the grace period. @returns its id */
+    beginAnew(): string {
+      client = client.slice(1) + client[0]
+      isNew = true
+      handled = 0
+      elements.clear()
+      return client
+    },
+    /** Whether a browser is connected. */
+    get isConnected(): boolean {
+      return socket !== null
+    },
+    /** For `page.routeWebSocket`; a real socket by `routeOf`. */
+    connect(route: Socket): void {
+      if (!isReachable) return void route.close({ code: 1011 })
       socket = route
+      route.onClose(() => {
+        if (socket === route) socket = null
+      })
       route.onMessage((message) => {
         const frame = readBrowserFrame(String(message))
         if (frame === null) throw new TypeError(`not a frame: ${String(message).slice(0, 200)}`)
         if (frame.kind === 'hello') {
           hellos.push(frame)
+          // Another tab's client, or one that is over, is not given back.
+          if (frame.client !== client) isNew = true
           if (frame.page !== page) handled = 0
           page = frame.page
-          send({ kind: 'hello', seq: handled })
+          send({ kind: 'hello', client, seq: handled, isNew })
+          isNew = false
           this.showForm()
         }
         if (frame.kind === 'event' && frame.seq > handled) {
@@ -105,5 +141,15 @@ export function createFormHost(definition: FormDefinition, context: RenderContex
         }
       })
     },
+  }
+}
+
+/** A real connection in the place of one that the browser is told of. */
+export function routeOf(socket: WebSocket): Socket {
+  return {
+    send: (data) => socket.send(data),
+    close: async ({ code } = {}) => socket.close(code),
+    onMessage: (handler) => void socket.on('message', (data) => handler(String(data))),
+    onClose: (handler) => void socket.on('close', (code) => handler(code, undefined)),
   }
 }

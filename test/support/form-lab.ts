@@ -15,6 +15,8 @@ export type Changes = {
   /** By form and element, as `orders.total`. */
   readonly elements: Readonly<Record<string, unknown>>
   readonly titles: Readonly<Record<string, string>>
+  /** null: as before. */
+  readonly listening: readonly string[] | null
 }
 
 export type FormClient = LabClient & {
@@ -79,6 +81,7 @@ export function changesOf(outcome: ClientOutcome, definitions: ReadonlyMap<strin
     shown: null as string | null,
     elements: {} as Record<string, unknown>,
     titles: {} as Record<string, string>,
+    listening: null as readonly string[] | null,
   }
   const plugin = forms({
     update(_call, { form, title, elements }: FormUpdate) {
@@ -88,12 +91,17 @@ export function changesOf(outcome: ClientOutcome, definitions: ReadonlyMap<strin
     show(_call, form) {
       changes.shown = form
     },
+    onlyForm: () => null,
+    listening(_call, types) {
+      changes.listening = types
+    },
   })
+  const call = {} as Call
   for (const { plugin: name, method, args } of outcome.commands) {
     if (name !== 'forms') continue
     const command = plugin.commands[method]
     if (command === undefined) throw new Error(`there is no command ${method}`)
-    command.apply({} as Call, command.check(args, { definitions } as SolutionFacts) as never)
+    command.apply(call, command.check(args, { definitions } as SolutionFacts) as never)
   }
   return changes
 }

@@ -12,16 +12,21 @@ export type HostProcess = {
   readonly gone: Promise<unknown>
 }
 
-/** The host as a process of its own, on free ports, without examples; started by the CLI, or by a file with a channel. */
+/**
+ * The host as a process of its own, on free ports, without examples; started by the CLI, or by a file with a channel.
+ * @param before a command that becomes what follows it, such as one that joins a control group first
+ */
 export async function startHostProcess(
   home: string,
   properties: Record<string, string>,
   fileWithChannel?: string,
+  before: readonly string[] = [],
 ): Promise<HostProcess> {
   const settings = { PORT: '0', ADMIN_PORT: '0', PLATFORM_HOME: home, ENVIRONMENT: 'prod', ...UNTHROTTLED }
   const env = { ...process.env, ...settings, ...properties }
   const start = fileWithChannel === undefined ? [CLI, 'start'] : [fileWithChannel]
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...start], {
+  const command = [...before, process.execPath, '--disable-warning=ExperimentalWarning', ...start]
+  const child = spawn(command[0] as string, command.slice(1), {
     env,
     stdio: ['ignore', 'pipe', 'pipe', ...(fileWithChannel === undefined ? [] : (['ipc'] as const))],
   })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { readSettings } from '../../host/config/settings.ts'
-import { type Host, startHost } from '../../host/main.ts'
+import { type Host, type HostOptions, startHost } from '../../host/main.ts'
 import { UNTHROTTLED } from './unthrottled.ts'
 
 export type TestHost = Host & {
@@ -15,12 +15,12 @@ export type TestHost = Host & {
   readonly upload: (name: string, bundle: Uint8Array) => Promise<Response>
 }
 
-const PASSWORD = 'test admin password'
+export const ADMIN_PASSWORD = 'test admin password'
 
 /** A real host on free ports of loopback with a folder of its own; without example solutions unless asked for. */
 export async function startTestHost(
   properties: Record<string, string> = {},
-  options: { readonly home?: string } = {},
+  options: { readonly home?: string; readonly inspect?: HostOptions['inspect'] } = {},
 ): Promise<TestHost> {
   const home = options.home ?? mkdtempSync(join(tmpdir(), 'solhost-test-'))
   const settings = readSettings({
@@ -28,14 +28,14 @@ export async function startTestHost(
     ADMIN_PORT: '0',
     PLATFORM_HOME: home,
     ENVIRONMENT: 'prod',
-    SERVLET_PASSWORD: PASSWORD,
+    SERVLET_PASSWORD: ADMIN_PASSWORD,
     ...UNTHROTTLED,
     ...properties,
   })
   const lines: string[] = []
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) })
-  const host = await startHost({ settings, log, version: 'test', terminal: false })
-  const admin = `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}`
+  const host = await startHost({ settings, log, version: 'test', terminal: false, inspect: options.inspect })
+  const admin = `Basic ${Buffer.from(`admin:${ADMIN_PASSWORD}`).toString('base64')}`
   return {
     ...host,
     home,

@@ -47,8 +47,11 @@ export type FormOptions = {
   readonly token?: string | null
 }
 
-/** A browser as far as signing in needs one: cookies by name and path, and the hidden token of the last page. */
-export function createVisitor(base: string, defaults: Record<string, string> = {}) {
+/**
+ * A browser as far as signing in needs one: cookies by name and path, and the hidden token of the last page.
+ * @param askAt in the place of `ask`, such as over TLS
+ */
+export function createVisitor(base: string, defaults: Record<string, string> = {}, askAt: typeof ask = ask) {
   const cookies = new Map<string, { value: string; path: string }>()
   let token: string | null = null
 
@@ -58,7 +61,7 @@ export function createVisitor(base: string, defaults: Record<string, string> = {
       .map(([name, { value }]) => `${name}=${value}`)
       .join('; ')
     const headers = { accept: 'text/html', ...defaults, ...(cookie === '' ? {} : { cookie }), ...options.headers }
-    const answer = await ask(`${base}${path}`, { ...options, headers })
+    const answer = await askAt(`${base}${path}`, { ...options, headers })
     for (const line of answer.headers['set-cookie'] ?? []) keep(line)
     token = /name="csrf_token" value="([^"]+)"/.exec(answer.text)?.[1] ?? token
     return answer
@@ -74,6 +77,8 @@ export function createVisitor(base: string, defaults: Record<string, string> = {
 
   return {
     cookies,
+    /** What it sends with each request. */
+    headers: defaults,
     token: () => token,
     get: (path: string, headers: Record<string, string> = {}) => send(path, { headers }),
     post: (path: string, fields: Record<string, string>, { headers = {}, token: given }: FormOptions = {}) => {

@@ -1,7 +1,16 @@
 import type { Host } from '../../host/main.ts'
+import { openOnce } from './client-page.ts'
 import { startTestHost, type TestHost } from './host.ts'
 import { CLIENT_SECRET, type OidcProvider } from './oidc-provider.ts'
-import { createPerson, deliver, type Page, type Person, type SignInAnswers, signInAtProvider } from './person.ts'
+import {
+  createPerson,
+  deliver,
+  type Fields,
+  type Page,
+  type Person,
+  type SignInAnswers,
+  signInAtProvider,
+} from './person.ts'
 import { askAdmin } from './users.ts'
 import { bundleOf, moduleFile } from './zip.ts'
 
@@ -107,7 +116,17 @@ export function comeTo(host: Pick<Host, 'url'>, solution: string, person: Person
     },
     open: (query = '') => person.open(`${page}${query}`),
     session: () => person.open(`${base}/session`),
-    logOut: () => person.open(`${base}/logout`, { method: 'POST', from: page }),
+    /** @param after the token of a client's sign-out frame */
+    logOut: (after?: string) => {
+      const fields: Fields = after === undefined ? [] : [['after', after]]
+      return person.open(`${base}/logout`, { method: 'POST', from: page, ...(after === undefined ? {} : { fields }) })
+    },
+    /** Opens a client with the browser's cookies, see `openOnce`. */
+    openClient(query = '') {
+      const pairs = [...person.cookies(host.url)]
+      const cookies = new Map(pairs.map(([name, value]) => [name, { value, path: '/' }]))
+      return openOnce(host.url, solution, { cookies }, query)
+    },
     /** Cookies of the solution by kind, such as `session`. */
     cookie: (kind: string) => person.cookies(host.url).get(`${kind}-${solution}`),
     cookieNames: () => [...person.cookies(host.url).keys()],

@@ -338,7 +338,7 @@ function checkIntegrity(home: string): string {
 }
 
 function textOf(locale: string, key: string): string {
-  const file = new URL(`../../host/web/texts/${locale}.json`, import.meta.url)
+  const file = new URL(`../../host/web/texts/platform/${locale}.json`, import.meta.url)
   return (JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>)[key] ?? ''
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { builtInPlugins } from '../../host/plugins.ts'
 import { type ActiveSolution, activeSolution } from '../../host/solutions/catalog.ts'
+import { createGuestBindings } from '../../host/solutions/guest-bindings.ts'
 import type { PreparedSolution } from '../../host/solutions/prepared-solution.ts'
 import { createEntryRunner, type EntryResult, type EntryRunner } from '../../host/solutions/run-entry.ts'
 import { createSandboxSolutionMaker } from '../../host/solutions/sandbox-solution.ts'
@@ -59,6 +60,8 @@ export function createScriptLab(
     readonly forms?: readonly string[]
     readonly plugins?: readonly Plugin[]
     readonly memory?: SupervisorOptions['memory']
+    readonly bound?: SupervisorOptions['bound']
+    readonly keepsCheckReady?: boolean
   } = {},
 ): ScriptLab {
   const limits = createLimits(options.limits)
@@ -66,10 +69,12 @@ export function createScriptLab(
   const makeSandboxSolution = createSandboxSolutionMaker(plugins)
   const trusted = readTrusted(plugins, makeSandboxSolution, limits)
   const memory = options.memory ? { memory: options.memory } : {}
-  const supervisor = createSupervisor({ limits, trusted, timeZone: 'Etc/UTC', ...memory })
+  const { keepsCheckReady = false, bound } = options
+  const supervisor = createSupervisor({ limits, trusted, timeZone: 'Etc/UTC', ...memory, bound, keepsCheckReady })
   const lines: (NewLogLine & GuestLogLine)[] = []
   const log = { write: (_solution: string, line: NewLogLine) => void lines.push(line) } as unknown as SolutionLog
-  const runEntry = createEntryRunner({ supervisor, plugins, log, limits, onPluginError: () => {} })
+  const bindings = createGuestBindings({ plugins, limits, onPluginError: () => {} })
+  const runEntry = createEntryRunner({ supervisor, bindings, log })
   const solutions = new Map<string, ActiveSolution>()
 
   function solutionOf(script: string, file: string): ActiveSolution {

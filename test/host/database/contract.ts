@@ -6,6 +6,7 @@ import { Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { KindName, PoolOptions, ServerKind, ServerKindName } from '../../../host/database/kind.ts'
 import { kindOf } from '../../../host/database/kinds.ts'
+import { databaseProblem } from '../../../host/database/look-at-database.ts'
 import { type Database, type DatabaseSettings, openDatabase } from '../../../host/database/open.ts'
 import { firstRows, insertOnce, isUniqueViolation, put } from '../../../host/database/portable.ts'
 import { serverDialect } from '../../../host/database/server-dialect.ts'
@@ -313,7 +314,13 @@ export function testDatabase(kind: KindName, place: TestPlace): void {
       db,
     )
     await db.destroy()
-    await expect(openDatabase(settings)).rejects.toMatchObject({ code: 'ERR_DATABASE_VERSION' })
+    const message = expect.stringMatching(
+      /newer version of Solhost: its schema is "999-newer".*Start that newer version/s,
+    )
+    await expect(openDatabase(settings)).rejects.toMatchObject({ code: 'ERR_DATABASE_VERSION', message })
+    expect(await databaseProblem(settings)).toMatchObject({
+      what: expect.stringContaining('a newer version of Solhost'),
+    })
   })
 }
 

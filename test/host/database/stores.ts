@@ -108,6 +108,21 @@ export function testStores(place: TestPlace): void {
     expect(await sessions.find('crm', cookie)).toBeNull()
   })
 
+  test(`${kind}, sessions: more than one query takes are asked for whether they live, and what a script sets is kept`, async () => {
+    const sessions = createSessions(place.db, limits)
+    const started = await Promise.all(Array.from({ length: 201 }, () => sessions.start({ ...ANNA, solution: 'many' })))
+    const cookies = started.map(({ cookie }) => cookie)
+    const [ended = '', ...others] = cookies
+    await sessions.end('many', ended)
+    const asked = cookies.map((cookie) => ({ solution: 'many', cookie }))
+    expect(await sessions.living(asked)).toEqual(new Set(others))
+    const [one = ''] = others
+    await sessions.change('many', one, { tenant: ['é', -1], locale: 'fr' })
+    expect(await createSessions(place.db, limits).find('many', one)).toMatchObject({ tenant: ['é', -1], locale: 'fr' })
+    await sessions.change('many', one, { tenant: null })
+    expect(await createSessions(place.db, limits).find('many', one)).toMatchObject({ tenant: null, locale: 'fr' })
+  })
+
   test(`${kind}, sessions: those of a user are listed in pages and ended, those of others not`, async () => {
     const sessions = createSessions(place.db, limits)
     const anna = { ...ANNA, solution: 'listed' }
@@ -143,6 +158,60 @@ export function testStores(place: TestPlace): void {
     expect([...first.items, ...second.items].map(({ outcome }) => outcome)).toEqual(['n4', 'n3', 'n2', 'n1', 'n0'])
     expect(second.next).toBeUndefined()
     expect((await audit.read({ limit: 3, actor: 'admin' })).items[0]).toMatchObject({ ...entry, actor: 'admin' })
+  })
+
+  test(`${kind}, audit: entries are found by outcome, correlation and time, and by all of these together`, async () => {
+    let time = 1_800_000_000_000
+    const audit = createAudit(place.db, limits, () => time)
+    const entry = { actor: 'user:search', action: 'sign-in', address: '::1' } as const
+    for (const [outcome, correlationId] of [
+      ['ok', 'AAAAA-00001'],
+      ['refused', 'AAAAA-00002'],
+      ['ok', 'AAAAA-00003'],
+    ]) {
+      await audit.record({ ...entry, outcome: outcome as string, correlationId: correlationId as string })
+      time += 60_000
+    }
+    const found = async (filter: object) => {
+      const { items } = await audit.read({ limit: 10, actor: 'user:search', ...filter })
+      return items.map(({ correlationId }) => correlationId?.at(-1))
+    }
+    expect(await found({ outcome: 'ok' })).toEqual(['3', '1'])
+    expect(await found({ correlationId: 'AAAAA-00002' })).toEqual(['2'])
+    expect(await found({ from: 1_800_000_060_000, to: 1_800_000_060_000 })).toEqual(['2'])
+    expect(await found({ outcome: 'ok', to: 1_800_000_060_000, action: 'sign-in' })).toEqual(['1'])
+  })
+
+  test(`${kind}, audit: outcomes are counted by the step of time, of the actions asked for`, async () => {
+    const start = 1_900_000_020_000
+    let time = start
+    const audit = createAudit(place.db, limits, () => time)
+    const note = (outcome: string, action: 'sign-in' | 'sign-out') =>
+      audit.note({ actor: 'user:counted', action, outcome, address: '' })
+    for (const outcome of ['ok', 'ok', 'refused']) note(outcome, 'sign-in')
+    note('ok', 'sign-out')
+    time += 119_999
+    note('ok', 'sign-in')
+    time += 1
+    note('ok', 'sign-in')
+    const counts = await audit.countOutcomes({ actions: ['sign-in'], from: start, to: start + 120_000, step: 60_000 })
+    expect(counts.toSorted((one, other) => one.at - other.at || (one.outcome < other.outcome ? -1 : 1))).toEqual([
+      { at: start, outcome: 'ok', count: 2 },
+      { at: start, outcome: 'refused', count: 1 },
+      { at: start + 60_000, outcome: 'ok', count: 1 },
+    ])
+  })
+
+  test(`${kind}, solution store: a version that is not active is erased with its media, the active one stays`, async () => {
+    const store = createSolutionStore(place.db, limits)
+    const [one, two] = [bundleOf('old', '1.0.0', { a: new Uint8Array(9) }), bundleOf('old', '2.0.0')]
+    for (const bundle of [one, two]) await store.add(bundle, PACKED, preparedOf(bundle))
+    expect(await store.bundle('old', one.sha256)).toEqual(PACKED)
+    expect(await store.removeVersion('old', two.sha256)).toBe(false)
+    expect(await store.removeVersion('old', one.sha256)).toBe(true)
+    expect(await store.removeVersion('old', one.sha256)).toBe(false)
+    expect((await store.versions('old')).map(({ version }) => version)).toEqual(['2.0.0'])
+    expect([await store.media('old', one.sha256, 'a'), await store.bundle('old', one.sha256)]).toEqual([null, null])
   })
 
   test(`${kind}, platform key: nodes that start at once agree on it, and another key stops the start`, async () => {

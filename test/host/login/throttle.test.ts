@@ -109,6 +109,19 @@ describe.each([
     expect(await throttle.count(attempt, true)).toBeNull()
   })
 
+  test('where no account is known the network alone counts, for all solutions, and what ended well costs nothing', async () => {
+    const throttle = make({ THROTTLE_NETWORK: 30 })
+    const address = `203.0.113.${isShared ? 5 : 6}`
+    const attempt = { source: 'solution crm', username: '', address }
+    for (let count = 0; count < 60; count++) {
+      expect(await throttle.count(attempt, true)).toBeNull()
+      await throttle.succeeded(attempt, true)
+    }
+    for (let count = 0; count < 30; count++) expect(await throttle.count(attempt, true)).toBeNull()
+    expect(await throttle.count({ ...attempt, source: 'solution shop' }, true)).not.toBeNull()
+    expect(await throttle.count({ ...attempt, address: `203.0.113.${isShared ? 7 : 8}` }, true)).toBeNull()
+  })
+
   test('a sign-in gives back what it cost, and the account’s refused tries from there', async () => {
     const throttle = make()
     const attempt = someone()

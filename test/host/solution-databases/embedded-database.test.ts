@@ -115,7 +115,7 @@ test.each([
   ["SELECT writefile('x', 'y')", 'no such function'],
 ])('refused: %s', async (sql, text) => {
   await expect(query(sql)).rejects.toThrow(text)
-  expect(readdirSync(folder).filter((name) => !/^(own|other)\.sqlite(-wal)?$/.test(name))).toEqual([])
+  expect(readdirSync(folder).filter((name) => !/^(own|other)\.sqlite(-wal|-shm)?$/.test(name))).toEqual([])
 })
 
 test('the process cannot open another file even without the authorizer', async () => {

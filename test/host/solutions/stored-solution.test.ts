@@ -11,7 +11,7 @@ const prepared: PreparedSolution = {
   forms: [{ module: null, form: 'a', definition: { title: 'A', layout: [] } }],
   texts: { nl: { a: 'A' } },
   template: null,
-  entries: { main: ['onSolutionOpen'] },
+  entries: { main: ['onSolutionOpen', 'onSolutionClose'] },
   warnings: [{ file: 'x', code: 'file_unused', message: 'm' }],
 }
 
@@ -33,4 +33,11 @@ test('what a host wrote that knew forms as texts is read with empty forms, and e
   const { forms, formScripts, ...others } = JSON.parse(JSON.stringify(read))
   const { forms: _forms, formScripts: _scripts, ...before } = JSON.parse(JSON.stringify(old))
   expect([others, forms.length, formScripts.length]).toEqual([before, 1, 1])
+})
+
+test('what a host wrote that did not look for onSolutionClose is read as it was, and not as the newest', () => {
+  const old = { format: 2, ...prepared, entries: { main: ['onSolutionOpen'] } }
+  const { prepared: read, isCurrent } = readStored(JSON.stringify(old))
+  expect([isCurrent, read.entries]).toEqual([false, { main: ['onSolutionOpen'] }])
+  expect(JSON.parse(JSON.stringify(read.forms))).toEqual(JSON.parse(JSON.stringify(prepared.forms)))
 })

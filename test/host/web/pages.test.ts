@@ -2,8 +2,6 @@ import { type DefaultTreeAdapterTypes, parse } from 'parse5'
 import { describe, expect, test } from 'vitest'
 import { OAUTH_PROBLEMS } from '../../../host/oauth/problems.ts'
 import {
-  adminOverviewPage,
-  clientPage,
   defaultLoginTemplate,
   type ErrorKind,
   errorPage,
@@ -30,6 +28,7 @@ const KINDS: readonly ErrorKind[] = [
   'mode-unavailable',
   'broken',
   'busy',
+  'throttled',
   'database',
   'internal',
   'bad-request',
@@ -62,62 +61,11 @@ const PAGES: readonly [
       }),
   ],
   [
-    'client',
-    ['title', 'username', 'uid', 'permission', 'tenant', 'locale', 'reference', 'logoutAction', 'formToken'],
-    (frame, value) =>
-      clientPage(frame, {
-        solution: { name: value('name'), title: value('title') },
-        user: {
-          username: value('username'),
-          uid: value('uid'),
-          permissions: [value('permission'), 'clerk'],
-          tenant: [value('tenant'), 7],
-          locale: value('locale'),
-          loggedInAt: Date.UTC(2026, 4, 17, 9, 30),
-        },
-        outcome: { reference: value('reference') },
-        changePasswordHref: null,
-        logoutAction: value('logoutAction'),
-        formToken: value('formToken'),
-      }),
-  ],
-  [
-    'client without a user',
-    ['title'],
-    (frame, value) =>
-      clientPage(frame, {
-        solution: { name: value('name'), title: value('title') },
-        user: null,
-        changePasswordHref: null,
-        logoutAction: value('logoutAction'),
-        formToken: value('formToken'),
-      }),
-  ],
-  [
     'signed out',
     ['title', 'signInHref'],
     (frame, value) => signedOutPage(frame, { solution: { title: value('title') }, signInHref: value('signInHref') }),
   ],
   ['goes on', ['href', 'shown'], (frame, value) => goesOnPage(frame, { href: value('href'), shown: value('shown') })],
-  [
-    'admin overview',
-    ['name', 'title', 'type', 'authenticator', 'active', 'version', 'state'],
-    (frame, value) =>
-      adminOverviewPage(frame, {
-        solutions: [
-          {
-            name: value('name'),
-            title: value('title'),
-            type: value('type'),
-            authenticator: value('authenticator'),
-            active: value('active'),
-            version: value('version'),
-            state: value('state'),
-          },
-        ],
-        sharedOrigin: true,
-      }),
-  ],
   [
     'signed out, but not at the provider',
     ['title', 'signInHref', 'provider'],
@@ -336,36 +284,6 @@ test('pages: an error without a retry offers no link', () => {
   expect(read(errorPage(FRAME, { status: 404, kind: 'not-found', reference: 'r-1' })).named('a')).toEqual([])
 })
 
-test('pages: a signed-in client shows the time of sign-in in the language of the reader', () => {
-  const page = read(PAGES[2]?.[2]({ ...FRAME, locale: 'nl-BE' }, plain) ?? '')
-  expect(page.attributes('time', 'datetime')).toEqual(['2026-05-17T09:30:00.000Z'])
-  expect(page.text).toContain('17 mei 2026')
-})
-
-test('pages: a client names the language of the user', () => {
-  const page = clientPage(
-    { ...FRAME, locale: 'en' },
-    {
-      solution: { name: 'a', title: 'A' },
-      user: { username: 'anna', uid: '1', permissions: [], tenant: null, locale: 'nl-BE', loggedInAt: 0 },
-      changePasswordHref: null,
-      logoutAction: 'logout',
-      formToken: 't',
-    },
-  )
-  expect(page).toContain('<dd>Dutch (Belgium) <code>nl-BE</code></dd>')
-  expect(page).toContain('No permissions')
-  expect(page).toContain('No tenant')
-})
-
-test('pages: the sign-out form posts the hidden token', () => {
-  const page = read(PAGES[2]?.[2](FRAME, plain) ?? '')
-  expect(page.named('form').map(attributesOf)).toEqual([{ class: 'actions', method: 'post', action: 'logoutAction' }])
-  expect(page.named('input').map(attributesOf)).toEqual([
-    { type: 'hidden', name: 'csrf_token', value: 'formToken', autocomplete: 'off' },
-  ])
-})
-
 test('pages: a client without a user has no sign-out form', () => {
   expect(read(PAGES[3]?.[2](FRAME, plain) ?? '').named('form')).toEqual([])
 })
@@ -383,26 +301,10 @@ test.each(['javascript:alert(1)', ' javascript:alert(1)', 'java\nscript:alert(1)
   },
 )
 
-test('pages: the admin overview names known states and shows others as they are', () => {
-  const solution = { name: 'a', title: 'A', type: 'solution', authenticator: 'NONE', active: null, version: null }
-  const states = ['active', 'quarantined', 'inactive', 'constructor']
-  const page = adminOverviewPage(
-    { ...FRAME, locale: 'en' },
-    { solutions: states.map((state) => ({ ...solution, state })), sharedOrigin: false },
-  )
-  expect(page.match(/<span class="state [^/]*/g)).toEqual([
-    '<span class="state state-good">Active<',
-    '<span class="state state-bad">Quarantined<',
-    '<span class="state state-quiet">Inactive<',
-    '<span class="state state-quiet">constructor<',
-  ])
-})
-
-test('pages: the list and the overview say when there is nothing', () => {
+test('pages: the list says when there is nothing', () => {
   const frame = { ...FRAME, locale: 'en' }
   const model = { solutions: [], sharedOrigin: false }
   expect(solutionListPage(frame, model)).toContain('There is nothing to open here yet.')
-  expect(adminOverviewPage(frame, model)).toContain('No solution has been uploaded yet.')
 })
 
 describe('pages: the default login template', () => {

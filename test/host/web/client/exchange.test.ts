@@ -11,6 +11,15 @@ function start() {
   const lines: { listener: LineListener; sent: Record<string, unknown>[]; isClosed: boolean }[] = []
   const received: HostFrame[] = []
   const states: ExchangeState[] = []
+  const kept = {
+    id: null as string | null,
+    keep(id: string) {
+      this.id = id
+    },
+    forget() {
+      this.id = null
+    },
+  }
   const exchange = createExchange({
     dial(listener) {
       const line = { listener, sent: [] as Record<string, unknown>[], isClosed: false }
@@ -21,6 +30,7 @@ function start() {
       }
     },
     page: 'page',
+    kept,
     size: () => ({ width: 1, height: 2 }),
     received: (frame) => void received.push(frame),
     changed: (state) => void states.push(state),
@@ -28,11 +38,12 @@ function start() {
   })
   const last = () => lines.at(-1) as (typeof lines)[number]
   const say = (frame: HostFrame) => last().listener.received(JSON.stringify(frame))
-  const greet = (seq = 0) => {
+  const hello = (seq: number, isNew = false) => say({ kind: 'hello', client: 'mine', seq, isNew })
+  const greet = (seq = 0, isNew = false) => {
     last().listener.opened()
-    say({ kind: 'hello', seq })
+    hello(seq, isNew)
   }
-  return { exchange, lines, received, states, last, say, greet }
+  return { exchange, kept, hello, lines, received, states, last, say, greet }
 }
 
 const change = (element: string, value: string): NewFrame => ({
@@ -47,11 +58,11 @@ const numbers = (sent: readonly Record<string, unknown>[]) =>
   sent.map(({ kind, seq }) => (kind === 'hello' ? 'hello' : seq))
 
 test('exchange: nothing but the hello leaves before the host has answered it', () => {
-  const { exchange, last, say } = start()
+  const { exchange, last, hello } = start()
   last().listener.opened()
   exchange.send(press)
-  expect(last().sent).toEqual([{ kind: 'hello', page: 'page', width: 1, height: 2 }])
-  say({ kind: 'hello', seq: 0 })
+  expect(last().sent).toEqual([{ kind: 'hello', client: null, page: 'page', width: 1, height: 2 }])
+  hello(0, true)
   expect(numbers(last().sent)).toEqual(['hello', 1])
 })
 
@@ -153,6 +164,30 @@ test('exchange: when the network is said to be gone the line is given up', () =>
   expect(states.at(-1)).toEqual({ isOnline: false, isWaiting: false })
 })
 
+test('exchange: a host that goes away is followed by another within a second, and nobody is told that a line was lost', () => {
+  const { exchange, lines, greet, last, states } = start()
+  greet()
+  last().listener.lost(true)
+  exchange.send(change('a', '1'))
+  vi.advanceTimersByTime(999)
+  expect(lines).toHaveLength(1)
+  vi.advanceTimersByTime(1)
+  greet(0, true)
+  expect(lines).toHaveLength(2)
+  expect(states.map(({ isOnline }) => isOnline)).not.toContain(false)
+})
+
+test('exchange: where no other host is there, a host that goes away is a lost line', () => {
+  const { lines, greet, last, states } = start()
+  greet()
+  last().listener.lost(true)
+  vi.advanceTimersByTime(1000)
+  last().listener.lost(true)
+  expect(states.at(-1)).toMatchObject({ isOnline: false })
+  vi.advanceTimersByTime(500)
+  expect(lines).toHaveLength(3)
+})
+
 test('exchange: a line that says nothing while an answer is awaited is given up', () => {
   const { exchange, lines, greet, say } = start()
   greet()
@@ -191,4 +226,71 @@ test('exchange: at its end it hangs up and never dials again', () => {
   expect(last().isClosed).toBe(true)
   vi.advanceTimersByTime(60_000)
   expect(lines).toHaveLength(1)
+})
+
+test('exchange: the client of the answer is kept, and named in the next hello', () => {
+  const { last, greet, kept, received } = start()
+  greet(0, true)
+  expect(kept.id).toBe('mine')
+  last().listener.lost()
+  vi.advanceTimersByTime(500)
+  greet(0)
+  expect(last().sent[0]).toMatchObject({ kind: 'hello', client: 'mine' })
+  expect(received).toEqual([])
+})
+
+test('exchange: a new client in the place of the one before drops what was not answered, and numbers go on', () => {
+  const { exchange, last, greet, received, states } = start()
+  greet(0, true)
+  exchange.send(press)
+  exchange.send(change('a', '1'))
+  last().listener.lost()
+  exchange.send(change('a', '2'))
+  vi.advanceTimersByTime(500)
+  greet(0, true)
+  expect(numbers(last().sent)).toEqual(['hello'])
+  expect(received).toEqual([{ kind: 'reopened' }])
+  expect(states.at(-1)).toEqual({ isOnline: true, isWaiting: false })
+  expect(exchange.send(press)).toBe(4)
+  expect(numbers(last().sent)).toEqual(['hello', 4])
+})
+
+test('exchange: a client that is reopened drops what was not answered, and nothing is waited for', () => {
+  const { exchange, last, greet, say, received, states } = start()
+  greet(0, true)
+  say({ kind: 'busy' })
+  exchange.send(press)
+  say({ kind: 'reopened' })
+  expect(received).toEqual([{ kind: 'busy' }, { kind: 'reopened' }])
+  expect(states.at(-1)).toEqual({ isOnline: true, isWaiting: false })
+  last().listener.lost()
+  vi.advanceTimersByTime(500)
+  greet(0)
+  expect(numbers(last().sent)).toEqual(['hello'])
+})
+
+test('exchange: while the page is left nothing is tried and nothing said, and then it goes on', () => {
+  const { exchange, lines, last, greet, states } = start()
+  greet(0, true)
+  exchange.send(press)
+  const told = states.length
+  exchange.suspend()
+  expect(last().isClosed).toBe(true)
+  vi.advanceTimersByTime(60_000)
+  expect([lines.length, states.length]).toEqual([1, told])
+  exchange.retry()
+  exchange.send(change('a', '1'))
+  expect(states.at(-1)).toEqual({ isOnline: true, isWaiting: false })
+  greet(0)
+  expect(numbers(last().sent)).toEqual(['hello', 1, 2])
+})
+
+test('exchange: after its end nothing is taken any more', () => {
+  const { exchange, greet, states } = start()
+  greet(0, true)
+  expect(exchange.send(press)).toBe(1)
+  exchange.end()
+  const told = states.length
+  expect(exchange.send(press)).toBe(1)
+  expect(states).toHaveLength(told)
 })

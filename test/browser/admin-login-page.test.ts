@@ -1,0 +1,255 @@
+import { readFile } from 'node:fs/promises'
+import type { Browser, BrowserContext, BrowserContextOptions, Frame, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openAdminPage } from '../support/admin.ts'
+import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { ask } from '../support/http.ts'
+import { bundleOf, type Files } from '../support/zip.ts'
+
+const FORM = `<form method="post" accept-charset="UTF-8" name="login_form" role="form">
+<input type="text" name="username" aria-label="name"><input type="password" name="password" aria-label="password">
+<input type="checkbox" name="remember" aria-label="remember"><input type="hidden" name="id_token">
+<button type="submit">go</button></form><p id="errorlabel" class="errorlabel">wrong</p>`
+
+const page = (head: string, body = FORM) =>
+  `<!DOCTYPE html><html lang="en"><head><title>own</title>${head}</head><body>${body}</body></html>`
+
+/** Two pixels high, so that its size tells that it was loaded. */
+const PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" width="3" height="2"><rect width="3" height="2"/></svg>'
+
+const PRETTY = page(
+  '<style>#errorlabel{display:none}</style><link rel="stylesheet" href="media/own.css"><script>document.title = "ran"</script>',
+  `<h1>%%i18n:own.title%%</h1><img src="media/own.svg" alt="">${FORM}`,
+)
+
+/** Tries everything that a page could do against who looks at it, and notes what came of each. */
+const HOSTILE = page(
+  `<script>
+    const notes = {}
+    const note = (name, act) => { try { notes[name] = String(act()) } catch (error) { notes[name] = error.name } }
+    note('origin', () => origin)
+    note('parent', () => parent.document.title)
+    note('frame', () => frameElement)
+    note('cookie', () => document.cookie)
+    note('storage', () => sessionStorage.length)
+    note('window', () => open('/admin/'))
+    note('top', () => { top.location = '/admin/users' })
+    note('database', () => indexedDB.open('x').constructor.name)
+    const tell = () => { document.documentElement.dataset.notes = JSON.stringify(notes) }
+    tell()
+    fetch('/admin/api/tokens').then((answer) => { notes.fetch = 'status ' + answer.status }, (error) => { notes.fetch = error.name }).then(tell)
+    addEventListener('DOMContentLoaded', () => {
+      const form = document.forms.login_form
+      form.action = '/admin/sign-out'
+      form.submit()
+      const image = new Image()
+      image.onload = () => { notes.image = 'loaded'; tell() }
+      image.onerror = () => { notes.image = 'refused'; tell() }
+      image.src = '/admin/admin.js'
+      const frame = document.createElement('iframe')
+      frame.src = '/admin/'
+      document.body.append(frame)
+    })
+  </script>`,
+)
+
+const FAULTY = page('', `<h1 onclick="x()">own</h1>\n<p style="color:red">red</p>\n${FORM}`)
+
+describe.skipIf(browserPath === undefined)('the admin page of a login page, in a browser', () => {
+  let host: TestHost
+  let browser: Browser
+  /** Somebody who is signed in. */
+  let storageState: Awaited<ReturnType<BrowserContext['storageState']>>
+
+  beforeAll(async () => {
+    host = await startTestHost()
+    browser = await launchBrowser()
+    const context = await browser.newContext()
+    await openAdminPage(await context.newPage(), host, '/admin/')
+    storageState = await context.storageState()
+    await context.close()
+    await upload('bare', {}, {})
+    await upload(
+      'pretty',
+      {},
+      { 'media/login.html': PRETTY, 'media/own.css': 'h1 { color: rgb(1, 2, 3) }', 'media/own.svg': PICTURE },
+    )
+    await upload('hostile', {}, { 'media/login.html': HOSTILE })
+    await upload('faulty', { title: '<script>alert(1)</script>' }, { 'media/login.html': FAULTY })
+    await upload('open', { authenticator: 'NONE' }, {})
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await host?.stop()
+  })
+
+  async function upload(name: string, manifest: object, files: Files) {
+    const texts = { 'i18n/default.json': '{"own.title": "Welcome"}', 'i18n/nl.json': '{"own.title": "Welkom"}' }
+    const answer = await host.upload(name, await bundleOf({ name, ...manifest }, { ...texts, ...files }))
+    expect(answer.status).toBe(201)
+  }
+
+  async function open(name: string, options: BrowserContextOptions = {}) {
+    const context = await browser.newContext({ ...options, storageState })
+    const opened = await context.newPage()
+    const complaints: string[] = []
+    // What the customer's page has to complain of is no fault of ours.
+    const isOurs = (url: string) => !url.includes('/preview/')
+    opened.on('console', (message) => isOurs(message.location().url) && complaints.push(message.text()))
+    opened.on('pageerror', (error) => complaints.push(error.message))
+    await opened.goto(`${host.adminUrl}/admin/solutions/${name}/login-page`)
+    return { page: opened, context, complaints, [Symbol.asyncDispose]: () => context.close() }
+  }
+
+  async function frameOf(opened: Page): Promise<Frame> {
+    const frame = await (await opened.waitForSelector('#login-preview')).contentFrame()
+    if (frame === null) throw new Error('the page has no frame')
+    await frame.waitForSelector('form[name=login_form]')
+    return frame
+  }
+
+  test('shows the template with its scripts, texts, styles and media', async () => {
+    await using opened = await open('pretty')
+    const frame = await frameOf(opened.page)
+    await frame.waitForFunction('document.images[0].complete')
+    const seen = `({
+      title: document.title,
+      heading: document.querySelector('h1').textContent,
+      color: getComputedStyle(document.querySelector('h1')).color,
+      height: document.images[0].naturalHeight,
+      token: document.forms.login_form.elements.csrf_token.value,
+    })`
+    const expected = { title: 'ran', heading: 'Welcome', color: 'rgb(1, 2, 3)', height: 2, token: '' }
+    expect(await frame.evaluate(seen)).toEqual(expected)
+    expect(opened.complaints).toEqual([])
+  })
+
+  test('every choice shows at once, without a step of the history, and stays in the address', async () => {
+    // Playwright sets the scheme of all frames, unless it is told to leave it.
+    await using opened = await open('pretty', { colorScheme: null })
+    const { page } = opened
+    const inner = page.frameLocator('#login-preview')
+    const steps = await page.evaluate('history.length')
+    await page.selectOption('#preview-locale', 'nl')
+    await inner.getByText('Welkom').waitFor()
+    await page.selectOption('#preview-state', 'refused')
+    await inner.locator('#errorlabel').waitFor({ state: 'visible' })
+    await page.check('#preview-name')
+    await inner.locator('[name=username][value="anna@example.org"]').waitFor()
+    await page.selectOption('#preview-width', 'phone')
+    await page.selectOption('#preview-scheme', 'dark')
+    const frame = await frameOf(page)
+    const looks = '[innerWidth, matchMedia("(prefers-color-scheme: dark)").matches]'
+    await expect.poll(() => frame.evaluate(looks)).toEqual([320, true])
+    expect(new URL(page.url()).search).toBe('?locale=nl&state=refused&width=phone&scheme=dark&name=kept')
+    expect(await page.evaluate('history.length')).toBe(steps)
+    expect(await page.evaluate('document.activeElement.id')).toBe('preview-name')
+    await page.reload()
+    await inner.locator('#errorlabel').waitFor({ state: 'visible' })
+    expect(await page.inputValue('#preview-width')).toBe('phone')
+    expect(opened.complaints).toEqual([])
+  })
+
+  test('a hostile template reaches nothing outside its frame', async () => {
+    await using opened = await open('hostile')
+    const { page, context } = opened
+    const address = page.url()
+    const frame = await frameOf(page)
+    const notes = 'JSON.parse(document.documentElement.dataset.notes)'
+    await frame.waitForFunction(`${notes}.fetch !== undefined && ${notes}.image !== undefined`)
+    expect(await frame.evaluate(notes)).toEqual({
+      origin: 'null',
+      parent: 'SecurityError',
+      frame: 'null',
+      cookie: 'SecurityError',
+      storage: 'SecurityError',
+      window: 'null',
+      top: 'SecurityError',
+      database: 'SecurityError',
+      fetch: 'TypeError',
+      image: 'refused',
+    })
+    expect(page.url()).toBe(address)
+    expect(context.pages()).toHaveLength(1)
+    // The form went nowhere either: it would have signed out.
+    await page.goto(`${host.adminUrl}/admin/`)
+    expect(new URL(page.url()).pathname).toBe('/admin/')
+  })
+
+  test.each([
+    ['a page of the administration', () => `${host.adminUrl}/admin/`],
+    ['the list of solutions', () => `${host.url}/`],
+    ['the preview itself', (frame: Frame) => frame.url()],
+  ])('a template that leads its frame to %s shows nothing of it', async (_what, placeOf) => {
+    await using opened = await open('pretty')
+    const frame = await frameOf(opened.page)
+    await frame.evaluate(`void setTimeout(() => location.assign(${JSON.stringify(placeOf(frame))}), 0)`)
+    const inner = opened.page.frameLocator('#login-preview')
+    await inner.locator('form').waitFor({ state: 'detached' })
+    expect(await inner.locator('form, main').count()).toBe(0)
+    expect(await opened.page.locator('h1').textContent()).toBe('pretty')
+  })
+
+  test('generates the template, says what changed, and asks before it replaces one', async () => {
+    await using opened = await open('bare')
+    const { page } = opened
+    await page.click('text=Generate template')
+    await page.getByText('The default page is now media/login.html').waitFor()
+    await page.getByText('Nothing to mend').waitFor()
+    const versions = async () => {
+      const answer = await ask(`${host.url}/admin/api/solutions/bare`, { headers: { authorization: host.admin } })
+      return (answer.json() as { versions: unknown[] }).versions.length
+    }
+    expect(await versions()).toBe(2)
+    await page.click('text=Replace template')
+    await page.locator('#admin-question').getByText('Cancel').click()
+    expect(await versions()).toBe(2)
+    await page.click('text=Replace template')
+    await page.locator('#admin-question').getByText('Yes, go on').click()
+    await page.getByText('The default page is now media/login.html').waitFor()
+    expect(opened.complaints).toEqual([])
+  })
+
+  test('downloads the default template', async () => {
+    await using opened = await open('bare')
+    const [download] = await Promise.all([
+      opened.page.waitForEvent('download'),
+      opened.page.click('text=Download the default template'),
+    ])
+    expect(download.suggestedFilename()).toBe('login.html')
+    expect(await readFile(await download.path(), 'utf8')).toContain('name="login_form"')
+  })
+
+  test('findings have file, line and column, the line itself and what to change', async () => {
+    await using opened = await open('faulty')
+    const items = await opened.page.locator('.findings li').allInnerTexts()
+    const lines = items.map((text) => text.split(/\n+/))
+    expect(lines.map(([place]) => place)).toEqual([
+      expect.stringMatching(/^media\/login\.html:1:\d+ template_inline_handler$/),
+      expect.stringMatching(/^media\/login\.html:2:\d+ template_inline_style$/),
+    ])
+    expect(lines[1]?.slice(2)).toEqual(['<p style="color:red">red</p>', 'Move the style into a <style> of the page.'])
+    expect(await opened.page.locator('h1').textContent()).toBe('<script>alert(1)</script>')
+  })
+
+  test('says what is shown instead where there is no login page', async () => {
+    await using opened = await open('open')
+    expect(await opened.page.locator('#login-none').innerText()).toContain('everybody gets in without a sign-in')
+    expect(await opened.page.locator('iframe').count()).toBe(0)
+  })
+
+  test.each(['light', 'dark'] as const)('axe finds nothing, %s', async (colorScheme) => {
+    for (const name of ['bare', 'faulty', 'open']) {
+      await using opened = await open(name, { colorScheme })
+      if (name !== 'open') await frameOf(opened.page)
+      expect(await axeViolations(opened.page)).toEqual([])
+    }
+  })
+
+  test.each(['bare', 'faulty', 'open'])('fits a window of 320 px: %s', async (name) => {
+    await using opened = await open(name, { viewport: { width: 320, height: 700 } })
+    expect(await opened.page.evaluate('document.scrollingElement.scrollWidth')).toBeLessThanOrEqual(320)
+    expect(opened.complaints).toEqual([])
+  })
+})

@@ -1,0 +1,261 @@
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openAdminPage } from '../support/admin.ts'
+import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { ask } from '../support/http.ts'
+import { CLIENT_SECRET, type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
+import { bundleOf, moduleFile } from '../support/zip.ts'
+
+const SCRIPT = 'function onSolutionOpen() {}\nfunction getOAuthConfig() { return null }'
+const AUTH = { ...moduleFile('auth', { type: 'authenticator' }), 'modules/auth/globals.js': SCRIPT }
+/** A provider that is nowhere: a test of its settings finds that out by itself. */
+const NOWHERE = {
+  api: 'Custom',
+  issuer: 'https://login.invalid',
+  clientId: 'of the author',
+  apiSecret: 'written in the manifest',
+  prompt: 'login',
+}
+
+describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () => {
+  let provider: OidcProvider
+  let host: TestHost
+  let browser: Browser
+  /** Somebody who is signed in. */
+  let storageState: Awaited<ReturnType<BrowserContext['storageState']>>
+
+  beforeAll(async () => {
+    provider = await startOidcProvider()
+    host = await startTestHost({ OAUTH_ALLOWED_HOSTS: provider.hostPort })
+    browser = await launchBrowser()
+    const context = await browser.newContext()
+    await openAdminPage(await context.newPage(), host, '/admin/')
+    storageState = await context.storageState()
+    await context.close()
+    const modules = ['auth']
+    for (const manifest of [
+      { name: 'bare', authenticator: 'OAUTH', modules },
+      { name: 'looks', authenticator: 'OAUTH', modules },
+      { name: 'crm', authenticator: 'OAUTH', modules, oauth: NOWHERE },
+      { name: 'many', authenticator: 'OAUTH_AUTHENTICATOR', modules },
+    ]) {
+      expect((await host.upload(manifest.name, await bundleOf(manifest, AUTH))).status).toBe(201)
+    }
+    expect((await host.upload('open', await bundleOf({ name: 'open', authenticator: 'NONE' }))).status).toBe(201)
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await host?.stop()
+    await provider?.stop()
+  })
+
+  async function open(name: string, options: BrowserContextOptions = {}) {
+    const context = await browser.newContext({ ...options, storageState })
+    const page = await context.newPage()
+    const complaints: string[] = []
+    const addresses: string[] = []
+    page.on('console', (message) => complaints.push(message.text()))
+    page.on('pageerror', (error) => complaints.push(error.message))
+    page.on('request', (request) => addresses.push(request.url()))
+    await page.goto(`${host.adminUrl}/admin/solutions/${name}/oauth`)
+    return { page, context, complaints, addresses, [Symbol.asyncDispose]: () => context.close() }
+  }
+
+  async function stored(path: string): Promise<unknown> {
+    return (await ask(`${host.url}/admin/api/solutions/${path}`, { headers: { authorization: host.admin } })).json()
+  }
+
+  const next = (page: Page) => page.getByRole('button', { name: 'Next' }).click()
+
+  async function tested(page: Page): Promise<string[]> {
+    await page.locator('.tested').waitFor()
+    const items = await page.locator('.tested li').allInnerTexts()
+    return items.map((text) => text.split('\n')[0]?.trim().replace(/\s+/g, ' ') ?? '')
+  }
+
+  test('from the first field to a user at the provider: the secret is in the store, in no setting and no address', async () => {
+    await using opened = await open('bare')
+    const { page } = opened
+    const redirect = `${host.url}/solution/bare/app_oauth/index.html`
+    expect(await page.locator('#oauth-address-redirect').innerText()).toBe(redirect)
+    await provider.setClient({ client_id: 'solhost', redirect_uris: [redirect] })
+
+    await page.selectOption('#oauth-api', 'Custom')
+    await page.fill('#oauth-clientId', 'solhost')
+    await page.fill('#oauth-issuer', provider.issuer)
+    await page.fill('#oauth-secret-value', CLIENT_SECRET)
+    expect(await page.inputValue('#oauth-secret-hosts')).toBe(provider.hostPort)
+    await next(page)
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Advanced parameters')
+    await page.fill('#oauth-parameters', 'prompt=consent\nmax_age=600')
+    await page.click('#oauth-back')
+    expect(await page.inputValue('#oauth-clientId')).toBe('solhost')
+    await next(page)
+
+    await page.click('#oauth-test')
+    expect(await tested(page)).toEqual([
+      'Settings Good',
+      'Discovery Good',
+      'Addresses Good',
+      'Keys Good',
+      'Secret Not tested',
+      'Clock Good',
+    ])
+    expect(await stored('bare/oauth')).toMatchObject({ settings: null })
+
+    await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Save' }).click()])
+    await page.getByText('The settings are saved and count at once.').waitFor()
+    expect((await tested(page))[4]).toBe('Secret Good')
+    expect(await page.locator('#oauth-warnings').count()).toBe(0)
+    expect(await stored('bare/oauth')).toEqual({
+      settings: {
+        api: 'Custom',
+        clientId: 'solhost',
+        issuer: provider.issuer,
+        apiSecret: '%%BARE_SECRET%%',
+        prompt: 'consent',
+        max_age: '600',
+      },
+      warnings: [],
+    })
+    expect(await stored('bare/secrets')).toEqual({ items: [{ name: 'BARE_SECRET', hosts: [provider.hostPort] }] })
+    expect(await page.content()).not.toContain(CLIENT_SECRET)
+    expect(opened.addresses.filter((address) => address.includes(CLIENT_SECRET.slice(0, 10)))).toEqual([])
+    expect(opened.complaints).toEqual([])
+
+    await page.goto(`${host.url}/solution/bare/index.html`)
+    expect(new URL(page.url()).origin).toBe(provider.issuer)
+    expect(provider.requests.find(({ query }) => query.client_id === 'solhost')?.query).toMatchObject({
+      redirect_uri: redirect,
+      prompt: 'consent',
+    })
+  })
+
+  test('only the chosen provider’s fields are shown', async () => {
+    await using opened = await open('looks')
+    const { page } = opened
+    const shown = () => page.locator('fieldset[data-step="1"] [data-providers]:visible > label').allInnerTexts()
+    const common = (own: string[]) => ['Application client id', ...own, 'Default scope']
+    expect(await shown()).toEqual(common([]))
+    for (const [api, own] of Object.entries({
+      Google: [],
+      Microsoft: ['Tenant'],
+      Apple: ['Team id', 'Key id'],
+      Okta: ['Domain', 'Issuer'],
+      Custom: ['Issuer', 'Authorization base URL', 'Access token endpoint', 'JWKS URI'],
+    })) {
+      await page.selectOption('#oauth-api', api)
+      expect(await shown()).toEqual(common(own))
+    }
+    await page.fill('#oauth-accessTokenEndpoint', 'https://login.example.org:8443/token')
+    expect(await page.inputValue('#oauth-secret-hosts')).toBe('login.example.org:8443')
+    await page.selectOption('#oauth-api', 'Apple')
+    expect(await page.inputValue('#oauth-secret-hosts')).toBe('appleid.apple.com')
+    expect(opened.complaints).toEqual([])
+  })
+
+  test('a step goes on only with what the provider needs', async () => {
+    await using opened = await open('looks')
+    const { page } = opened
+    await page.selectOption('#oauth-api', 'Google')
+    await page.fill('#oauth-clientId', 'x')
+    await next(page)
+    expect(await page.evaluate('document.querySelector("#oauth-secret-value").validity.valueMissing')).toBe(true)
+    expect(await page.locator('#oauth-parameters').isVisible()).toBe(false)
+  })
+
+  test('what the API refuses is told with the name of the setting, and is in the focus', async () => {
+    await using opened = await open('looks')
+    const { page } = opened
+    await page.selectOption('#oauth-api', 'Custom')
+    await page.fill('#oauth-clientId', 'x')
+    await next(page)
+    await page.fill('#oauth-parameters', 'prompt')
+    await page.getByRole('button', { name: 'Save' }).click()
+    const problem = page.locator('.problem')
+    expect(await problem.innerText()).toBe('Further parameters, line 1: write it as name=value.')
+    await page.fill('#oauth-parameters', 'state=mine')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('the platform sets it itself').waitFor()
+    expect(await problem.innerText()).toContain('state')
+    expect(await page.evaluate('document.activeElement.className')).toBe('problem')
+    expect(await stored('looks/oauth')).toMatchObject({ settings: null })
+  })
+
+  test('the sources of all settings are told, and a secret of the manifest is not shown', async () => {
+    await using opened = await open('crm')
+    const { page } = opened
+    await page.fill('#oauth-clientId', 'of the operator')
+    await next(page)
+    await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Save' }).click()])
+    await tested(page)
+    const cells = (await page.locator('tbody tr').allInnerTexts()).map((row) => row.split(/\s*\t\s*/))
+    expect(cells).toEqual([
+      ['api', 'Custom', 'Manifest'],
+      ['clientId', 'of the operator', 'Operator'],
+      ['apiSecret', 'Written in the manifest; not shown here', 'Manifest'],
+      ['issuer', 'https://login.invalid', 'Manifest'],
+      ['prompt', 'login', 'Manifest'],
+      ['defaultScope', 'openid email profile', 'Provider table'],
+      ['code_challenge_method', 'S256', 'Provider table'],
+      ['response_type', 'code', 'Provider table'],
+      ['response_mode', 'query', 'Provider table'],
+    ])
+    expect(await page.content()).not.toContain(NOWHERE.apiSecret)
+    const remove = page.locator('form[data-api=DELETE] button')
+    await remove.click()
+    await page.locator('#admin-question').getByText('Yes, go on').click()
+    await page.getByText("The operator's settings are removed.").waitFor()
+    expect(await stored('crm/oauth')).toMatchObject({ settings: null })
+    expect(opened.complaints).toEqual([])
+  })
+
+  test('the redirect address can be copied', async () => {
+    await using opened = await open('crm', { permissions: ['clipboard-read', 'clipboard-write'] })
+    const { page } = opened
+    await page.getByRole('button', { name: 'Copy: Redirect address' }).click()
+    await page.getByText('Copied.').waitFor()
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(`${host.url}/solution/crm/app_oauth/index.html`)
+  })
+
+  test('says what to do where the solution chooses, and where users sign in another way', async () => {
+    await using many = await open('many')
+    expect(await many.page.locator('#oauth-chosen').innerText()).toContain('getOAuthConfig')
+    expect(await many.page.locator('#oauth-address-redirect').innerText()).toContain('/solution/many/app_oauth/')
+    expect(await many.page.locator('#oauth-form').count()).toBe(0)
+    await using other = await open('open')
+    expect(await other.page.locator('#oauth-none').innerText()).toContain('its authenticator is NONE')
+    expect(await other.page.locator('form[id]').count()).toBe(0)
+  })
+
+  test.each(['light', 'dark'] as const)('axe finds nothing, %s', async (colorScheme) => {
+    for (const name of ['crm', 'many', 'open']) {
+      await using opened = await open(name, { colorScheme })
+      const { page } = opened
+      expect(await axeViolations(page)).toEqual([])
+      if (name !== 'crm') continue
+      await page.selectOption('#oauth-api', 'Custom')
+      expect(await axeViolations(page)).toEqual([])
+      await page.fill('#oauth-clientId', 'x')
+      await next(page)
+      await page.click('#oauth-test')
+      await tested(page)
+      expect(await axeViolations(page)).toEqual([])
+    }
+  })
+
+  test.each(['crm', 'many', 'open'])('fits a window of 320 px: %s', async (name) => {
+    await using opened = await open(name, { viewport: { width: 320, height: 700 } })
+    const { page, complaints } = opened
+    const width = () => page.evaluate('document.scrollingElement.scrollWidth')
+    expect(await width()).toBeLessThanOrEqual(320)
+    if (name === 'crm') {
+      await next(page)
+      await page.click('#oauth-test')
+      await tested(page)
+      expect(await width()).toBeLessThanOrEqual(320)
+    }
+    expect(complaints).toEqual([])
+  })
+})

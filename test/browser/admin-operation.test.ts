@@ -1,0 +1,303 @@
+import { readFile } from 'node:fs/promises'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openAdminPage } from '../support/admin.ts'
+import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { ask } from '../support/http.ts'
+import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
+import { bundleOf } from '../support/zip.ts'
+
+const LONG = 'Verwaltungsgemeinschaftsvorsitzendenstellvertreter-Beschaffungsantrag'
+const AUTHENTICATOR = `function onSolutionOpen(arg, parameters) { security.login(parameters.username, 'u1', ['Users']) }`
+
+describe.skipIf(browserPath === undefined)('the admin pages of operation, in a browser', () => {
+  let host: TestHost
+  let browser: Browser
+  let uid: string
+  /** Signed in once, for all tests. */
+  let cookies: Awaited<ReturnType<BrowserContext['storageState']>>
+
+  beforeAll(async () => {
+    host = await startTestHost()
+    await addDefaultSolution(host, 'crm', { title: 'Customers', permissions: ['Users'] })
+    await addAuthenticatorSolution(host, 'shop', AUTHENTICATOR)
+    uid = await addUser(host, LONG, {
+      displayName: LONG,
+      permissions: ['Users', LONG, { name: LONG, solution: 'crm' }],
+    })
+    await (await visit(host, 'crm')).signIn(LONG)
+    await (await visit(host, 'crm')).signIn(LONG, 'wrong')
+    await (await visit(host, 'shop')).signIn('sam')
+    await askAdmin(host, 'POST', 'tokens', { name: LONG, scopes: ['solutions:crm:write'], expiresAt: Date.now() + 1e9 })
+    browser = await launchBrowser()
+    const context = await browser.newContext()
+    await openAdminPage(await context.newPage(), host, '/admin/maintenance')
+    cookies = await context.storageState()
+    await context.close()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await host?.stop()
+  })
+
+  async function open(path: string, options: BrowserContextOptions = {}) {
+    const context = await browser.newContext({ ...options, storageState: cookies })
+    const page = await context.newPage()
+    const complaints: string[] = []
+    page.on('console', (message) => complaints.push(message.text()))
+    page.on('pageerror', (error) => complaints.push(error.message))
+    await page.goto(host.adminUrl + path)
+    return { page, complaints, [Symbol.asyncDispose]: () => context.close() }
+  }
+
+  const PATHS = [
+    '/admin/users',
+    '/admin/users/new',
+    '/admin/users/import',
+    '/admin/users/{uid}',
+    '/admin/sessions',
+    '/admin/tokens',
+    '/admin/tokens/new',
+    '/admin/audit',
+    '/admin/health',
+    '/admin/health?range=day',
+    '/admin/maintenance',
+    '/admin/settings',
+    '/admin/settings?search=nothing-of-that',
+  ]
+
+  describe.each(PATHS)('%s', (template) => {
+    const path = () => template.replace('{uid}', uid)
+
+    test.each(['light', 'dark'] as const)('has no fault that axe finds, %s', async (colorScheme) => {
+      await using opened = await open(path(), { colorScheme })
+      expect(await axeViolations(opened.page)).toEqual([])
+    })
+
+    test.each([320, 1200])('fits a window of %i px, with nothing in the console', async (width) => {
+      await using opened = await open(path(), { viewport: { width, height: 640 } })
+      expect(await opened.page.evaluate('document.scrollingElement.scrollWidth')).toBeLessThanOrEqual(width)
+      expect(opened.complaints).toEqual([])
+    })
+  })
+
+  test.each(['nl', 'de', 'fr', 'es'])(
+    'all pages fit a window of 320 px in %s, and no text is missing',
+    async (locale) => {
+      await using opened = await open('/admin/users', { locale, viewport: { width: 320, height: 640 } })
+      for (const path of PATHS) {
+        await opened.page.goto(host.adminUrl + path.replace('{uid}', uid))
+        expect([path, await opened.page.evaluate('document.scrollingElement.scrollWidth')]).toEqual([path, 320])
+        expect((await opened.page.textContent('main'))?.match(/![a-z.-]+!/g)).toBeNull()
+      }
+    },
+  )
+
+  test('sessions: filtered by user, one is ended, and its browser is out within a second', async () => {
+    const visitor = await visit(host, 'shop')
+    await visitor.signIn('tom')
+    await using opened = await open('/admin/sessions')
+    const { page } = opened
+    await page.fill('#username', 'tom')
+    await Promise.all([page.waitForURL(/username=tom/), page.click('button:has-text("Show these")')])
+    expect(await page.locator('tbody th').allTextContents()).toEqual([expect.stringContaining('tom')])
+    await page.click('button[aria-label="End the session of tom in shop"]')
+    await Promise.all([page.waitForEvent('load'), page.click('#admin-question button[value=yes]')])
+    expect(await page.textContent('.empty')).toBe('Nothing matches. Take a filter away and try again.')
+    await expect.poll(async () => (await visitor.session()).status).toBe(401)
+  })
+
+  test('tokens: one for an author uploads that solution and nothing else, is shown once, and can be revoked', async () => {
+    await using opened = await open('/admin/tokens/new', { permissions: ['clipboard-read', 'clipboard-write'] })
+    const { page, complaints } = opened
+    await page.fill('#name', 'author of invoices')
+    await page.fill('#token-author-solution', 'invoices')
+    await page.selectOption('#token-lifetime', '30')
+    await page.click('form button[type=submit]:has-text("Make a token")')
+    await page.waitForSelector('#made:not([hidden])')
+    expect(await axeViolations(page)).toEqual([])
+    const token = (await page.textContent('#made-token')) ?? ''
+    expect((await page.textContent('pre'))?.trim()).toBe(
+      `export SOLHOST_TOKEN=${token}\nnpx solhost deploy <folder> ${host.adminUrl}`,
+    )
+    await page.click('button[data-copy=made-token]')
+    await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe(token)
+
+    const put = async (name: string) =>
+      ask(`${host.url}/admin/api/solutions/${name}`, {
+        method: 'PUT',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/zip' },
+        body: await bundleOf({ name, authenticator: 'NONE' }),
+      })
+    expect([(await put('invoices')).status, (await put('crm')).status]).toEqual([201, 403])
+    const listed = (await askAdmin(host, 'GET', 'tokens')).items as { name: string; expiresAt: number }[]
+    const made = listed.find(({ name }) => name === 'author of invoices')
+    expect(made).toMatchObject({ scopes: ['solutions:invoices:write'] })
+    expect(Math.abs((made?.expiresAt ?? 0) - Date.now() - 30 * 86_400_000)).toBeLessThan(3_600_000)
+
+    await page.click('a:has-text("To the list of tokens")')
+    expect(await page.content()).not.toContain(token)
+    await page.click('button[aria-label="Revoke the token author of invoices"]')
+    await Promise.all([page.waitForEvent('load'), page.click('#admin-question button[value=yes]')])
+    expect((await put('invoices')).status).toBe(401)
+    expect(complaints).toEqual([])
+  })
+
+  test('tokens: rights can be chosen, for single solutions too, until a time in UTC', async () => {
+    await using opened = await open('/admin/tokens/new')
+    const { page } = opened
+    await page.fill('#name', 'monitoring')
+    await page.check('#kind-chosen')
+    expect(await page.isVisible('#token-author-solution')).toBe(false)
+    await page.fill('#token-solutions', 'crm\nshop')
+    await page.selectOption('#token-solutions-right', 'read')
+    await page.selectOption('#token-health-all', 'read')
+    await page.selectOption('#token-users-all', 'write')
+    await page.selectOption('#token-lifetime', 'until')
+    // Without a time it would never expire: the browser asks for one.
+    await page.click('form button[type=submit]:has-text("Make a token")')
+    expect(await page.evaluate('document.querySelector("#token-until").validity.valueMissing')).toBe(true)
+    expect(await page.isVisible('#made')).toBe(false)
+    await page.fill('#token-until', '2099-12-31T12:30')
+    expect(await axeViolations(page)).toEqual([])
+    await page.click('form button[type=submit]:has-text("Make a token")')
+    await page.waitForSelector('#made:not([hidden])')
+    const listed = (await askAdmin(host, 'GET', 'tokens')).items as { name: string }[]
+    expect(listed.find(({ name }) => name === 'monitoring')).toMatchObject({
+      scopes: ['solutions:crm:read', 'solutions:shop:read', 'users:write', 'health:read'],
+      expiresAt: Date.UTC(2099, 11, 31, 12, 30),
+    })
+  })
+
+  test('audit: filtered, and the same entries as CSV', async () => {
+    await using opened = await open('/admin/audit')
+    const { page } = opened
+    await page.fill('#action', 'sign-in')
+    await page.fill('#outcome', 'refused')
+    await page.fill('#from', '2020-01-01T00:00')
+    await Promise.all([page.waitForURL(/outcome=refused/), page.click('button:has-text("Show these")')])
+    expect(await page.locator('tbody tr').count()).toBe(1)
+    expect(await page.textContent('tbody tr')).toContain(`user:${LONG}`)
+    expect(await page.inputValue('#from')).toBe('2020-01-01T00:00')
+    const [download] = await Promise.all([page.waitForEvent('download'), page.click('a[download]')])
+    const lines = (await readFile(await download.path(), 'utf8')).trim().split('\r\n')
+    expect(lines).toEqual([
+      'time,actor,action,solution,outcome,address,correlationId',
+      expect.stringContaining(`user:${LONG},sign-in,crm,refused,127.0.0.1`),
+    ])
+    await page.click('tbody a')
+    expect(await page.locator('tbody tr').count()).toBe(1)
+  })
+
+  test('maintenance: asks, turns on, says who did it, and off again', async () => {
+    await using opened = await open('/admin/maintenance')
+    const { page } = opened
+    await page.click('button:has-text("Turn maintenance on")')
+    await Promise.all([page.waitForEvent('load'), page.click('#admin-question button[value=yes]')])
+    expect(await page.textContent('.title-row .state')).toBe('On')
+    expect(await page.textContent('main .quiet')).toMatch(/^Last set at .* \(UTC\) by admin\.$/)
+    expect((await (await visit(host, 'crm')).open()).status).toBe(503)
+    await page.goto(`${host.adminUrl}/admin/health`)
+    expect(await page.textContent('#live-state')).toContain('Maintenance is on: nobody new comes in.')
+    await page.goto(`${host.adminUrl}/admin/maintenance`)
+    await Promise.all([page.waitForEvent('load'), page.click('button:has-text("Turn maintenance off")')])
+    expect((await (await visit(host, 'crm')).open()).status).toBe(200)
+  })
+
+  describe('health', () => {
+    /** The clock of the page alone goes on, so that nobody waits for its next refresh. */
+    async function openLive() {
+      const opened = await open('/admin/users')
+      await opened.page.clock.install()
+      await opened.page.goto(`${host.adminUrl}/admin/health`)
+      return opened
+    }
+    const refreshes = (page: Page) => page.waitForResponse(/\/admin\/health\.json/)
+
+    test('says that all is well, shows charts with their figures as tables, and which scripts ran', async () => {
+      await using opened = await open('/admin/health')
+      const { page } = opened
+      expect((await page.textContent('#live-state'))?.trim()).toBe('All is well.')
+      expect(await page.locator('svg[role=img] title').allTextContents()).toEqual([
+        'Sign-ins',
+        'Script times',
+        'Memory',
+        'Sandbox processes and clients',
+      ])
+      await page.click('#chart-signins-table summary')
+      const rows = page.locator('#chart-signins-table tbody tr')
+      const cells = await rows.last().locator('td').allTextContents()
+      expect(cells.map((cell) => Number(cell.trim()))).toEqual([expect.any(Number), 1, 0])
+      expect(await axeViolations(page)).toEqual([])
+      expect(await page.textContent('#live-entries')).toContain('onSolutionOpen')
+    })
+
+    test('says that what it shows is from before while the host does not answer', async () => {
+      await using opened = await openLive()
+      const { page } = opened
+      await page.route('**/admin/health.json*', (route) => route.abort())
+      await page.clock.runFor(15_000)
+      await page.waitForSelector('#live-lost:not([hidden])')
+      await page.unroute('**/admin/health.json*')
+      await page.clock.runFor(15_000)
+      await page.waitForSelector('#live-lost', { state: 'hidden' })
+    })
+
+    test('refreshes by itself: what changed is there, what was folded out and the focus stay', async () => {
+      await using opened = await openLive()
+      const { page, complaints } = opened
+      await page.click('#chart-times-table summary')
+      await page.focus('#live-spans a:last-of-type')
+      await askAdmin(host, 'PUT', 'maintenance', { on: true })
+      const refreshed = refreshes(page)
+      await page.clock.runFor(15_000)
+      await refreshed
+      await page.waitForFunction("document.querySelector('#live-state').textContent.includes('Maintenance is on')")
+      await askAdmin(host, 'PUT', 'maintenance', { on: false })
+      expect(await page.getAttribute('#chart-times-table', 'open')).toBe('')
+      expect(await page.evaluate('document.activeElement.textContent')).toBe('1 hour')
+      expect(complaints).toEqual([])
+    })
+
+    test('can be paused; who goes on sees it anew at once', async () => {
+      await using opened = await openLive()
+      const { page } = opened
+      let asked = 0
+      page.on('request', (request) => {
+        if (request.url().includes('health.json')) asked++
+      })
+      await page.click('#live-pause')
+      expect(await page.getAttribute('#live-pause', 'aria-pressed')).toBe('true')
+      await page.clock.runFor(60_000)
+      expect(asked).toBe(0)
+      const refreshed = refreshes(page)
+      await page.click('#live-pause')
+      await refreshed
+      expect(asked).toBe(1)
+    })
+
+    test('who is signed out meanwhile is led to the sign-in', async () => {
+      await using opened = await openLive()
+      const { page } = opened
+      await page.context().clearCookies()
+      await page.clock.runFor(15_000)
+      await page.waitForURL(/\/admin\/sign-in\?to=%2Fadmin%2Fhealth/)
+    })
+  })
+
+  test('settings: a search finds limits by their meaning, and says where a value is from', async () => {
+    await using opened = await open('/admin/settings')
+    const { page } = opened
+    await page.check('#set')
+    await page.fill('#search', 'password')
+    await Promise.all([page.waitForURL(/search=password/), page.press('#search', 'Enter')])
+    expect(await page.locator('tbody tr').count()).toBe(1)
+    expect((await page.locator('tbody tr').innerText()).split(/\s*\n\s*|\t/)).toEqual([
+      'SERVLET_PASSWORD',
+      'set',
+      'environment',
+      'password of the admin account',
+    ])
+  })
+})

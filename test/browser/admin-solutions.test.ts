@@ -1,0 +1,305 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openAdminPage, signInToAdmin } from '../support/admin.ts'
+import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
+import { openOnce } from '../support/client-page.ts'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { createVisitor } from '../support/http.ts'
+import { bundleOf, type Files, moduleFile } from '../support/zip.ts'
+
+const TALKS = `function onSolutionOpen() { console.log('hello'); console.warn('careful') }`
+const ASKS = {
+  authenticator: 'OAUTH',
+  modules: ['auth'],
+  databases: { crm: { server: 'alpha', database: 'crm_live' } },
+  http: ['api.example.org'],
+  oauth: { api: 'Google', clientId: 'x', apiSecret: '%%CLIENT_SECRET%%' },
+}
+const AUTH = {
+  ...moduleFile('auth', { type: 'authenticator' }),
+  'modules/auth/globals.js': 'function onSolutionOpen() {}',
+}
+const MEND = 'Mend the script at this place, or just before it.'
+const PAGES = ['/admin/', ...['', '/diff', '/log', '/access'].map((path) => `/admin/solutions/shown${path}`)]
+
+describe.skipIf(browserPath === undefined)('admin pages of solutions in a browser', () => {
+  let host: TestHost
+  let browser: Browser
+  let folder: string
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'solhost-uploads-'))
+    host = await startTestHost()
+    browser = await launchBrowser()
+    await upload('shown', { ...ASKS, title: 'Orders and invoices of the whole house' }, AUTH)
+    await upload('shown', { ...ASKS, version: '1.1.0' }, { ...AUTH, 'globals.js': `// ${'long '.repeat(60)}\n` })
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await host?.stop()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  async function upload(name: string, manifest: object, files: Files = {}): Promise<string> {
+    const answer = await host.upload(name, await bundleOf({ name, authenticator: 'NONE', ...manifest }, files))
+    expect(answer.status).toBe(201)
+    return ((await answer.json()) as { sha256: string }).sha256
+  }
+
+  /** Signs in and opens the page in a profile of its own; `complaints` is what its console says. */
+  async function open(path: string, options: BrowserContextOptions = {}) {
+    const context = await browser.newContext(options)
+    const page = await context.newPage()
+    // Less than the test may take, so that what was waited for is told.
+    page.setDefaultTimeout(20_000)
+    const complaints: string[] = []
+    page.on('console', (message) => complaints.push(message.text()))
+    page.on('pageerror', (error) => complaints.push(error.message))
+    await openAdminPage(page, host, path)
+    return { page, complaints, [Symbol.asyncDispose]: () => context.close() }
+  }
+
+  async function bundleFile(manifest: Record<string, unknown>, files: Files = {}): Promise<string> {
+    const file = join(folder, `${String(manifest.name)}.zip`)
+    writeFileSync(file, await bundleOf({ authenticator: 'NONE', ...manifest }, files))
+    return file
+  }
+
+  const api = async (path: string) => (await (await signInToAdmin(host)).api('GET', path)).json()
+
+  describe.each(PAGES)('%s', (path) => {
+    test.each(['light', 'dark'] as const)('has no fault that axe finds, %s', async (colorScheme) => {
+      await using opened = await open(path, { colorScheme })
+      expect(await axeViolations(opened.page)).toEqual([])
+    })
+
+    test.each(['en', 'de'])('fits a window of 320 px, with nothing in the console, %s', async (locale) => {
+      await using opened = await open(path, { viewport: { width: 320, height: 640 }, locale })
+      const { page, complaints } = opened
+      expect(await page.evaluate('document.scrollingElement.scrollWidth')).toBe(320)
+      expect(complaints).toEqual([])
+    })
+  })
+
+  test('upload: a chosen bundle becomes active; name, version, address and warnings are told', async () => {
+    await using opened = await open('/admin/')
+    const { page, complaints } = opened
+    await page.setInputFiles('#bundle', await bundleFile({ name: 'chosen', version: '3.2.1' }, { 'notes.txt': 'x' }))
+    await page.press('text=Upload and activate', 'Enter')
+    const result = page.locator('.upload-result')
+    await result.waitFor()
+    const told = await result.innerText()
+    expect(told).toContain('chosen 3.2.1 is active.')
+    expect(told).toContain(`${host.url}/solution/chosen/`)
+    expect(told).toContain('Move the file to where the layout has a place for it')
+    expect(await page.evaluate('document.activeElement.className')).toBe('upload-result')
+    expect(await axeViolations(page)).toEqual([])
+    await page.click('text=Versions, log and access')
+    await page.waitForURL(`${host.adminUrl}/admin/solutions/chosen`)
+    expect(complaints).toEqual([])
+  })
+
+  test('upload: a refusal shows every fault with its place, its line and what to change', async () => {
+    await using opened = await open('/admin/')
+    const { page } = opened
+    const files = {
+      ...moduleFile('more'),
+      'modules/more/globals.js': 'let c = )',
+      'globals.js': 'let a = 1\nlet b = = 2\n',
+    }
+    await page.setInputFiles('#bundle', await bundleFile({ name: 'at-fault', modules: ['more'] }, files))
+    await page.click('text=Upload and activate')
+    const problem = page.locator('.upload .problem')
+    await problem.locator('li').first().waitFor()
+    const faults = await problem.locator('li').allInnerTexts()
+    expect(faults.map((fault) => fault.split('\n'))).toEqual([
+      ["modules/more/globals.js:1:9 SyntaxError: Unexpected token ')'", 'let c = )', MEND],
+      ["globals.js:2:9 SyntaxError: Unexpected token '='", 'let b = = 2', MEND],
+    ])
+    expect(await problem.locator('mark').allInnerTexts()).toEqual([')', '='])
+    expect(await axeViolations(page)).toEqual([])
+    expect(await page.evaluate('document.activeElement.className')).toBe('problem')
+  })
+
+  test('upload: what is sent is shown by a bar, then that the host checks it', async () => {
+    await using opened = await open('/admin/solutions/shown')
+    const { page } = opened
+    const states = await page.evaluateHandle<string[]>(`(() => {
+      const states = []
+      const state = document.querySelector('.upload-state')
+      new MutationObserver(() => states.push(state.textContent)).observe(state, { childList: true })
+      return states
+    })()`)
+    const file = await bundleFile({ ...ASKS, name: 'shown', version: '1.2.0' }, { ...AUTH, 'media/a.txt': 'x' })
+    await page.setInputFiles('#bundle', file)
+    await page.click('text=Upload and activate')
+    await page.locator('.upload-result').waitFor()
+    const told = await states.jsonValue()
+    expect([told[0], told.at(-2), told.at(-1)]).toEqual([
+      '0 % is sent.',
+      'All is sent. The host checks the bundle now …',
+      '',
+    ])
+    expect(await page.isVisible('.upload-bar')).toBe(false)
+  })
+
+  test('upload: a dropped zip stands in the form; a folder, two files and another kind are told apart', async () => {
+    await using opened = await open('/admin/')
+    const { page } = opened
+    const problem = page.locator('.upload .problem')
+    await drop(page, ['notes.txt'])
+    expect(await problem.innerText()).toBe('“notes.txt” is no .zip file.')
+    await drop(page, ['a.zip', 'b.zip'])
+    expect(await problem.innerText()).toBe('Drop one file at a time.')
+    await drop(page, ['folder'], true)
+    expect(await problem.innerText()).toContain('That is a folder.')
+    await page.click('text=Upload and activate')
+    expect(await problem.innerText()).toBe('Choose a .zip file first.')
+    await drop(page, ['a.zip'])
+    expect(await problem.isVisible()).toBe(false)
+    expect(await page.evaluate('document.querySelector("#bundle").files[0].name')).toBe('a.zip')
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Upload and activate')
+  })
+
+  test('versions: rolled back after a question, downloaded, compared, deleted', async () => {
+    const old = await upload('rolls', {}, { 'globals.js': 'let a = 1\n' })
+    const now = await upload('rolls', { version: '2.0.0' }, { 'globals.js': 'let a = 2\n' })
+    await using opened = await open('/admin/solutions/rolls')
+    const { page, complaints } = opened
+    await page.click('text=Roll back')
+    await page.click('text=Cancel')
+    expect(await api('solutions/rolls')).toMatchObject({ active: now })
+    await page.click('text=Roll back')
+    expect(await page.locator('#admin-question').innerText()).toContain('Make version 1.0.0')
+    await page.click('text=Yes, go on')
+    await page.locator('text=Version 1.0.0 is active.').waitFor()
+    expect(await api('solutions/rolls')).toMatchObject({ active: old })
+
+    const [download] = await Promise.all([page.waitForEvent('download'), page.click('a[download] >> nth=1')])
+    expect(download.suggestedFilename()).toBe(`rolls-${old.slice(0, 12)}.zip`)
+
+    await page.click('text=Compare')
+    await page.locator('.diff-plus', { hasText: '+let a = 2' }).waitFor()
+    expect(await page.locator('.diff-minus').first().innerText()).toBe('-let a = 1')
+    await page.goBack()
+    await page.getByRole('button', { name: 'Delete version 2.0.0' }).click()
+    await page.click('text=Yes, go on')
+    await page.locator('text=Version 2.0.0 was deleted.').waitFor()
+    expect((await api('solutions/rolls')) as { versions: object[] }).toMatchObject({ versions: [{ sha256: old }] })
+    expect(complaints).toEqual([])
+  })
+
+  test('a solution is deleted only after its name was typed', async () => {
+    await upload('doomed', {})
+    await using opened = await open('/admin/solutions/doomed')
+    const { page } = opened
+    await page.fill('#delete-name', 'doome')
+    await page.click('button:has-text("Delete the solution")')
+    expect(await page.evaluate('document.querySelector("#delete-name").validity.patternMismatch')).toBe(true)
+    expect(await api('solutions/doomed')).toMatchObject({ state: 'active' })
+    await page.fill('#delete-name', 'doomed')
+    await page.press('#delete-name', 'Enter')
+    await page.locator('text=“doomed” was deleted.').waitFor()
+    expect(await api('solutions/doomed')).toMatchObject({ code: 'ERR_SOLUTION_NOT_FOUND' })
+  })
+
+  test('log: new lines appear by themselves, each once, those that the filter lets through; a pause holds them back', async () => {
+    await upload('talks', {}, { 'globals.js': TALKS })
+    await using opened = await open('/admin/solutions/talks/log?level=warn')
+    const { page, complaints } = opened
+    const talk = () => openOnce(host.url, 'talks', createVisitor(host.url))
+    await page.locator('[data-state=following]').waitFor()
+    expect(await page.isVisible('#log-empty')).toBe(true)
+    await talk()
+    await page.locator('.log-message:text-is("careful")').waitFor()
+    await page.click('text=Pause')
+    expect(await page.innerText('.log-state')).toBe('Paused: new lines do not appear.')
+    await talk()
+    await page.click('text=Go on')
+    await page.locator('[data-state=following]').waitFor()
+    await page.locator('.log-message').nth(1).waitFor()
+    expect(await page.locator('.log-message').allInnerTexts()).toEqual(['careful', 'careful'])
+    expect(await page.locator('.log-level').allInnerTexts()).toEqual(['Warning', 'Warning'])
+    expect(await page.locator('.log-place').first().innerText()).toBe('globals.js:1:59')
+    expect(await axeViolations(page)).toEqual([])
+
+    const shown = await page.locator('#log-rows').innerText()
+    await page.reload()
+    expect(await page.locator('#log-rows').innerText()).toBe(shown)
+    await page.click('.log-reference >> nth=0')
+    await page.waitForURL(/correlationId=[\w-]+$/)
+    await page.locator('.log-message:text-is("hello")').waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  test('access: granted as asked with one button, edited with an account of its own, revoked; secrets are set and deleted', async () => {
+    await upload('asks', ASKS, AUTH)
+    await using opened = await open('/admin/solutions/asks/access')
+    const { page, complaints } = opened
+    await page.click('[aria-label="Grant crm as asked for"]')
+    await page.locator('text=“crm” is granted.').waitFor()
+    await page.click('[aria-label="Grant api.example.org as asked for"]')
+    await page.locator('text=“api.example.org” is granted.').waitFor()
+    const crm = { server: 'alpha', database: 'crm_live', hasPassword: false }
+    const http = ['api.example.org']
+    expect(await api('solutions/asks/grants')).toEqual({ databases: { crm }, http, users: false })
+    expect(await page.innerText('main')).toContain('is used with the account DB_ALPHA_USERNAME')
+
+    await page.click('text=Other account or database')
+    await page.fill('#database-crm-username', 'crm_scripts')
+    await page.fill('#database-crm-password', 'of the scripts')
+    await page.click('text=Grant like this')
+    await page.locator('text=Account crm_scripts').waitFor()
+    const own = { ...crm, username: 'crm_scripts', hasPassword: true }
+    expect(await api('solutions/asks/grants')).toEqual({ databases: { crm: own }, http, users: false })
+
+    await page.click('[aria-label="Revoke api.example.org"]')
+    await page.click('text=Yes, go on')
+    await page.locator('text=“api.example.org” is revoked.').waitFor()
+    expect(await api('solutions/asks/grants')).toEqual({ databases: { crm: own }, http: [], users: false })
+
+    expect(await page.inputValue('#secret-name')).toBe('CLIENT_SECRET')
+    await page.fill('#secret-value', 'only for Google')
+    await page.fill('#secret-hosts', 'oauth2.googleapis.com\n')
+    await page.press('#secret-value', 'Enter')
+    await page.locator('text=The secret is set.').waitFor()
+    const secrets = { items: [{ name: 'CLIENT_SECRET', hosts: ['oauth2.googleapis.com'] }] }
+    expect(await api('solutions/asks/secrets')).toEqual(secrets)
+    expect(await axeViolations(page)).toEqual([])
+    await page.click('[aria-label="Delete the secret CLIENT_SECRET"]')
+    await page.click('text=Yes, go on')
+    await page.locator('text=The secret CLIENT_SECRET was deleted.').waitFor()
+    expect(await api('solutions/asks/secrets')).toEqual({ items: [] })
+    expect(complaints).toEqual([])
+  })
+
+  test('access: what the API refuses is told at its form', async () => {
+    await upload('refuses', ASKS, AUTH)
+    await using opened = await open('/admin/solutions/refuses/access')
+    const { page } = opened
+    await page.click('text=Other account or database')
+    await page.fill('#database-crm-database', 'no;database')
+    await page.click('text=Grant like this')
+    const problem = page.locator('details .problem')
+    await problem.waitFor()
+    expect(await problem.innerText()).toContain('must be 1 to 128 letters')
+  })
+})
+
+/** Drops files of these names on the card of the upload, as a file manager does. */
+async function drop(page: Page, names: readonly string[], isFolder = false): Promise<void> {
+  await page.evaluate(`((names, isFolder) => {
+    const data = new DataTransfer()
+    for (const name of names) data.items.add(new File(['x'], name))
+    // Scripts cannot make the entry of a folder.
+    const items = DataTransferItem.prototype
+    const { webkitGetAsEntry } = items
+    if (isFolder) items.webkitGetAsEntry = () => ({ isDirectory: true })
+    const event = new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true })
+    document.querySelector('.upload').dispatchEvent(event)
+    items.webkitGetAsEntry = webkitGetAsEntry
+  })(${JSON.stringify(names)}, ${isFolder})`)
+}

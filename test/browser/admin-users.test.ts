@@ -1,0 +1,197 @@
+import { readFile } from 'node:fs/promises'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { openAdminPage } from '../support/admin.ts'
+import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
+
+describe.skipIf(browserPath === undefined)('the admin pages of users, in a browser', () => {
+  let host: TestHost
+  let browser: Browser
+  let page: Page
+  let complaints: string[]
+
+  beforeAll(async () => {
+    host = await startTestHost()
+    await addDefaultSolution(host, 'crm', { title: 'Customers', permissions: ['Users', 'Sales'] })
+    browser = await launchBrowser()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await host?.stop()
+  })
+  beforeEach(async () => {
+    const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] })
+    page = await context.newPage()
+    complaints = []
+    page.on('console', (message) => complaints.push(message.text()))
+    page.on('pageerror', (error) => complaints.push(error.message))
+    return () => context.close()
+  })
+
+  const open = (path: string) => openAdminPage(page, host, path)
+  const said = () => page.locator('#admin-said').textContent()
+  const confirm = () => page.click('#admin-question button[value=yes]')
+  const userOf = async (username: string) =>
+    ((await askAdmin(host, 'GET', `users?search=${username}`)).items as Record<string, unknown>[])[0]
+
+  test('a user is added with permissions that are suggested, and a made password that signs in', async () => {
+    await open('/admin/users/new')
+    expect(
+      await page.locator('#known-permissions option').evaluateAll((all) => all.map((one) => one.getAttribute('value'))),
+    ).toEqual(['Administrators', 'Sales', 'Users'])
+    await page.fill('#username', 'dora')
+    await page.fill('#display-name', 'Dora Jansen')
+    await page.click('[data-add]')
+    expect(await page.evaluate("document.activeElement.getAttribute('list')")).toBe('known-permissions')
+    await page.keyboard.type('Users')
+    await page.click('[data-add]')
+    await page.locator('.permission-row input').nth(1).fill('Sales')
+    await page.locator('.permission-row select').nth(1).selectOption('crm')
+    await page.click('[data-make-password]')
+    const made = await page.inputValue('#password')
+    expect(made).toMatch(/^([a-km-np-z2-9]{5}-){3}[a-km-np-z2-9]{5}$/)
+    await page.uncheck('#must-change')
+    await page.click('form button[type=submit]:has-text("Add a user")')
+    await page.waitForSelector('#made:not([hidden])')
+    expect(await page.textContent('#made-password')).toBe(made)
+    expect(await page.evaluate('document.activeElement.id')).toBe('made')
+    expect(await axeViolations(page)).toEqual([])
+    await page.click('button[data-copy=made-password]')
+    await page.waitForFunction("document.querySelector('#admin-said').textContent === 'Copied.'")
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(made)
+
+    expect(await userOf('dora')).toMatchObject({
+      displayName: 'Dora Jansen',
+      email: null,
+      permissions: ['Users', { name: 'Sales', solution: 'crm' }],
+      mustChangePassword: false,
+    })
+    expect((await (await visit(host, 'crm')).signIn('dora', made)).status).toBe(303)
+    await page.click('#made a:has-text("Open the user")')
+    expect(await page.textContent('h1')).toBe('dora')
+    expect(complaints).toEqual([])
+  })
+
+  test('what is refused is told at the form, and what was typed stays', async () => {
+    await addUser(host, 'taken')
+    await open('/admin/users/new')
+    await page.fill('#username', 'TAKEN')
+    await page.click('form button[type=submit]:has-text("Add a user")')
+    await page.waitForSelector('.problem:not([hidden])')
+    expect(await page.textContent('.problem')).toContain('There is a user "TAKEN" already')
+    expect(await page.inputValue('#username')).toBe('TAKEN')
+  })
+
+  test('a user is changed: a permission removed, a name emptied', async () => {
+    const uid = await addUser(host, 'emil', { displayName: 'Emil', permissions: ['Sales', 'Users'] })
+    await open(`/admin/users/${uid}`)
+    await page.click('.permission-row:first-child [data-remove]')
+    expect(await page.evaluate("document.activeElement.hasAttribute('data-add')")).toBe(true)
+    await page.fill('#display-name', '')
+    await Promise.all([page.waitForEvent('load'), page.click('button:has-text("Save")')])
+    await expect.poll(said).toBe('The user was saved.')
+    expect(await userOf('emil')).toMatchObject({ username: 'emil', displayName: null, permissions: ['Users'] })
+    expect(complaints).toEqual([])
+  })
+
+  test('a new password is set, shown once, and has to be changed at the next sign-in', async () => {
+    const uid = await addUser(host, 'fred')
+    await open(`/admin/users/${uid}`)
+    await page.fill('#password', 'short')
+    await page.click('[data-show-password]')
+    expect(await page.getAttribute('#password', 'type')).toBe('text')
+    await page.fill('#password', 'fifty silent bicycles')
+    await page.click('form button[type=submit]:has-text("Set a new password")')
+    await page.waitForSelector('#password-set:not([hidden])')
+    expect(await page.textContent('#set-password-value')).toBe('fifty silent bicycles')
+    expect(await userOf('fred')).toMatchObject({ mustChangePassword: true })
+    await page.reload()
+    expect(await page.content()).not.toContain('fifty silent bicycles')
+  })
+
+  test('disabling asks first; cancelled it does nothing, confirmed the user is out and can be enabled again', async () => {
+    const uid = await addUser(host, 'gina')
+    const visitor = await visit(host, 'crm')
+    await visitor.signIn('gina')
+    await open(`/admin/users/${uid}`)
+    await page.click('button:has-text("Disable the user")')
+    expect(await page.textContent('#admin-question-text')).toBe(
+      'Disable gina? The user is signed out everywhere at once.',
+    )
+    expect(await page.evaluate('document.activeElement.value')).toBe('no')
+    await page.keyboard.press('Escape')
+    expect(await userOf('gina')).toMatchObject({ enabled: true })
+    await page.click('button:has-text("Disable the user")')
+    await Promise.all([page.waitForEvent('load'), confirm()])
+    expect(await page.textContent('.title-row .state')).toBe('Disabled')
+    await expect.poll(async () => (await visitor.session()).status).toBe(401)
+    await Promise.all([page.waitForEvent('load'), page.click('button:has-text("Enable the user")')])
+    expect(await userOf('gina')).toMatchObject({ enabled: true })
+    expect(complaints).toEqual([])
+  })
+
+  test('all sessions of a user are ended, and the user can sign in again', async () => {
+    const uid = await addUser(host, 'hans')
+    const visitor = await visit(host, 'crm')
+    await visitor.signIn('hans')
+    await open(`/admin/users/${uid}`)
+    await page.click('button:has-text("End all sessions")')
+    await Promise.all([page.waitForEvent('load'), confirm()])
+    await expect.poll(async () => (await visitor.session()).status).toBe(401)
+    expect((await (await visit(host, 'crm')).signIn('hans')).status).toBe(303)
+  })
+
+  test.each([
+    ['Delete the user', 'ida', 'user:ida'],
+    ['Erase every trace', 'jane', 'user:erased'],
+  ])('%s: asks, then the user is gone and the audit says who it was or not', async (button, name, actor) => {
+    const uid = await addUser(host, name)
+    const visitor = await visit(host, 'crm')
+    const correlationId = (await visitor.signIn(name)).headers['x-correlation-id']
+    await open(`/admin/users/${uid}`)
+    await page.click(`button:has-text("${button}")`)
+    await Promise.all([page.waitForURL(`${host.adminUrl}/admin/users`), confirm()])
+    expect(await userOf(name)).toBeUndefined()
+    const { items } = await askAdmin(host, 'GET', `audit?correlationId=${correlationId}`)
+    expect(items).toEqual([expect.objectContaining({ actor })])
+  })
+
+  test('the list is searched by the beginning of the name', async () => {
+    await addUser(host, 'kate')
+    await open('/admin/users')
+    await page.fill('#search', 'KAT')
+    await Promise.all([page.waitForURL(/search=KAT/), page.press('#search', 'Enter')])
+    expect(await page.locator('tbody th').allTextContents()).toEqual([expect.stringContaining('kate')])
+    await page.goto(`${host.adminUrl}/admin/users?search=nobody-%3Cb%3E`)
+    expect(await page.textContent('.empty')).toBe('No user name begins with “nobody-<b>”.')
+  })
+
+  test('an import tells faults by line, then what it would do, then does it; an export gives the users back', async () => {
+    await open('/admin/users/import')
+    const file = (text: string) => ({ name: 'users.csv', mimeType: 'text/csv', buffer: Buffer.from(text) })
+    await page.setInputFiles('#file', file('username,email\nlena,lena@example.org\nmax,no address\n'))
+    await page.click('button:has-text("Check the file")')
+    await page.waitForSelector('.problem:not([hidden])')
+    expect(await page.locator('.problem li').allTextContents()).toEqual([
+      expect.stringMatching(/3.*email must be an e-mail address/),
+    ])
+    expect(await page.isVisible('#import-told')).toBe(false)
+
+    await page.setInputFiles('#file', file('username,email,permissions\nlena,lena@example.org,Users;Sales@crm\n'))
+    await page.click('button:has-text("Check the file")')
+    await page.waitForSelector('#import-told:not([hidden])')
+    expect(await page.locator('#import-told dd').allTextContents()).toEqual(['1', '0', '0'])
+    expect(await userOf('lena')).toBeUndefined()
+    expect(await axeViolations(page)).toEqual([])
+    await Promise.all([page.waitForURL(`${host.adminUrl}/admin/users`), page.click('[data-import-now]')])
+    await expect.poll(said).toBe('The users were imported.')
+    expect(await userOf('lena')).toMatchObject({ permissions: ['Users', { name: 'Sales', solution: 'crm' }] })
+
+    const [download] = await Promise.all([page.waitForEvent('download'), page.click('a[download]')])
+    expect(download.suggestedFilename()).toBe('users.csv')
+    const text = await readFile(await download.path(), 'utf8')
+    expect(text).toContain('lena,,lena@example.org,true,Users;Sales@crm')
+  })
+})

@@ -1,0 +1,236 @@
+import { CspEvaluator } from 'csp_evaluator/dist/evaluator.js'
+import { Severity } from 'csp_evaluator/dist/finding.js'
+import { CspParser } from 'csp_evaluator/dist/parser.js'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { launchBrowser } from '../support/browser.ts'
+import { eventually, faultsOfScreen, hear, nameOfFocus, openWatched, signIn } from '../support/client-browser.ts'
+import { formWith } from '../support/forms.ts'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { addDefaultSolution, addUser } from '../support/users.ts'
+import { bundleOf } from '../support/zip.ts'
+
+// What a real browser shows while scripts are slow, fail or end with their process, and of solutions with little to show.
+
+const FORMS = {
+  'forms/main.json': JSON.stringify({
+    title: 'Trials',
+    ...formWith(
+      { type: 'label', name: 'count', label: '0' },
+      { type: 'text', name: 'name', label: 'Name' },
+      { type: 'tabs', name: 'parts', tabs: ['one', 'two'].map((name) => ({ name, label: name, layout: [] })) },
+      { type: 'button', name: 'slow', label: 'Slow', onAction: 'slow' },
+      { type: 'button', name: 'fail', label: 'Fail', onAction: 'fail' },
+      { type: 'button', name: 'up', label: 'Up', onAction: 'up' },
+      { type: 'button', name: 'both', label: 'Off and on', onAction: 'off' },
+    ),
+  }),
+  'forms/main.js': `
+    let count = 0
+    function up() { count += 1; forms.main.elements.count.label = String(count) }
+    function slow() { const end = Date.now() + 1000; while (Date.now() < end); up() }
+    function fail() { forms.main.elements.count.label = 'before it failed'; throw new Error('as it should') }
+    function off() { forms.main.elements.both.enabled = false; up() }
+  `,
+}
+
+const input = (name: string) => `[id="e-main-${name}.input"]`
+
+// A browser, a host and what other tests do at the same time.
+vi.setConfig({ testTimeout: 120_000 })
+
+let host: TestHost
+let browser: Browser
+
+beforeAll(async () => {
+  host = await startTestHost()
+  const trials = await host.upload(
+    'trials',
+    await bundleOf({ name: 'trials', authenticator: 'NONE', firstForm: 'main' }, FORMS),
+  )
+  const empty = await host.upload('open-to-all', await bundleOf({ name: 'open-to-all', authenticator: 'NONE' }))
+  for (const answer of [trials, empty]) expect(await answer.json()).toMatchObject({ active: true })
+  await addDefaultSolution(host, 'users')
+  await addUser(host, 'olga')
+  browser = await launchBrowser()
+})
+
+afterAll(async () => {
+  await browser?.close()
+  await host?.stop()
+})
+
+async function open() {
+  const opened = await openWatched(browser)
+  await opened.page.goto(`${host.url}/solution/trials/index.html`)
+  await opened.page.waitForSelector('#f-main')
+  return opened
+}
+
+test('a handler of a second: the progress bar shows after 300 ms and goes, and the page stays usable meanwhile', async () => {
+  await using opened = await open()
+  const { page, complaints } = opened
+  await page.evaluate(`(() => {
+    globalThis.seen = []
+    const bar = document.getElementById('client-progress')
+    document.addEventListener('click', ({ timeStamp }) => seen.push(['click', timeStamp]), { capture: true, once: true })
+    new MutationObserver(() => seen.push([bar.hidden ? 'gone' : 'shown', performance.now()])).observe(bar, { attributes: true })
+    new MutationObserver(() => seen.push(['answer', performance.now()]))
+      .observe(document.getElementById('e-main-count'), { subtree: true, childList: true, characterData: true })
+  })()`)
+  await page.click(input('slow'))
+  await page.waitForSelector('#client-progress:not([hidden])')
+  expect(await page.getAttribute('#client-progress', 'aria-label')).toBe('Working…')
+  await page.getByRole('tab', { name: 'two' }).click()
+  expect(await page.getByRole('tab', { name: 'two' }).getAttribute('aria-selected')).toBe('true')
+  await page.fill(input('name'), 'typed meanwhile')
+  await page.press(input('name'), 'Tab')
+  await eventually(() => page.innerText('#e-main-count')).toBe('1')
+  await page.waitForSelector('#client-progress[hidden]', { state: 'attached' })
+  const seen = await page.evaluate<[string, number][]>('seen')
+  expect(seen.map(([what]) => what).slice(0, 3)).toEqual(['click', 'shown', 'answer'])
+  const [pressed = 0, shown = 0] = seen.map(([, time]) => time)
+  expect(shown - pressed).toBeGreaterThanOrEqual(300)
+  expect(await page.inputValue(input('name'))).toBe('typed meanwhile')
+  expect(await page.getByRole('tab', { name: 'two' }).getAttribute('aria-selected')).toBe('true')
+  expect(complaints).toEqual([])
+})
+
+test('a handler that fails: an alert with the reference under which the log has it, and the client goes on', async () => {
+  await using opened = await open()
+  const { page, complaints } = opened
+  const said = await hear(page, '#client-alerts')
+  await page.click(input('fail'))
+  await eventually(said).toContain('That did not work.')
+  const [reference = ''] = /[0-9A-Z]{5}-[0-9A-Z]{5}/.exec((await said()) ?? '') ?? []
+  const log = await fetch(`${host.url}/admin/api/solutions/trials/log`, { headers: { authorization: host.admin } })
+  const { items } = (await log.json()) as { items: { correlationId?: string; message: string }[] }
+  expect(items.filter(({ correlationId }) => correlationId === reference).map(({ message }) => message)).toEqual([
+    expect.stringContaining('as it should'),
+  ])
+  expect(await page.innerText('#e-main-count')).toBe('before it failed')
+  expect(await faultsOfScreen(page, 'trials-failed')).toEqual([])
+  await page.click(input('up'))
+  await eventually(() => page.innerText('#e-main-count')).toBe('1')
+  await page.getByRole('button', { name: 'Close message' }).click()
+  expect([await said(), await nameOfFocus(page)]).toEqual(['', 'f-main.title'])
+  expect(complaints).toEqual([])
+})
+
+test('the process of the scripts ends: said where it is heard, the form is there anew and works, the notice goes', async () => {
+  await using opened = await open()
+  const { page, complaints } = opened
+  await page.click(input('up'))
+  await eventually(() => page.innerText('#e-main-count')).toBe('1')
+  await page.fill(input('name'), 'not saved')
+  const said = await hear(page, '#client-connection')
+  for (const { pid, clients } of host.processes()) if ((clients ?? 0) > 0) process.kill(pid, 'SIGKILL')
+  await eventually(said).toBe('Your work was opened anew, from the start. What was not saved is lost.')
+  await eventually(() => page.innerText('#e-main-count')).toBe('0')
+  expect(await page.inputValue(input('name'))).toBe('')
+  expect(await faultsOfScreen(page, 'trials-reopened')).toEqual([])
+  await page.click(input('up'))
+  await eventually(() => page.innerText('#e-main-count')).toBe('1')
+  expect(await said()).toBe('')
+  expect(complaints).toEqual([])
+})
+
+test('a button that its own handler disables keeps the focus until it is left', async () => {
+  await using opened = await open()
+  const { page, complaints } = opened
+  await page.focus(input('both'))
+  await page.keyboard.press('Enter')
+  await eventually(() => page.innerText('#e-main-count')).toBe('1')
+  expect(await page.isDisabled(input('both'))).toBe(true)
+  expect(await nameOfFocus(page)).toBe('e-main-both.input')
+  await page.keyboard.press('Enter')
+  await page.keyboard.press('Shift+Tab')
+  expect(await nameOfFocus(page)).toBe('e-main-up.input')
+  await page.keyboard.press('Tab')
+  expect(await nameOfFocus(page)).not.toBe('e-main-both.input')
+  await page.click(input('up'))
+  await eventually(() => page.innerText('#e-main-count')).toBe('2')
+  expect(complaints).toEqual([])
+})
+
+describe('solutions without forms', () => {
+  test('who is signed in is what there is to see', async () => {
+    await using opened = await openWatched(browser)
+    const { page, complaints } = opened
+    await signIn(page, `${host.url}/solution/users/index.html`, 'olga')
+    expect(await page.innerText('dl.facts')).toContain('olga')
+    expect(await faultsOfScreen(page, 'no-form')).toEqual([])
+    expect(complaints).toEqual([])
+  })
+
+  test('without a sign-in it says that it is open to everyone', async () => {
+    await using opened = await openWatched(browser)
+    const { page, complaints } = opened
+    await page.goto(`${host.url}/solution/open-to-all/index.html`)
+    await page.waitForSelector('text=This solution is open to everyone.')
+    expect(await faultsOfScreen(page, 'no-form-open')).toEqual([])
+    expect(complaints).toEqual([])
+  })
+})
+
+describe('the Content-Security-Policy', () => {
+  test('of the shell is one that csp_evaluator thinks well of, and nothing on the page breaks it', async () => {
+    await using opened = await openWatched(browser)
+    const { page, complaints, sources, frames } = opened
+    const policies: string[] = []
+    page.on('response', (response) => {
+      if (response.request().isNavigationRequest()) policies.push(response.headers()['content-security-policy'] ?? '')
+    })
+    await page.goto(`${host.url}/solution/trials/index.html`)
+    await page.waitForSelector('#f-main')
+    await page.click(input('fail'))
+    await page.waitForSelector('.message.error')
+    await page.click(input('slow'))
+    await page.waitForSelector('#client-progress:not([hidden])')
+    await eventually(() => page.innerText('#e-main-count')).toBe('1')
+    expect(policies).toHaveLength(1)
+    expect(policies.flatMap(seriousFindings)).toEqual([])
+    expect(complaints).toEqual([])
+    const markup = [...sources, ...frames().map(markupOf)].join('\n')
+    expect(markup).toContain('id="e-main-count"')
+    expect(markup.match(/<[^>]*\s(on[a-z]+|style)\s*=[^>]*>|javascript:|<script(?![^>]* nonce=)/gi)).toBe(null)
+  })
+
+  test('is what would be told of: a page that breaks it complains', async () => {
+    await using opened = await open()
+    const { page, complaints } = opened
+    await page.evaluate(
+      `document.body.insertAdjacentHTML('beforeend', '<img src="x:y" onerror="1"><p style="color:red">')`,
+    )
+    await eventually(() => complaints.join('\n')).toContain('refused by the policy: style-src-attr')
+  })
+})
+
+test('the back of the browser after a sign-out shows nothing, also with a page that the browser kept', async () => {
+  await using opened = await openWatched(browser)
+  const { page } = opened
+  await signIn(page, `${host.url}/solution/users/index.html`, 'olga')
+  await page.click('text=Change password')
+  await page.goBack()
+  await page.waitForSelector('dl.facts')
+  await Promise.all([page.waitForURL('**?signed-out'), page.getByRole('button', { name: 'Sign out' }).click()])
+  for (let step = 0; step < 2; step++) {
+    await page.goBack()
+    await page.waitForSelector('#username')
+    expect(await page.content()).not.toContain('olga')
+  }
+})
+
+/** The markup that a frame brings. */
+function markupOf(frame: ReturnType<Awaited<ReturnType<typeof openWatched>>['frames']>[number]): string {
+  if (frame.kind === 'form') return frame.html
+  return frame.kind === 'patch' ? frame.changes.map(({ html }) => html).join('\n') : ''
+}
+
+/** What csp_evaluator holds for dangerous, or for dangerous in the wrong circumstances. */
+function seriousFindings(policy: string): string[] {
+  return new CspEvaluator(new CspParser(policy).csp)
+    .evaluate()
+    .filter(({ severity }) => severity <= Severity.MEDIUM)
+    .map(({ directive, value, description }) => `${directive} ${value ?? ''}: ${description}`)
+}

@@ -1,0 +1,104 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { launchBrowser } from '../support/browser.ts'
+import { eventually, nameOfFocus, openWatched, SCREENSHOTS } from '../support/client-browser.ts'
+import { devForm, devSolution, startDev } from '../support/dev-process.ts'
+
+// What somebody sees who saves files while the page is open, in a real browser.
+
+// A browser, a host and what other tests do at the same time.
+vi.setConfig({ testTimeout: 120_000 })
+
+let browser: Browser
+beforeAll(async () => {
+  browser = await launchBrowser()
+})
+afterAll(() => browser?.close())
+
+const input = (name: string) => `[id="e-main-${name}.input"]`
+const TABLE = {
+  type: 'table',
+  name: 'table',
+  columns: [{ name: 'title', label: 'Title', sortable: true }],
+  pageSize: 5,
+  value: Array.from({ length: 12 }, (_, index) => ({ id: index + 1, title: `row ${index + 1}` })),
+}
+
+test('a saved form and script show without a reload; what is typed and not sent stays under the cursor', async () => {
+  using dev = await startDev({ ...devSolution('before'), 'forms/main.json': devForm('before', TABLE) })
+  await using opened = await openWatched(browser)
+  const { page, complaints } = opened
+  await page.goto(`${dev.url}/solution/shop/`)
+  await page.waitForSelector('#f-main')
+  await page.evaluate('globalThis.isSamePage = true')
+  await page.getByRole('button', { name: 'Next page' }).click()
+  await eventually(() => page.innerText('#e-main-table')).toContain('row 6')
+  await page.click(input('name'))
+  await page.keyboard.type('half a wo')
+
+  dev.save('forms/main.json', devForm('after', TABLE))
+  await eventually(() => page.innerText('#e-main-heading')).toBe('after')
+  await page.keyboard.type('rd')
+  expect(await page.inputValue(input('name'))).toBe('half a word')
+  expect(await nameOfFocus(page)).toBe('e-main-name.input')
+  expect(await page.innerText('#e-main-table')).toContain('row 6')
+
+  dev.mark()
+  dev.save(
+    'forms/main.js',
+    "function greet() { forms.main.elements.answer.label = 'Hi ' + forms.main.elements.name.value }",
+  )
+  await dev.printed(/active after/)
+  await page.click(input('greet'))
+  await eventually(() => page.innerText('#e-main-answer')).toBe('Hi half a word')
+  expect(await page.evaluate('globalThis.isSamePage')).toBe(true)
+  expect(await page.innerText('#client-connection')).toBe('')
+  await page.screenshot({ path: `${SCREENSHOTS}dev-after.png`, fullPage: true })
+  expect(complaints).toEqual([])
+})
+
+test('a style sheet and an image that are saved show at once, also where there was no style sheet before', async () => {
+  const square = (colour: string) =>
+    `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9" fill="${colour}"/></svg>`
+  const image = { type: 'image', name: 'mark', src: 'mark.svg', alt: 'Mark' }
+  using dev = await startDev({
+    ...devSolution('x'),
+    'forms/main.json': devForm('x', image),
+    'media/mark.svg': square('red'),
+  })
+  await using opened = await openWatched(browser)
+  const { page, complaints } = opened
+  await page.goto(`${dev.url}/solution/shop/`)
+  await page.waitForSelector('#f-main')
+  const colour = () => page.evaluate<string>("getComputedStyle(document.querySelector('#f-main h1')).color")
+  for (const shade of ['rgb(1, 2, 3)', 'rgb(4, 5, 6)']) {
+    dev.save('media/style.css', `#f-main h1 { color: ${shade} }`)
+    await eventually(colour).toBe(shade)
+  }
+  expect(await page.evaluate("document.querySelectorAll('link[rel=stylesheet]').length")).toBe(1)
+  const pixel = () =>
+    page.evaluate<string>(`(async () => {
+      const image = document.querySelector('#e-main-mark img')
+      await image.decode()
+      const canvas = document.createElement('canvas').getContext('2d')
+      canvas.drawImage(image, 0, 0)
+      return canvas.getImageData(4, 4, 1, 1).data.slice(0, 3).join()
+    })()`)
+  expect(await pixel()).toBe('255,0,0')
+  dev.save('media/mark.svg', square('blue'))
+  await eventually(pixel).toBe('0,0,255')
+  expect(complaints).toEqual([])
+})
+
+test('a page of an error goes on by itself, and one whose version cannot be opened with the next', async () => {
+  using dev = await startDev({ ...devSolution('x'), 'globals.js': 'return }' })
+  await using opened = await openWatched(browser)
+  const { page } = opened
+  await page.goto(`${dev.url}/solution/shop/index.html`)
+  expect(await page.innerText('h1')).not.toBe('Main')
+  dev.save('globals.js', "function onSolutionOpen() { throw new Error('not like this') }")
+  await page.waitForSelector('#client-alerts .message')
+  dev.save('globals.js', '')
+  await page.waitForSelector('#f-main')
+  expect(await page.innerText('#client-alerts')).toBe('')
+})

@@ -1,0 +1,91 @@
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { browserPath, launchBrowser } from '../support/browser.ts'
+import { temporaryFolder } from '../support/cli.ts'
+import { openTerminal, tmuxPath } from '../support/terminal.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const PASSWORD = 'seven green tractors'
+
+/** A folder in which `npx solhost` finds this clone, as `npm install <clone>` leaves it. */
+function installInto(folder: string): void {
+  mkdirSync(join(folder, 'node_modules', '.bin'), { recursive: true })
+  symlinkSync(ROOT, join(folder, 'node_modules', 'solhost'))
+  symlinkSync('../solhost/bin/solhost.js', join(folder, 'node_modules', '.bin', 'solhost'))
+  writeFileSync(join(folder, 'package.json'), '{"name": "work", "private": true}')
+}
+
+test.skipIf(browserPath === undefined || tmuxPath === undefined)(
+  'a new user: from init to a deployed version with a login page of its own in under ten commands, each of which says what is next',
+  { timeout: 180_000 },
+  async () => {
+    using work = temporaryFolder()
+    using home = temporaryFolder()
+    installInto(work.path)
+    await using host = await openTerminal({
+      cwd: work.path,
+      env: { PORT: '0', ADMIN_PORT: '0', PLATFORM_HOME: home.path },
+    })
+    await using author = await openTerminal({ cwd: work.path })
+    let commands = 0
+    const shop = (file: string) => join(work.path, 'shop', file)
+    function edit(file: string, from: string, to: string): void {
+      const before = readFileSync(shop(file), 'utf8')
+      expect(before).toContain(from)
+      writeFileSync(shop(file), before.replace(from, to))
+    }
+    async function run(line: string): Promise<string> {
+      commands++
+      const { code, screen } = await author.run(line)
+      expect([line, code, screen]).toEqual([line, 0, screen])
+      expect([line, screen]).toEqual([line, expect.stringMatching(/^ *Next:/m)])
+      return screen
+    }
+
+    expect(await run('npx solhost init shop')).toContain('shop/solution.json')
+    expect(await run('npx solhost check shop')).toContain('shop 1.0.0: 0 faults, 0 warnings')
+    expect(await run('npx solhost test shop')).toMatch(/\d+ passed/)
+    expect(await run('npx solhost login-template shop')).toContain('set "authenticator" in solution.json to "DEFAULT"')
+    edit('solution.json', '"NONE"', '"DEFAULT"')
+    edit('media/login.html', '<h1', '<p id="greeting">Welcome to the shop of Anna</p>\n<h1')
+
+    commands++
+    await host.type('npx solhost start')
+    const started = await host.until('Ctrl+C stops it.')
+    const [, url = ''] = /Solhost runs at (http:\S+)\//.exec(started) ?? []
+    const [, password = ''] = /is shown this once: (\S+)/.exec(started) ?? []
+    expect(started).toContain('solhost deploy')
+
+    const use = `SOLHOST_PASSWORD=${password}`
+    const deployed = await run(`${use} npx solhost deploy shop ${url} --user admin`)
+    const [, address = ''] = /(http:\S+\/solution\/shop\/\S*)/.exec(deployed) ?? []
+    const added = await run(`${use} npx solhost users add anna ${url} --user admin --permissions Users`)
+    const [, first = ''] = /password +(\S+)/.exec(added) ?? []
+    expect(commands).toBeLessThan(10)
+
+    const browser = await launchBrowser()
+    try {
+      const page = await browser.newPage()
+      await page.goto(address)
+      expect(await page.textContent('#greeting')).toBe('Welcome to the shop of Anna')
+      const signIn = async (secret: string) => {
+        await page.fill('[name=username]', 'anna')
+        await page.fill('[name=password]', secret)
+        await page.click('[type=submit]')
+      }
+      await signIn(first)
+      await page.fill('#new', PASSWORD)
+      await page.fill('#repeat', PASSWORD)
+      await page.click('[type=submit]')
+      await signIn(PASSWORD)
+      await page.waitForSelector('form[data-form]')
+      expect(await page.textContent('form[data-form] h1')).toContain('Welcome')
+    } finally {
+      await browser.close()
+    }
+    await host.press('C-c')
+    await host.until(/\n\[\d+\]\$\s*$/)
+  },
+)

@@ -1,0 +1,218 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
+import { launchBrowser } from '../support/browser.ts'
+import { eventually, faultsOfScreen, hear, nameOfFocus, openWatched, pressUntil } from '../support/client-browser.ts'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { ask } from '../support/http.ts'
+import { addUser, askAdmin, PASSWORD } from '../support/users.ts'
+
+// solutions/orders-login-form in a real browser on a real host.
+
+const NAME = 'orders-login-form'
+const PAGE = `/solution/${NAME}/index.html`
+const WRONG = 'eight yellow tractors'
+const REFUSED = 'User name and password do not belong together.'
+
+const input = (name: string) => `[id="e-sign_in-${name}.input"]`
+
+// A browser, a host and what other tests do at the same time.
+vi.setConfig({ testTimeout: 120_000 })
+
+let host: TestHost
+let browser: Browser
+
+beforeAll(async () => {
+  host = await startExample()
+  browser = await launchBrowser()
+})
+
+afterAll(async () => {
+  await browser?.close()
+  await host?.stop()
+})
+
+async function startExample(properties: Record<string, string> = {}): Promise<TestHost> {
+  const started = await startTestHost(properties)
+  const answer = await started.upload(NAME, await packFolder(exampleFolder(NAME)))
+  expect(await answer.json()).toMatchObject({ active: true, warnings: [] })
+  await askAdmin(started, 'PUT', `solutions/${NAME}/grants`, { databases: {}, http: [], users: true })
+  await addUser(started, 'marco', { permissions: ['Orders', 'Edit', 'Approve'] })
+  await addUser(started, 'vera', { permissions: ['Orders'] })
+  return started
+}
+
+async function open(at: TestHost = host) {
+  const opened = await openWatched(browser)
+  await opened.page.goto(`${at.url}${PAGE}`)
+  await opened.page.waitForSelector('#f-sign_in')
+  return opened
+}
+
+async function enter(page: Page, username: string, password: string): Promise<void> {
+  await page.fill(input('username'), username)
+  await page.fill(input('password'), password)
+  await page.press(input('password'), 'Enter')
+}
+
+async function sessionCookie(page: Page): Promise<string | undefined> {
+  const cookies = await page.context().cookies()
+  return cookies.find(({ name }) => name === `session-${NAME}`)?.value
+}
+
+test('refused at the element, then signed in by Enter: a session that was not there before, and a new one each time', async () => {
+  await using opened = await open()
+  const { page, complaints } = opened
+  const said = await hear(page, '[id="e-sign_in-password.error"]')
+  await enter(page, 'marco', WRONG)
+  await eventually(said).toBe(`Error: ${REFUSED}`)
+  expect([await page.inputValue(input('username')), await page.inputValue(input('password'))]).toEqual(['marco', ''])
+  expect(await nameOfFocus(page)).toBe('e-sign_in-password.input')
+  expect(await page.getAttribute(input('password'), 'aria-describedby')).toBe('e-sign_in-password.error')
+  expect(await faultsOfScreen(page, 'login-form-refused')).toEqual([])
+  expect(await sessionCookie(page)).toBeUndefined()
+
+  await enter(page, 'marco', PASSWORD)
+  await page.waitForSelector('#f-welcome')
+  expect(await page.innerText('main')).toContain('You are signed in as marco. Your permissions: Approve, Edit, Orders.')
+  expect(await page.innerText('main')).toContain('You may approve orders.')
+  expect(page.url()).toBe(`${host.url}${PAGE}`)
+  const first = await sessionCookie(page)
+  expect(first).toBeDefined()
+  expect(await faultsOfScreen(page, 'login-form-welcome')).toEqual([])
+
+  await Promise.all([page.waitForURL('**?signed-out'), page.getByRole('button', { name: 'Sign out' }).click()])
+  await page.getByRole('link', { name: 'Sign in again' }).click()
+  await page.waitForSelector('#f-sign_in')
+  await enter(page, 'vera', PASSWORD)
+  await page.waitForSelector('#f-welcome')
+  expect(await page.innerText('main')).not.toContain('You may approve orders.')
+  expect(await sessionCookie(page)).not.toBe(first)
+  expect(complaints).toEqual([])
+})
+
+test('what is missing is said before anything is tried, and the keyboard alone signs in and out', async () => {
+  await using opened = await open()
+  const { page, complaints } = opened
+  const { keyboard } = page
+  await pressUntil(page, 'Tab', 'e-sign_in-submit.input')
+  const said = await hear(page, '[id="e-sign_in-username.error"]')
+  await keyboard.press('Space')
+  await eventually(said).toBe('Error: Please fill this in.')
+  expect(await nameOfFocus(page)).toBe('e-sign_in-username.input')
+  await keyboard.type('vera')
+  await pressUntil(page, 'Tab', 'e-sign_in-password.input')
+  await keyboard.type(PASSWORD)
+  await pressUntil(page, 'Tab', 'e-sign_in-submit.input')
+  await keyboard.press('Enter')
+  await page.waitForSelector('#f-welcome')
+  await pressUntil(page, 'Tab', 'Sign out')
+  await Promise.all([page.waitForURL('**?signed-out'), keyboard.press('Enter')])
+  expect(complaints).toEqual([])
+})
+
+test('passwords, right and wrong, are in no frame that comes, in no page and in no log', async () => {
+  await using opened = await open()
+  const { page, frames, sources } = opened
+  await enter(page, 'marco', WRONG)
+  await page.waitForSelector(`text=${REFUSED}`)
+  await enter(page, 'marco', PASSWORD)
+  await page.waitForSelector('#f-welcome')
+  const log = await ask(`${host.url}/admin/api/solutions/${NAME}/log`, { headers: { authorization: host.admin } })
+  expect(log.status).toBe(200)
+  const told = [...frames().map((frame) => JSON.stringify(frame)), ...sources, log.text, host.logged()].join('\n')
+  expect(told).toContain('marco')
+  expect([PASSWORD, WRONG].filter((password) => told.includes(password))).toEqual([])
+})
+
+test('too many attempts from one network: said by an alert, also to who has the right password', async () => {
+  // The press of the button and the script's question about the password count each.
+  const throttled = await startExample({ THROTTLE_NETWORK: '4' })
+  await using opened = await open(throttled)
+  const { page, complaints } = opened
+  for (const password of [WRONG, `${WRONG}!`]) {
+    await enter(page, 'marco', password)
+    await page.waitForSelector(`text=${REFUSED}`)
+    await eventually(() => page.inputValue(input('password'))).toBe('')
+  }
+  const said = await hear(page, '#client-alerts')
+  await enter(page, 'marco', PASSWORD)
+  await eventually(said).toContain('Too many')
+  expect(await faultsOfScreen(page, 'login-form-throttled')).toEqual([])
+  expect([await page.isVisible('#f-sign_in'), await sessionCookie(page)]).toEqual([true, undefined])
+  expect(complaints).toEqual([])
+  await throttled.stop()
+})
+
+test('two tabs on the login form: the first that signs in counts, and the second shows who that was', async () => {
+  await using opened = await open()
+  const { page, profile, complaints } = opened
+  const other = await profile.newPage()
+  await other.goto(`${host.url}${PAGE}`)
+  await other.waitForSelector('#f-sign_in')
+  await enter(page, 'marco', PASSWORD)
+  await page.waitForSelector('#f-welcome')
+  await enter(other, 'vera', PASSWORD)
+  await other.waitForSelector('#f-welcome')
+  for (const one of [page, other]) expect(await one.innerText('main')).toContain('You are signed in as marco.')
+  expect(await page.innerText('#client-connection')).toBe('')
+  expect(complaints).toEqual([])
+})
+
+test('two tabs: once one is signed in the other is by a reload, and both are signed out by one', async () => {
+  await using opened = await open()
+  const { page, profile, complaints } = opened
+  const other = await profile.newPage()
+  await other.goto(`${host.url}${PAGE}`)
+  await other.waitForSelector('#f-sign_in')
+  await enter(page, 'marco', PASSWORD)
+  await page.waitForSelector('#f-welcome')
+  expect(await other.isVisible('#f-sign_in')).toBe(true)
+  await other.reload()
+  await other.waitForSelector('#f-welcome')
+  expect(await other.innerText('main')).toContain('You are signed in as marco.')
+  expect(await page.isVisible('#f-welcome')).toBe(true)
+  await Promise.all([other.waitForURL('**?signed-out'), other.getByRole('button', { name: 'Sign out' }).click()])
+  await eventually(() => page.innerText('#client-connection')).toContain('You are signed out.')
+  expect(complaints).toEqual([])
+})
+
+test('a login token in the address signs in at once, and neither address nor history nor the network’s log keep it', async () => {
+  await using opened = await openWatched(browser)
+  const { page, profile, complaints } = opened
+  const login = { username: 'guest', uid: 'g-1', permissions: ['Orders'] }
+  const { token } = (await askAdmin(host, 'POST', `solutions/${NAME}/login-tokens`, login)) as { token: string }
+  const requested: string[] = []
+  page.on('request', (request) => requested.push(request.url().replace(/#.*/, '')))
+  const address = `${host.url}${PAGE}?argument=7`
+  await page.goto(`${address}#id_token=${token}`)
+  await page.waitForSelector('#f-welcome')
+  expect(await page.innerText('main')).toContain('You are signed in as guest. Your permissions: Orders.')
+  expect(page.url()).toBe(address)
+  expect(requested.filter((url) => url.includes(token))).toEqual([])
+  await page.goBack()
+  expect(page.url()).not.toContain('id_token')
+  // Once used it is good for nothing.
+  await profile.clearCookies()
+  await page.goto(`${address}&again#id_token=${token}`)
+  await page.waitForSelector('#f-sign_in')
+  expect([page.url(), await sessionCookie(page)]).toEqual([`${address}&again`, undefined])
+  expect(complaints).toEqual([])
+})
+
+test('a login token that is none leads to the login form, which signs in as ever', async () => {
+  await using opened = await openWatched(browser)
+  const { page, complaints } = opened
+  await page.goto(`${host.url}${PAGE}#id_token=none.at.all`)
+  await page.waitForSelector('#f-sign_in')
+  expect([page.url(), await sessionCookie(page)]).toEqual([`${host.url}${PAGE}`, undefined])
+  await enter(page, 'vera', PASSWORD)
+  await page.waitForSelector('#f-welcome')
+  expect(complaints).toEqual([])
+})
+
+test('axe finds nothing on the login form, light and dark, 320 and 1280 px, and it does not go sideways', async () => {
+  await using opened = await open()
+  expect(await faultsOfScreen(opened.page, 'login-form')).toEqual([])
+  expect(opened.complaints).toEqual([])
+})

@@ -1,0 +1,98 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
+import { launchBrowser } from '../support/browser.ts'
+import { openWatched, SCREENSHOTS, signIn } from '../support/client-browser.ts'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { addUser } from '../support/users.ts'
+
+// The pictures of the README. With README_IMAGES=write this test writes them to docs/images, else beside the other
+// screenshots; fonts differ from machine to machine, so they are not compared.
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const IMAGES = `${ROOT}docs/images/`
+const MOST_BYTES = 150_000
+
+type Picture = {
+  readonly size: { readonly width: number; readonly height: number }
+  readonly options: BrowserContextOptions
+  readonly come: (page: Page) => Promise<void>
+}
+
+const PICTURES: Readonly<Record<string, Picture>> = {
+  'orders-list': {
+    size: { width: 1200, height: 1000 },
+    options: { colorScheme: 'light' },
+    async come(page) {
+      await openOrders(page)
+      await page.check('[id="e-orders-list.row.58"] input')
+      await page.check('[id="e-orders-list.row.57"] input')
+      await page.waitForSelector('[id="e-orders-approve.input"]:enabled')
+    },
+  },
+  'orders-order': {
+    size: { width: 1200, height: 660 },
+    options: { colorScheme: 'dark' },
+    async come(page) {
+      await openOrders(page)
+      await page.click('[id="e-orders-list.row.58"] button')
+      await page.waitForSelector('#f-order')
+    },
+  },
+  'orders-login-form': {
+    size: { width: 390, height: 620 },
+    options: { colorScheme: 'light' },
+    async come(page) {
+      await page.goto(`${host.url}/solution/orders-login-form/index.html`)
+      await page.fill('[id="e-sign_in-username.input"]', 'marco')
+    },
+  },
+}
+
+// A browser, a host and what other tests do at the same time.
+vi.setConfig({ testTimeout: 120_000 })
+
+let host: TestHost
+let browser: Browser
+
+beforeAll(async () => {
+  host = await startTestHost()
+  for (const name of ['orders', 'orders-login-form']) {
+    const answer = await host.upload(name, await packFolder(exampleFolder(name)))
+    expect(await answer.json()).toMatchObject({ active: true })
+  }
+  await addUser(host, 'marco', { permissions: ['Orders', 'Edit', 'Approve'] })
+  browser = await launchBrowser()
+})
+
+afterAll(async () => {
+  await browser?.close()
+  await host?.stop()
+})
+
+async function openOrders(page: Page): Promise<void> {
+  await signIn(page, `${host.url}/solution/orders/index.html`, 'marco')
+  await page.waitForSelector('[id="e-orders-list.row.60"]')
+}
+
+test.each(Object.entries(PICTURES))(
+  'the picture %s is in the README with words for it, small, and of its size',
+  async (name, picture) => {
+    const { size, options, come } = picture
+    await using opened = await openWatched(browser, { ...options, viewport: size })
+    await come(opened.page)
+    await opened.page.mouse.move(0, 0)
+    const folder = process.env.README_IMAGES === 'write' ? IMAGES : SCREENSHOTS
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(`${folder}${name}.png`, await opened.page.screenshot({ animations: 'disabled', caret: 'hide' }))
+    const kept = readFileSync(`${IMAGES}${name}.png`)
+    expect(kept.length).toBeLessThan(MOST_BYTES)
+    // PNG, section 11.2.2: width and height are the first of the first chunk.
+    expect({ width: kept.readUInt32BE(16), height: kept.readUInt32BE(20) }).toEqual(size)
+    const readme = readFileSync(`${ROOT}README.md`, 'utf8')
+    expect(readme).toMatch(new RegExp(`!\\[[^\\]]{20,}\\]\\(docs/images/${name}\\.png\\)`))
+    expect(opened.complaints).toEqual([])
+  },
+)

@@ -1,0 +1,39 @@
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const PAGES = globSync(['*.md', 'docs/**/*.md', 'host/**/*.md', 'solutions/**/*.md'], { cwd: ROOT }).sort()
+
+function contentOf(file: string): string {
+  return readFileSync(join(ROOT, file), 'utf8')
+}
+
+/** As GitHub names headings. */
+function anchorsOf(file: string): string[] {
+  return [...contentOf(file).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+test.each(PAGES)('%s: each link within the tree leads to a file, and to a heading in it', (page) => {
+  const links = [...contentOf(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, address = '']) => address)
+  const broken = links
+    .filter((address) => !/^[a-z]+:/.test(address))
+    .filter((address) => {
+      const [path = '', anchor] = address.split('#')
+      const file = path === '' ? page : join(dirname(page), path)
+      if (!existsSync(join(ROOT, file))) return true
+      return anchor !== undefined && !anchorsOf(file).includes(anchor)
+    })
+  expect(broken).toEqual([])
+})
+
+test('the links that are checked are there', () => {
+  expect(PAGES).toEqual(expect.arrayContaining(['README.md', 'docs/forms.md', 'host/clients/README.md']))
+  expect(anchorsOf('docs/forms.md')).toContain('the-client')
+})

@@ -1,0 +1,236 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { NAVIGATION, signInToAdmin } from '../support/admin.ts'
+import { openOnce } from '../support/client-page.ts'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { ask, createVisitor } from '../support/http.ts'
+import { bundleOf, moduleFile } from '../support/zip.ts'
+
+const HOSTILE = '</title><script>alert(1)</script>'
+const ESCAPED = '&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;'
+/** A native loop: no timeout inside the process ends it. */
+const HANGS = 'Array.prototype.indexOf.call(new Proxy({ length: 9007199254740991 }, {}), 1)'
+const PATHS = ['', '/diff', '/log', '/access']
+
+let host: TestHost
+let admin: Awaited<ReturnType<typeof signInToAdmin>>
+beforeAll(async () => {
+  host = await startTestHost({ AUTHENTICATOR_TIME: '200ms', CALL_TIME: '200ms', LOAD_TIME: '300ms' })
+  admin = await signInToAdmin(host)
+})
+afterAll(() => host.stop())
+
+async function upload(name: string, manifest: object, files: Record<string, string> = {}): Promise<string> {
+  const answer = await host.upload(name, await bundleOf({ name, authenticator: 'NONE', ...manifest }, files))
+  const body = (await answer.json()) as { sha256: string }
+  expect([answer.status, body]).toEqual([201, expect.objectContaining({ name })])
+  return body.sha256
+}
+
+test('nobody who is not signed in sees a page of a solution; the sign-in leads back to it', async () => {
+  await upload('closed', {})
+  for (const path of PATHS) {
+    const answer = await ask(`${host.adminUrl}/admin/solutions/closed${path}?a=1`, { headers: NAVIGATION })
+    const to = encodeURIComponent(`/admin/solutions/closed${path}?a=1`)
+    expect([answer.status, answer.headers.location]).toEqual([302, `/admin/sign-in?to=${to}`])
+  }
+})
+
+test('a solution that is not there is 404 on each of its pages', async () => {
+  for (const path of PATHS) expect((await admin.get(`/admin/solutions/nothing${path}`)).status).toBe(404)
+})
+
+test('a title, a version’s file names and lines of the log cannot become markup', async () => {
+  await upload('hostile', { title: HOSTILE }, { 'globals.js': 'let a = 1' })
+  await upload(
+    'hostile',
+    { title: HOSTILE, version: '2.0.0', permissions: ['<b>'] },
+    { 'globals.js': `function onSolutionOpen() { console.log(${JSON.stringify(HOSTILE.replace('/', '\\/'))}) }` },
+  )
+  for (const path of ['', ...PATHS.map((one) => `solutions/hostile${one}`)]) {
+    const { status, text } = await admin.get(`/admin/${path}`)
+    expect([path, status, text.includes(ESCAPED), text.includes('<script>alert')]).toEqual([path, 200, true, false])
+  }
+  const diff = (await admin.get('/admin/solutions/hostile/diff')).text
+  expect(diff).toContain('[&quot;&lt;b&gt;&quot;]')
+  const filtered = (await admin.get(`/admin/solutions/hostile/log?text=${encodeURIComponent('"><script>')}`)).text
+  expect(filtered).toContain('value="&quot;&gt;&lt;script&gt;"')
+})
+
+test('the address of a solution is that of the pages’ port, under the name that the reader uses', async () => {
+  await upload('addressed', {})
+  const { port } = new URL(host.url)
+  expect((await admin.get('/admin/solutions/addressed')).text).toContain(
+    `href="http://127.0.0.1:${port}/solution/addressed/"`,
+  )
+})
+
+test('versions: the newest first; the active one is marked, an older one can be rolled back to', async () => {
+  const old = await upload('versions', {})
+  const now = await upload('versions', { version: '2.0.0' })
+  const { text } = await admin.get('/admin/solutions/versions')
+  expect(text.indexOf(`title="${now}"`)).toBeLessThan(text.indexOf(`title="${old}"`))
+  expect(text).toContain('Roll back')
+  expect(text).toContain(`diff?from=${old}&amp;to=${now}`)
+  expect(text).toContain(`/admin/api/solutions/versions/versions/${old}/bundle`)
+})
+
+test('difference: lines with + and -, files that came and went, and what the manifest changes about access', async () => {
+  const from = await upload('differs', {}, { 'globals.js': 'let a = 1\n', 'media/old.txt': 'x' })
+  const to = await upload(
+    'differs',
+    { http: ['api.example.org'] },
+    { 'globals.js': 'let a = 2\n', 'media/new.txt': 'x' },
+  )
+  const { text } = await admin.get(`/admin/solutions/differs/diff?from=${from}&to=${to}`)
+  expect(text).toContain('<div class="diff-line diff-minus">-let a = 1</div>')
+  expect(text).toContain('<div class="diff-line diff-plus">+let a = 2</div>')
+  expect(text).toMatch(/media\/new\.txt.*?Added.*media\/old\.txt.*?Removed/s)
+  expect(text).toContain('<code>[&quot;api.example.org&quot;]</code>')
+  const same = (await admin.get(`/admin/solutions/differs/diff?from=${to}&to=${to}`)).text
+  expect(same).toContain('The files of both versions are the same.')
+  expect((await admin.get(`/admin/solutions/differs/diff?from=${'a'.repeat(64)}&to=${to}`)).status).toBe(404)
+})
+
+test('difference: of one version alone the page says that it needs two', async () => {
+  await upload('alone', {})
+  expect((await admin.get('/admin/solutions/alone/diff')).text).toContain('A difference needs two versions')
+})
+
+test('log: filtered by level, text, code and reference; older lines on a page of their own', async () => {
+  const script = `function onSolutionOpen() {
+    for (let i = 0; i < 120; i++) console.log('line ' + i + '.')
+    console.warn('careful')
+    missing()
+  }`
+  await upload('logs', {}, { 'globals.js': script })
+  await openOnce(host.url, 'logs', createVisitor(host.url))
+  const page = async (query: string) => (await admin.get(`/admin/solutions/logs/log${query}`)).text
+  const newest = await page('')
+  expect([newest.includes('missing is not defined'), newest.includes('line 0.')]).toEqual([true, false])
+  const older = /href="([^"]*before=\d+)"/.exec(newest)?.[1] ?? ''
+  const before = (await admin.get(older.replaceAll('&amp;', '&'))).text
+  expect([before.includes('line 0.'), before.includes('missing'), before.includes('data-log=')]).toEqual([
+    true,
+    false,
+    false,
+  ])
+  const warnings = await page('?level=warn')
+  expect([warnings.includes('careful'), warnings.includes('line 119.')]).toEqual([true, false])
+  expect(await page('?text=LINE%207.')).toContain('line 7.')
+  expect(await page('?code=script_error')).toContain('missing is not defined')
+  const reference = /correlationId=([\w-]+)"/.exec(newest)?.[1]
+  expect(await page(`?correlationId=${reference}`)).toContain('missing is not defined')
+  expect(await page('?correlationId=none')).toContain('No line fits the filter.')
+  expect(await page('?level=nonsense')).toContain('missing is not defined')
+})
+
+test('access: what the manifests ask for beside what was granted, warnings, and secrets that are missing', async () => {
+  await upload(
+    'asks',
+    {
+      authenticator: 'OAUTH',
+      modules: ['auth'],
+      databases: { crm: { server: 'alpha', database: 'crm_live' }, own: { server: 'embedded' } },
+      http: ['api.example.org'],
+      oauth: { api: 'Google', clientId: 'x', apiSecret: '%%CLIENT_SECRET%%' },
+    },
+    { ...moduleFile('auth', { type: 'authenticator' }), 'modules/auth/globals.js': 'function onSolutionOpen() {}' },
+  )
+  const before = (await admin.get('/admin/solutions/asks/access')).text
+  expect(before).toContain('crm_live on alpha')
+  expect(before).toContain('it needs no grant')
+  expect(before).toContain('Not set, though the manifest names it')
+  await admin.api('PUT', 'solutions/asks/grants', {
+    databases: { crm: { server: 'alpha', database: 'crm_live' }, more: { server: 'beta', database: 'x' } },
+    http: [],
+    users: true,
+  })
+  await admin.api('PUT', 'solutions/asks/secrets/CLIENT_SECRET', {
+    value: 'a secret value',
+    hosts: ['oauth2.googleapis.com'],
+  })
+  const after = (await admin.get('/admin/solutions/asks/access')).text
+  expect(after).toContain('Account of DB_ALPHA_USERNAME')
+  expect(after).toContain('No manifest of the solution asks for the database &quot;more&quot;.')
+  expect(after).toContain('Its scripts may use the users table of this host.')
+  expect(after).toContain('oauth2.googleapis.com')
+  expect(after).not.toContain('a secret value')
+})
+
+test('a paused solution: its page says until when, why with the last errors, and what to do', async () => {
+  await upload(
+    'paused',
+    { authenticator: 'AUTHENTICATOR', modules: ['auth'] },
+    {
+      ...moduleFile('auth', { type: 'authenticator' }),
+      'modules/auth/globals.js': `function onSolutionOpen() { ${HANGS} }`,
+    },
+  )
+  const visitor = createVisitor(host.url)
+  await visitor.get('/solution/paused/index.html')
+  const text = await vi.waitFor(
+    async () => {
+      await visitor.post('/solution/paused/index.html', { username: 'a', password: 'b' })
+      const page = (await admin.get('/admin/solutions/paused')).text
+      expect(page).toContain('Paused until ')
+      return page
+    },
+    { timeout: 30_000, interval: 10 },
+  )
+  expect(text).toContain('its scripts pause for ')
+  expect(text).toContain('roll back to one that worked')
+  for (const path of ['', '/log', '/access', '/login-page', '/oauth']) {
+    const { text: page } = await admin.get(`/admin/solutions/paused${path}`)
+    expect([path, page.includes('>Quarantined<')]).toEqual([path, true])
+  }
+})
+
+test('a version that is not there is 404, with a page that says so', async () => {
+  const sha256 = await upload('erased', {})
+  await upload('erased', { version: '2.0.0' })
+  const { status, text } = await admin.get(`/admin/solutions/erased/diff?from=${sha256}&to=${'0'.repeat(64)}`)
+  expect([status, /<h1>(.*)<\/h1>/.exec(text)?.[1]]).toEqual([404, 'Page not found'])
+})
+
+test('log: the stream ends when the page that follows it is signed out, or its token deleted', async () => {
+  await upload('followed', {})
+  const page = await signInToAdmin(host)
+  const { id, token } = (
+    await admin.api('POST', 'tokens', { name: 'reader', scopes: ['solutions:followed:read'] })
+  ).json() as { id: string; token: string }
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  try {
+    const streams = await Promise.all([
+      follow(host.adminUrl, { cookie: page.cookie, 'x-csrf-token': page.csrfToken }),
+      follow(host.url, { authorization: `Bearer ${token}` }),
+      follow(host.url, { authorization: host.admin }),
+    ])
+    vi.advanceTimersByTime(15_000)
+    for (const { lines } of streams) await vi.waitFor(() => expect(lines()).toContain(': still here'))
+    await ask(`${host.adminUrl}/admin/sign-out`, {
+      method: 'POST',
+      headers: { ...NAVIGATION, cookie: page.cookie, 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ csrf_token: page.csrfToken }).toString(),
+    })
+    await admin.api('DELETE', `tokens/${id}`)
+    vi.advanceTimersByTime(15_000)
+    await vi.waitFor(() => expect(streams.map(({ hasEnded }) => hasEnded())).toEqual([true, true, false]))
+    for (const { leave } of streams) leave()
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+async function follow(url: string, given: Record<string, string>) {
+  const stop = new AbortController()
+  const headers = { ...given, accept: 'text/event-stream' }
+  const stream = await fetch(`${url}/admin/api/solutions/followed/log`, { headers, signal: stop.signal })
+  let text = ''
+  let hasEnded = false
+  async function read(): Promise<void> {
+    for await (const part of stream.body?.pipeThrough(new TextDecoderStream()) ?? []) text += part
+    hasEnded = true
+  }
+  read().catch(() => {})
+  return { lines: () => text.split('\n'), hasEnded: () => hasEnded, leave: () => stop.abort() }
+}

@@ -1,0 +1,301 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { adminCookie, NAVIGATION, signInToAdmin } from '../support/admin.ts'
+import { ADMIN_PASSWORD, startTestHost, type TestHost } from '../support/host.ts'
+import { type Answer, ask } from '../support/http.ts'
+
+let host: TestHost
+beforeAll(async () => {
+  host = await startTestHost({ ADMIN_FAILURES: '1000', PLATFORM_TESTING_MODE: 'true', TRUSTED_PROXIES: '127.0.0.1' })
+})
+afterAll(() => host.stop())
+
+const MINUTE = 60_000
+const RIGHT = { username: 'admin', password: ADMIN_PASSWORD }
+const FORM = { ...NAVIGATION, 'content-type': 'application/x-www-form-urlencoded' }
+
+type Adminned = Pick<TestHost, 'adminUrl'>
+
+function signIn(at: Adminned, fields: Record<string, string>, headers: Record<string, string> = FORM): Promise<Answer> {
+  return ask(`${at.adminUrl}/admin/sign-in`, {
+    method: 'POST',
+    headers,
+    body: new URLSearchParams(fields).toString(),
+  })
+}
+
+const getPage = (at: Adminned, cookie: string, headers: Record<string, string> = {}) =>
+  ask(`${at.adminUrl}/admin/`, { headers: { ...NAVIGATION, cookie, ...headers } })
+
+/** The cookie is refused: the page leads to the sign-in. */
+async function expectSignedOut(at: Adminned, cookie: string, headers: Record<string, string> = {}): Promise<void> {
+  const answer = await getPage(at, cookie, headers)
+  expect([answer.status, answer.headers.location]).toEqual([302, '/admin/sign-in?to=%2Fadmin%2F'])
+}
+
+function setClock(clockOffsetMs: number): Promise<Answer> {
+  return ask(`${host.url}/admin/api/testing`, {
+    method: 'POST',
+    headers: { authorization: host.admin, 'content-type': 'application/json' },
+    body: JSON.stringify({ clockOffsetMs }),
+  })
+}
+
+test('sign-in: who is not signed in is led there and comes back to the page asked for, parameters included', async () => {
+  const asked = await ask(`${host.adminUrl}/admin/audit?action=sign-in&outcome=ok`, { headers: NAVIGATION })
+  const to = '/admin/audit?action=sign-in&outcome=ok'
+  expect([asked.status, asked.headers.location]).toEqual([302, `/admin/sign-in?to=${encodeURIComponent(to)}`])
+  const page = await ask(`${host.adminUrl}${asked.headers.location}`, { headers: NAVIGATION })
+  expect(page.status).toBe(200)
+  expect(page.text).toContain('<input type="hidden" name="to" value="/admin/audit?action=sign-in&amp;outcome=ok">')
+  const answer = await signIn(host, { ...RIGHT, to })
+  expect([answer.status, answer.headers.location]).toEqual([303, to])
+})
+
+test('sign-in: a wrong password is 401, the name stays, and there is no cookie', async () => {
+  const answer = await signIn(host, { username: 'adm"><script>', password: 'wrong' })
+  expect(answer.status).toBe(401)
+  expect(answer.headers['set-cookie']).toBeUndefined()
+  expect(answer.text).toContain('value="adm&quot;&gt;&lt;script&gt;"')
+  expect(answer.text).toContain('The name or the password is wrong.')
+  expect(answer.text).not.toContain('value="wrong"')
+})
+
+test('sign-in: the right password with another name is wrong', async () => {
+  expect((await signIn(host, { ...RIGHT, username: 'Admin' })).status).toBe(401)
+})
+
+test('sign-in: failures of pages and API count together; then it is 429 with Retry-After, for the right password too', async () => {
+  const strict = await startTestHost({ ADMIN_FAILURES: '3' })
+  try {
+    const wrong = { authorization: `Basic ${Buffer.from('admin:wrong').toString('base64')}` }
+    expect((await signIn(strict, { ...RIGHT, password: 'wrong' })).status).toBe(401)
+    expect((await ask(`${strict.url}/admin/api/solutions`, { headers: wrong })).status).toBe(401)
+    expect((await ask(`${strict.adminUrl}/admin/api/solutions`, { headers: wrong })).status).toBe(401)
+    const throttled = await signIn(strict, RIGHT)
+    expect([throttled.status, Number(throttled.headers['retry-after'])]).toEqual([429, expect.any(Number)])
+    expect(Number(throttled.headers['retry-after'])).toBeGreaterThan(0)
+    expect(throttled.text).toContain('value="admin"')
+    expect(throttled.text).toContain('Too many failed sign-ins from this network. Try again in 15 minutes.')
+    const api = await ask(`${strict.url}/admin/api/solutions`, { headers: { authorization: strict.admin } })
+    expect(api.status).toBe(429)
+  } finally {
+    await strict.stop()
+  }
+})
+
+test('sign-out: the session ends on the host, not only in the browser', async () => {
+  const { cookie, csrfToken } = await signInToAdmin(host)
+  const answer = await ask(`${host.adminUrl}/admin/sign-out`, {
+    method: 'POST',
+    headers: { ...FORM, cookie },
+    body: new URLSearchParams({ csrf_token: csrfToken }).toString(),
+  })
+  expect([answer.status, answer.headers.location]).toEqual([303, '/admin/sign-in'])
+  expect(answer.headers['set-cookie']?.[0]).toMatch(/^administration-\d+=; path=\/admin\/; expires=Thu, 01 Jan 1970/)
+  await expectSignedOut(host, cookie)
+})
+
+test('sign-out: without the token of the page nobody is signed out', async () => {
+  const { cookie } = await signInToAdmin(host)
+  const body = new URLSearchParams({ csrf_token: 'made up' }).toString()
+  await ask(`${host.adminUrl}/admin/sign-out`, { method: 'POST', headers: { ...FORM, cookie }, body })
+  expect((await getPage(host, cookie)).status).toBe(200)
+})
+
+test('sign-in: who signs in once more ends the session before', async () => {
+  const first = await adminCookie(host)
+  const answer = await signIn(host, RIGHT, { ...FORM, cookie: first })
+  const second = answer.headers['set-cookie']?.[0]?.split(';', 1)[0] ?? ''
+  await expectSignedOut(host, first)
+  expect((await getPage(host, second)).status).toBe(200)
+})
+
+test('session: it ends after 30 idle minutes; what a page asks by itself does not count as use', async () => {
+  const cookie = await adminCookie(host)
+  await setClock(20 * MINUTE)
+  expect((await getPage(host, cookie)).status).toBe(200)
+  await setClock(40 * MINUTE)
+  const unattended = { cookie, 'x-unattended': '1', 'sec-fetch-site': 'same-origin', 'sec-fetch-dest': 'empty' }
+  expect((await ask(`${host.adminUrl}/admin/health.json`, { headers: unattended })).status).toBe(200)
+  await setClock(51 * MINUTE)
+  expect((await ask(`${host.adminUrl}/admin/health.json`, { headers: unattended })).status).toBe(401)
+  await expectSignedOut(host, cookie)
+  await setClock(0)
+})
+
+test('session: it ends after 12 hours, however much it is used', async () => {
+  const cookie = await adminCookie(host)
+  for (let minutes = 20; minutes < 12 * 60; minutes += 20) {
+    await setClock(minutes * MINUTE)
+    expect([minutes, (await getPage(host, cookie)).status]).toEqual([minutes, 200])
+  }
+  await setClock(12 * 60 * MINUTE + 1000)
+  await expectSignedOut(host, cookie)
+  await setClock(0)
+})
+
+test('session: other hosts of the same database know it, and a start with another password ends it', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'solhost-test-'))
+  const one = await startTestHost({}, { home })
+  const other = await startTestHost({}, { home })
+  const cookie = await adminCookie(one)
+  // A balancer hands on the address that the browser asked for.
+  const at = { host: new URL(one.adminUrl).host }
+  expect((await getPage(other, cookie, at)).status).toBe(200)
+  await Promise.all([one.stop(), other.stop()])
+  const same = await startTestHost({}, { home })
+  expect((await getPage(same, cookie, at)).status).toBe(200)
+  await same.stop()
+  const changed = await startTestHost({ SERVLET_PASSWORD: 'another admin password' }, { home })
+  await expectSignedOut(changed, cookie, at)
+  await changed.stop()
+  rmSync(home, { recursive: true })
+})
+
+const SAME = { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' }
+const API_CALLS: readonly [string, string, Record<string, string>, number][] = [
+  ['PUT', 'with the token, from our page', { ...SAME, 'x-csrf-token': 'TOKEN' }, 200],
+  ['PUT', 'with the token, from a browser that says Origin alone', { origin: 'OWN', 'x-csrf-token': 'TOKEN' }, 200],
+  ['PUT', 'without the token', SAME, 403],
+  ['PUT', 'with a made up token', { ...SAME, 'x-csrf-token': 'A'.repeat(43) }, 403],
+  ['PUT', 'with the token, from another site', { 'sec-fetch-site': 'cross-site', 'x-csrf-token': 'TOKEN' }, 403],
+  ['PUT', 'with the token, from another port', { 'sec-fetch-site': 'same-site', 'x-csrf-token': 'TOKEN' }, 403],
+  ['PUT', 'with the token and a foreign Origin', { origin: 'https://evil.example', 'x-csrf-token': 'TOKEN' }, 403],
+  ['PUT', 'with neither', {}, 403],
+  ['GET', 'from our page, without the token', SAME, 200],
+  ['GET', 'with the token, where the browser does not say from where', { 'x-csrf-token': 'TOKEN' }, 200],
+  ['GET', 'from another site', { 'sec-fetch-site': 'cross-site' }, 403],
+  ['GET', 'from another site, with the token', { 'sec-fetch-site': 'cross-site', 'x-csrf-token': 'TOKEN' }, 403],
+  ['GET', 'from the address bar', { 'sec-fetch-site': 'none' }, 403],
+  ['GET', 'with neither', {}, 403],
+]
+
+test.each(API_CALLS)('API with the cookie: %s %s is %4$i', async (method, _from, given, status) => {
+  const { cookie, csrfToken } = await signInToAdmin(host)
+  const values: Record<string, string> = { TOKEN: csrfToken, OWN: host.adminUrl }
+  const headers = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, values[value] ?? value]))
+  const body = method === 'PUT' ? { body: JSON.stringify({ on: false }) } : {}
+  const answer = await ask(`${host.adminUrl}/admin/api/maintenance`, {
+    method,
+    headers: { ...headers, cookie, 'content-type': 'application/json' },
+    ...body,
+  })
+  expect(answer.status).toBe(status)
+  if (status === 403) expect(answer.json()).toMatchObject({ code: 'ERR_FOREIGN_ORIGIN' })
+})
+
+test('API: the token of another session is refused', async () => {
+  const [one, other] = [await signInToAdmin(host), await signInToAdmin(host)]
+  const answer = await one.api('PUT', 'maintenance', { on: true }, { 'x-csrf-token': other.csrfToken })
+  expect([answer.status, answer.json()]).toEqual([403, expect.objectContaining({ code: 'ERR_FOREIGN_ORIGIN' })])
+})
+
+test('API: what a page does is in the audit as the admin account’s', async () => {
+  const { api } = await signInToAdmin(host)
+  const done = await api('PUT', 'maintenance', { on: false })
+  const correlationId = done.headers['x-correlation-id']
+  expect((await api('GET', `audit?correlationId=${correlationId}`)).json()).toMatchObject({
+    items: [{ actor: 'admin', action: 'maintenance', outcome: 'ok' }],
+  })
+})
+
+test('API on the main port: the cookie signs nobody in', async () => {
+  const { cookie, csrfToken } = await signInToAdmin(host)
+  const headers = { ...SAME, cookie, 'x-csrf-token': csrfToken }
+  expect((await ask(`${host.url}/admin/api/solutions`, { headers })).status).toBe(401)
+  expect((await ask(`${host.url}/admin/`, { headers: { ...NAVIGATION, cookie } })).status).toBe(404)
+})
+
+test('cookie: HttpOnly, SameSite=Lax and of /admin/ alone; Secure and with a prefix behind an https proxy', async () => {
+  const attributes = (answer: Answer) => (answer.headers['set-cookie']?.[0] ?? '').replace(/-\d+=[^;]+/, '-PORT=…')
+  expect(attributes(await signIn(host, RIGHT))).toBe('administration-PORT=…; path=/admin/; samesite=lax; httponly')
+  const proxied = await signIn(host, RIGHT, { ...FORM, 'x-forwarded-proto': 'https' })
+  expect(attributes(proxied)).toBe('__Secure-administration-PORT=…; path=/admin/; samesite=lax; secure; httponly')
+})
+
+test('cookie: one that a page on another port put before it hides nobody’s session', async () => {
+  const { cookie } = await signInToAdmin(host)
+  const [name] = cookie.split('=')
+  const sent = `${name}=${'A'.repeat(43)}; ${name}=short; ${cookie}`
+  expect((await ask(`${host.adminUrl}/admin/`, { headers: { ...NAVIGATION, cookie: sent } })).status).toBe(200)
+})
+
+test('cookie: its value is nowhere in the files of the platform', async () => {
+  const cookie = await adminCookie(host)
+  const value = cookie.split('=')[1] ?? ''
+  const files = readdirSync(host.home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  expect(files.length).toBeGreaterThan(1)
+  const holding = files.filter((file) => readFileSync(join(file.parentPath, file.name)).includes(value))
+  expect([value.length, holding.map(({ name }) => name)]).toEqual([43, []])
+  expect(host.logged()).not.toContain(value)
+})
+
+test.each([
+  ['//evil.example'],
+  ['//evil.example/admin/'],
+  ['https://evil.example/admin/'],
+  ['http:evil'],
+  ['/\\evil.example/admin/'],
+  ['\\\\evil.example/admin/'],
+  ['\t//evil.example/admin/'],
+  ['/admin/../..//evil.example/admin/'],
+  ['/admin/%2e%2e//evil.example/'],
+  ['javascript:alert(1)'],
+  ['/solution/crm/index.html'],
+  ['/admin/sign-out'],
+  ['/admin/./sign-out'],
+  ['/admin/sign-in?to=/admin/sign-in'],
+  [''],
+])('to: %j leads to the first page and nowhere else', async (to) => {
+  const answer = await signIn(host, { ...RIGHT, to })
+  expect([answer.status, answer.headers.location]).toEqual([303, '/admin/'])
+})
+
+test('to: line ends in it make no header', async () => {
+  const answer = await signIn(host, { ...RIGHT, to: '/admin/\r\nset-cookie: a=b' })
+  expect([answer.status, answer.headers.location]).toEqual([303, '/admin/set-cookie:%20a=b'])
+  expect(answer.headers['set-cookie']).toHaveLength(1)
+})
+
+test('sign-in: a tool that does not say where the form comes from is told to use the API', async () => {
+  const answer = await signIn(host, RIGHT, { 'content-type': 'application/x-www-form-urlencoded' })
+  expect(answer.headers['set-cookie']).toBeUndefined()
+  expect(answer.json()).toMatchObject({
+    status: 403,
+    code: 'ERR_FOREIGN_ORIGIN',
+    detail:
+      'This form is for browsers, which say where it comes from. Tools use /admin/api with the header Authorization.',
+  })
+})
+
+test.each([
+  ['another site', { 'sec-fetch-site': 'cross-site' }],
+  ['a solution on another port of the host', { 'sec-fetch-site': 'same-site' }],
+])('sign-in: a form from %s is refused', async (_from, headers) => {
+  const answer = await signIn(host, RIGHT, { ...FORM, ...headers })
+  expect([answer.status, answer.headers['set-cookie']]).toEqual([403, undefined])
+})
+
+test('sign-in: a form of a foreign Origin is refused, one of our own is taken', async () => {
+  const without = { 'content-type': 'application/x-www-form-urlencoded' }
+  expect((await signIn(host, RIGHT, { ...without, origin: 'https://evil.example' })).status).toBe(403)
+  expect((await signIn(host, RIGHT, { ...without, origin: 'null' })).status).toBe(403)
+  expect((await signIn(host, RIGHT, { ...without, origin: host.adminUrl })).status).toBe(303)
+})
+
+test('pages: they cannot be fetched or framed, signed in or not', async () => {
+  const cookie = await adminCookie(host)
+  for (const path of ['/admin/', '/admin/users', '/admin/sign-in']) {
+    for (const destination of ['iframe', 'empty', 'image']) {
+      const headers = { ...NAVIGATION, cookie, 'sec-fetch-dest': destination }
+      expect([path, destination, (await ask(`${host.adminUrl}${path}`, { headers })).status]).toEqual([
+        path,
+        destination,
+        403,
+      ])
+    }
+  }
+})

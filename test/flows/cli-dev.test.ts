@@ -1,0 +1,375 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { storedVersions } from '../long/dev-saves.ts'
+import { childrenOf, openFiles } from '../long/processes.ts'
+import { runCli, temporaryFolder, writeFiles } from '../support/cli.ts'
+import { type ClientPage, openClient, openClientPage } from '../support/client-page.ts'
+import { devForm, devSolution, homeOf, startDev } from '../support/dev-process.ts'
+import { startTestHost } from '../support/host.ts'
+import { createVisitor } from '../support/http.ts'
+import { bundleOf } from '../support/zip.ts'
+
+// `solhost dev` as a process of its own, and pages that are open while files are saved.
+vi.setConfig({ testTimeout: 120_000 })
+
+const FOUND = /active after \d+ ms, (.*)\n/
+
+/** Waits until the page has a form with these words in it. */
+async function shows(page: ClientPage, words: string): Promise<void> {
+  await page.until(words, () => page.frames.some((frame) => frame.kind === 'form' && frame.html.includes(words)))
+}
+
+test('dev: a saved form shows in an open page, which keeps its form and what was entered there', async () => {
+  using dev = await startDev({
+    ...devSolution('before'),
+    'forms/first.json': JSON.stringify({
+      title: 'First',
+      layout: [{ columns: [{ elements: [{ type: 'button', name: 'go', label: 'Go', onAction: 'go' }] }] }],
+    }),
+    'forms/first.js': "function go() { application.showForm('main') }",
+    'solution.json': JSON.stringify({ name: 'shop', version: '1.0.0', authenticator: 'NONE', firstForm: 'first' }),
+  })
+  const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
+  await page.press('first', 'go')
+  await page.enter('main', 'name', 'typed')
+  await page.press('main', 'greet')
+  expect(page.text('main', 'answer')).toBe('first')
+
+  dev.mark()
+  dev.save('forms/main.json', devForm('after'))
+  await shows(page, 'after')
+  expect((await dev.printed(FOUND))[0]).toMatch(/^active after \d+ ms, in 1 open page\n$/)
+  expect(dev.out()).toMatch(/^forms\/main\.json: active/m)
+  expect(page.html()).toContain('id="f-main"')
+  expect(page.element('main', 'name')).toContain('value="typed"')
+  // What scripts did is theirs to do again.
+  expect(page.text('main', 'answer')).toBe('-')
+
+  dev.save(
+    'forms/main.js',
+    "function greet() { forms.main.elements.answer.label = 'Hi ' + forms.main.elements.name.value }",
+  )
+  dev.mark()
+  await dev.printed(FOUND)
+  await page.press('main', 'greet')
+  expect(page.text('main', 'answer')).toBe('Hi typed')
+  expect(page.frames.filter(({ kind }) => kind === 'reopened')).toEqual([])
+  page.close()
+})
+
+test('dev: a handler of an input runs again in the new version, and may refuse what was entered', async () => {
+  const withHandler = (script: string) => ({
+    'forms/main.json': devForm('x').replace('"name": "name"', '"name": "name", "onElementDataChange": "changed"'),
+    'forms/main.js': `function greet() {}\nfunction changed(before, after) { ${script} }`,
+  })
+  using dev = await startDev({ ...devSolution('x'), ...withHandler('forms.main.elements.answer.label = after') })
+  const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
+  await page.enter('main', 'name', 'Ada')
+  dev.save('forms/main.js', withHandler('forms.main.elements.answer.label = after.toUpperCase()')['forms/main.js'])
+  await page.until('the answer', () => page.text('main', 'answer') === 'ADA')
+  dev.save('forms/main.js', withHandler("return 'No names, please'")['forms/main.js'])
+  await shows(page, 'No names, please')
+  expect(page.element('main', 'name')).not.toContain('value="Ada"')
+  page.close()
+})
+
+test('dev: a table keeps order, page and selected rows, and tabs the open one, as far as the new form has them', async () => {
+  const form = (label: string, more: object = {}) =>
+    devForm(
+      label,
+      {
+        type: 'table',
+        name: 'table',
+        columns: [{ name: 'title', label: 'Title', sortable: true }],
+        selection: 'multiple',
+        pageSize: 5,
+        value: Array.from({ length: 12 }, (_, index) => ({ id: index + 1, title: String.fromCharCode(97 + index) })),
+        ...more,
+      },
+      { type: 'tabs', name: 'tabs', tabs: ['one', 'two'].map((name) => ({ name, label: name, layout: [] })) },
+    )
+  using dev = await startDev({ ...devSolution('x'), 'forms/main.json': form('before') })
+  const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
+  await page.event('main', 'table', 'onSort', { column: 'title', direction: 'descending' })
+  await page.event('main', 'table', 'showPage', 2)
+  await page.event('main', 'table', 'onRecordSelection', { rows: [7, 6], selected: true })
+  await page.event('main', 'tabs', 'showTab', 'two')
+  const before = [page.element('main', 'table'), page.element('main', 'tabs')]
+  dev.save('forms/main.json', form('after'))
+  await shows(page, 'after')
+  expect([page.element('main', 'table'), page.element('main', 'tabs')]).toEqual(before)
+  expect(page.text('main', 'table')).toContain('g')
+  expect(before[0]?.match(/<input[^>]*data-select[^>]* checked/g)).toHaveLength(2)
+
+  dev.save('forms/main.json', form('single', { selection: 'single', columns: [{ name: 'title', label: 'Title' }] }))
+  await shows(page, 'single')
+  expect(page.element('main', 'table').match(/<input[^>]*data-select[^>]* checked/g)).toHaveLength(1)
+  expect(page.text('main', 'table')).toContain('6 to 10 of 12')
+  page.close()
+})
+
+test('dev: a fault is shown with its line, the version before goes on, and the next save mends it', async () => {
+  using dev = await startDev(devSolution('one'))
+  const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
+  dev.mark()
+  dev.save('globals.js', 'function total(rows) {\n  return rows.map((row) => row.amount\n}\n')
+  await dev.printed(/1 fault, 0 warnings: open pages stay as they are until this is mended and saved\.\n/)
+  expect(dev.out()).toContain(`globals.js:2:32  fault script_syntax  SyntaxError: missing ) after argument list
+    2 │   return rows.map((row) => row.amount
+      │                                ^
+    → `)
+  await page.press('main', 'greet')
+  expect(page.text('main', 'answer')).toBe('first')
+  dev.mark()
+  dev.save('globals.js', 'function total(rows) { return 0 }\n')
+  await dev.printed(FOUND)
+  dev.mark()
+  dev.save('odd.txt', 'x')
+  await dev.printed(FOUND)
+  expect(dev.out()).toContain('odd.txt  warning file_unused  ')
+  page.close()
+})
+
+test('dev: a page whose version cannot be opened waits, and goes on with the next one', async () => {
+  using dev = await startDev(devSolution('one'))
+  const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
+  await page.enter('main', 'name', 'typed')
+  dev.mark()
+  dev.save('globals.js', "function onSolutionOpen() { throw new Error('not like this') }\n")
+  await dev.printed(/error globals\.js:1:35.*not like this/)
+  // Beside it somebody opens a page for the first time.
+  const late = await openClientPage(dev.url, 'shop', createVisitor(dev.url))
+  late.hello()
+  await late.frame('message')
+  // What is done meanwhile is done in the next version.
+  await page.enter('main', 'name', 'typed on')
+  dev.save('globals.js', '')
+  dev.save('forms/main.json', devForm('two'))
+  await Promise.all([shows(page, 'two'), shows(late, 'two')])
+  expect(page.element('main', 'name')).toContain('value="typed on"')
+  expect([...page.frames, ...late.frames].filter(({ kind }) => kind === 'closed')).toEqual([])
+  page.close()
+  late.close()
+})
+
+test('dev: new and removed files, files that an editor replaces, and many at once: each burst is one version', async () => {
+  using dev = await startDev(devSolution('one'))
+  const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
+  const saved = async (save: () => void) => {
+    dev.mark()
+    save()
+    return (await dev.printed(/^(.*): active after/m))[1]
+  }
+  expect(await saved(() => dev.save('scopes/rates.js', 'const rates = 1\n'))).toBe('scopes/rates.js (new)')
+  expect(await saved(() => rmSync(join(dev.folder, 'scopes'), { recursive: true }))).toBe('scopes/rates.js (removed)')
+  const replaced = await saved(() => {
+    // As vim, and editors that keep a copy.
+    writeFileSync(join(dev.folder, 'forms/main.json~'), 'a copy')
+    writeFileSync(join(dev.folder, 'forms/.main.json.swp'), 'half of it')
+    writeFileSync(join(dev.folder, 'forms/.new'), devForm('replaced'))
+    renameSync(join(dev.folder, 'forms/.new'), join(dev.folder, 'forms/main.json'))
+  })
+  expect(replaced).toBe('forms/main.json')
+  await shows(page, 'replaced')
+  const burst = await saved(() => {
+    for (let number = 1; number <= 40; number++) dev.save('forms/main.json', devForm(`burst ${number}`))
+    for (const name of ['a', 'b', 'c', 'd']) dev.save(`media/${name}.txt`, name)
+  })
+  expect(burst).toMatch(/^forms\/main\.json, media\/a\.txt \(new\), media\/b\.txt \(new\) and 2 more$/)
+  await shows(page, 'burst 40')
+  expect(page.frames.filter((frame) => frame.kind === 'form' && /burst (?!40)/.test(frame.html))).toEqual([])
+  // A file that is no part of the solution changes nothing.
+  const count = () => dev.out().split('active after').length
+  const before = count()
+  mkdirSync(join(dev.folder, 'node_modules/x'), { recursive: true })
+  writeFileSync(join(dev.folder, 'node_modules/x/index.js'), 'x')
+  writeFileSync(join(dev.folder, 'forms/main.test.js'), 'x')
+  await saved(() => dev.save('forms/main.json', devForm('last')))
+  expect(count()).toBe(before + 1)
+  page.close()
+})
+
+test('dev: a login form keeps what was entered, and signs in by the script that was saved last', async () => {
+  const manifest = { name: 'shop', version: '1.0.0', authenticator: 'DEFAULT', loginForm: 'main', firstForm: 'main' }
+  const login = (uid: string) =>
+    `function greet() { if (forms.main.elements.name.value === 'ada') security.login('ada', '${uid}', ['all']) }`
+  using dev = await startDev({
+    ...devSolution('x', ''),
+    'solution.json': JSON.stringify(manifest),
+    'forms/main.js': login('u1'),
+  })
+  const visitor = createVisitor(dev.url)
+  await visitor.get('/solution/shop/index.html')
+  const page = await openClient(dev.url, 'shop', visitor)
+  await page.enter('main', 'name', 'ada')
+  dev.mark()
+  dev.save('forms/main.js', login('u2'))
+  await dev.printed(FOUND)
+  expect(page.element('main', 'name')).toContain('value="ada"')
+  await page.press('main', 'greet')
+  const { token } = await page.frame('sign-in')
+  expect((await visitor.post('/solution/shop/index.html', { id_token: token })).status).toBe(303)
+  const session = await visitor.get('/solution/shop/session', { accept: 'application/json' })
+  expect(JSON.parse(session.text)).toMatchObject({ username: 'ada', uid: 'u2' })
+  page.close()
+})
+
+test('a host that is not live: an open page finishes on its version, and pages of errors do not ask again', async () => {
+  const host = await startTestHost()
+  const upload = async (label: string) => {
+    const files = { 'forms/main.json': devForm(label), 'forms/main.js': devSolution('')['forms/main.js'] as string }
+    const bundle = await bundleOf({ name: 'shop', authenticator: 'NONE', firstForm: 'main' }, files)
+    expect((await host.upload('shop', bundle)).status).toBe(201)
+  }
+  expect(host.live).toBe(null)
+  await upload('one')
+  const visitor = createVisitor(host.url)
+  const page = await openClient(host.url, 'shop', visitor)
+  await upload('two')
+  // A page that is opened now has the new one, and the other answers as it did.
+  const other = await openClient(host.url, 'shop', visitor)
+  expect(other.text('main', 'heading')).toBe('two')
+  await page.press('main', 'greet')
+  expect([page.text('main', 'answer'), page.text('main', 'heading')]).toEqual(['first', 'one'])
+  expect(page.frames.filter(({ kind }) => kind === 'renewed')).toEqual([])
+  const missing = await visitor.get('/solution/none/index.html')
+  expect([missing.status, missing.headers.refresh]).toEqual([404, undefined])
+  await host.stop()
+})
+
+test('dev: what scripts write is shown as it is written, with its place, and errors with theirs', async () => {
+  const script = "function greet() {\n  console.log('greeted', forms.main.elements.name.value)\n  nothing.at.all\n}\n"
+  using dev = await startDev({ ...devSolution('x'), 'forms/main.js': script })
+  const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
+  await page.enter('main', 'name', 'Ada\u001b[31m')
+  await page.press('main', 'greet')
+  await dev.printed(/Z info {2}forms\/main\.js:2:11 {2}greeted /)
+  await dev.printed(/Z error forms\/main\.js:3:3 script_error {2}ReferenceError: nothing is not defined \(\S+\)\n/)
+  expect(dev.out()).not.toContain('\u001b')
+  page.close()
+})
+
+test('dev: a port that --port names must be free; else the next one is taken, and said', async () => {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  using folder = temporaryFolder(devSolution('x'))
+  expect(await runCli(['dev', '.', '--port', String(port)], { cwd: folder.path, env: { ADMIN_PORT: '0' } })).toEqual({
+    code: 1,
+    out: '',
+    err: `Port ${port} is in use. Stop what uses it, or name another one with --port.\n`,
+  })
+  using dev = await startDev(devSolution('x'), { env: { PORT: String(port) } })
+  expect(Number(new URL(dev.url).port)).toBeGreaterThan(port)
+  expect(dev.out()).toContain(`Port ${port} is in use, so this is on ${new URL(dev.url).port}.\n`)
+  expect(await runCli(['dev', '.', '--port', 'http'], { cwd: folder.path })).toEqual({
+    code: 2,
+    out: '',
+    err: 'A port is a number from 0 (any free one) to 65535, not "http".\n',
+  })
+  server.close()
+})
+
+test('dev: a first version with faults: its page asks again until they are mended; a new name has a new address', async () => {
+  using dev = await startDev({ ...devSolution('x'), 'globals.js': 'return }' })
+  const visitor = createVisitor(dev.url)
+  const missing = await visitor.get('/solution/shop/index.html')
+  expect([missing.status, missing.headers.refresh]).toEqual([404, '1'])
+  dev.save('globals.js', '')
+  await dev.printed(/^shop 1\.0\.0 is at (\S+)\n/m)
+  expect(dev.out()).toContain(`shop 1.0.0 is at ${dev.url}/solution/shop/\n`)
+  const found = await visitor.get('/solution/shop/index.html')
+  expect([found.status, found.headers.refresh]).toEqual([200, undefined])
+  const manifest = { name: 'store', version: '1.1.0', authenticator: 'NONE', firstForm: 'main' }
+  dev.save('solution.json', JSON.stringify(manifest))
+  await dev.printed(/^store 1\.1\.0 is at \S+\n/m)
+  expect((await visitor.get('/solution/shop/index.html')).status).toBe(404)
+  expect((await visitor.get('/solution/store/index.html')).status).toBe(200)
+})
+
+test('dev: the platform’s users: one is made with a password of its own, and is there again at the next start', async () => {
+  const manifest = { name: 'shop', version: '1.0.0', permissions: ['buyers'], firstForm: 'main' }
+  using dev = await startDev({ ...devSolution('x'), 'solution.json': JSON.stringify(manifest) })
+  const [, password = ''] = await dev.printed(/^Sign in as +dev, password (\S+)\n/m)
+  const visitor = createVisitor(dev.url)
+  await visitor.get('/solution/shop/index.html')
+  expect((await visitor.post('/solution/shop/index.html', { username: 'dev', password })).status).toBe(303)
+  const page = await openClient(dev.url, 'shop', visitor)
+  // Who may come in changed: the page asks for itself again, and gets what there is now.
+  dev.save('solution.json', JSON.stringify({ ...manifest, authenticator: 'NONE' }))
+  expect((await page.frame('go')).href).toBe('/solution/shop/index.html')
+  page.close()
+  dev.save('solution.json', JSON.stringify(manifest))
+  await vi.waitFor(() => expect(dev.out().match(/^Sign in as/gm)).toHaveLength(2), { timeout: 30_000 })
+  expect(await dev.stop()).toBe(0)
+
+  const home = homeOf(dev.folder)
+  expect(readFileSync(join(home, 'dev-password'), 'utf8')).toBe(`${password}\n`)
+  const packed = await runCli(['pack', '.', '--json'], { cwd: dev.folder })
+  expect(JSON.parse(packed.out)).toMatchObject({ ok: true, warnings: [] })
+  using again = await startDev({}, { folder: dev.folder })
+  await again.printed(new RegExp(`^Sign in as +dev, password ${password}\n`, 'm'))
+})
+
+test('dev: Ctrl-C ends it with all its processes; so does the end of the folder, as a failure', async () => {
+  using dev = await startDev(devSolution('x'))
+  const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
+  const children = childrenOf(dev.pid)
+  expect(children.length).toBeGreaterThan(0)
+  expect(await dev.stop()).toBe(0)
+  expect([dev.pid, ...children].filter((pid) => existsSync(`/proc/${pid}/exe`))).toEqual([])
+  page.close()
+
+  using other = await startDev(devSolution('x'))
+  rmSync(other.folder, { recursive: true })
+  expect(await other.ended).toBe(1)
+  expect(other.err()).toBe('The folder "." is gone, so this ends.\n')
+})
+
+test('dev: no plugin is loaded, since it would run in the host, wherever it lies', async () => {
+  using made = temporaryFolder()
+  const write = `import { writeFileSync } from 'node:fs'
+writeFileSync(${JSON.stringify(join(made.path, 'ran'))}, '')
+export default () => ({ name: 'evil', guest: new URL('./guest.ts', import.meta.url), commands: {} })
+`
+  const plugin = {
+    '.solhost/dev/plugins/evil/host.js': write,
+    '.solhost/dev/plugins/evil/guest.ts': 'export default () => {}',
+  }
+  using folder = temporaryFolder({ ...devSolution('x'), ...plugin })
+  writeFiles(join(homeOf(folder.path), 'plugins/evil'), { 'host.js': write, 'guest.ts': 'export default () => {}' })
+  using dev = await startDev({}, { folder: folder.path })
+  const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
+  await shows(page, 'x')
+  expect(readdirSync(made.path)).toEqual([])
+  page.close()
+})
+
+test('dev: after many saves there are no more processes, open files and stored versions than after some', async () => {
+  using dev = await startDev(devSolution('save 0'))
+  const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
+  const save = async (number: number) => {
+    dev.mark()
+    dev.save('forms/main.json', devForm(`save ${number}`))
+    await dev.printed(FOUND)
+  }
+  for (let number = 1; number <= 10; number++) await save(number)
+  const files = openFiles(dev.pid)
+  const processes = childrenOf(dev.pid).length
+  for (let number = 11; number <= 40; number++) await save(number)
+  await shows(page, 'save 40')
+  // The version before ends after its last client has left it.
+  await vi.waitFor(
+    () => {
+      expect(childrenOf(dev.pid).length).toBeLessThanOrEqual(processes + 1)
+      expect(openFiles(dev.pid)).toBeLessThanOrEqual(files + 6)
+    },
+    { timeout: 20_000, interval: 100 },
+  )
+  expect(storedVersions(dev.folder)).toBe(5)
+  expect(readdirSync(dev.folder).sort()).toEqual(['.state', 'forms', 'solution.json'])
+  page.close()
+})

@@ -1,0 +1,454 @@
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { LAUNCHER, runCli, startCli, temporaryFolder, writeFiles } from '../support/cli.ts'
+import { openClient } from '../support/client-page.ts'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { createVisitor } from '../support/http.ts'
+
+// The command line against a real host, each run a process of its own.
+vi.setConfig({ testTimeout: 120_000 })
+
+const ADMIN = { SOLHOST_PASSWORD: 'test admin password' }
+
+let host: TestHost
+beforeAll(async () => {
+  host = await startTestHost()
+})
+afterAll(() => host.stop())
+
+async function createToken(...scopes: string[]): Promise<string> {
+  const answer = await fetch(`${host.url}/admin/api/tokens`, {
+    method: 'POST',
+    headers: { authorization: host.admin, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'a test', scopes }),
+  })
+  return ((await answer.json()) as { token: string }).token
+}
+
+/** A folder with the solution of that name in it, as `init` makes it. */
+async function newSolution(name: string) {
+  const folder = temporaryFolder()
+  expect((await runCli(['init', name], { cwd: folder.path })).code).toBe(0)
+  return folder
+}
+
+const until = (what: () => boolean) => vi.waitFor(() => expect(what()).toBe(true), { timeout: 60_000, interval: 50 })
+
+test('from init to a page that works: check, pack, deploy with a token for this solution alone, and its log', async () => {
+  using folder = await newSolution('shop')
+  const options = { cwd: folder.path, env: { SOLHOST_TOKEN: await createToken('solutions:shop:write') } }
+  expect((await runCli(['check', 'shop'], options)).code).toBe(0)
+  const { sha256 } = JSON.parse((await runCli(['pack', 'shop', '--json'], options)).out) as { sha256: string }
+  const deployed = await runCli(['deploy', 'shop', host.url], options)
+  expect(deployed).toEqual({
+    code: 0,
+    err: '',
+    out: `shop 1.0.0 is active: the first version of this solution on the host.
+  sha256    ${sha256}
+  address   ${host.url}/solution/shop/
+  0 faults, 0 warnings
+Next: open the address; what its scripts write shows
+  solhost logs shop ${host.url} -f
+`,
+  })
+
+  const visitor = createVisitor(host.url)
+  expect((await visitor.get('/solution/shop/index.html?name=Ada')).status).toBe(200)
+  const page = await openClient(host.url, 'shop', visitor, { query: '?name=Ada' })
+  expect(page.words()).toContain('Enter your name and press the button.')
+  await page.press('welcome', 'greet')
+  expect(page.text('welcome', 'answer')).toBe('Hello, Ada!')
+  page.close()
+
+  const logs = await runCli(['logs', 'shop', host.url], options)
+  expect(logs.out).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z info {2}globals\.js:9:15 {2}greeted Ada \(\S+\)\n$/)
+  expect(logs.err).toBe(`Next: solhost logs shop ${host.url} -f\n`)
+
+  const again = await runCli(['deploy', 'shop', host.url], options)
+  expect(again.out).toContain('the host had this very version already, nothing changed.\n')
+  const manifest = readFileSync(join(folder.path, 'shop/solution.json'), 'utf8')
+  writeFiles(folder.path, { 'shop/solution.json': manifest.replace('1.0.0', '1.1.0'), 'shop/odd.txt': 'x' })
+  const newer = await runCli(['deploy', 'shop', host.url], options)
+  expect(newer.out).toContain('odd.txt  warning file_unused  ')
+  expect(newer.out).toContain(
+    `shop 1.1.0 is active: a new version, in place of 1.0.0 (sha256 ${sha256.slice(0, 12)}…).`,
+  )
+  writeFiles(folder.path, { 'shop/solution.json': manifest })
+  const json = JSON.parse((await runCli(['deploy', 'shop', host.url, '--json'], options)).out) as object
+  expect(json).toMatchObject({
+    ok: true,
+    name: 'shop',
+    new: true,
+    before: { version: '1.1.0' },
+    warnings: [{ file: 'odd.txt' }],
+  })
+})
+
+test('deploy: what a host refuses is told in own words, with what to do, and an exit code of its own', async () => {
+  using folder = await newSolution('crm')
+  const deploy = (env: Record<string, string>, ...words: string[]) =>
+    runCli(['deploy', 'crm', host.url, ...words], { cwd: folder.path, env })
+  expect(await deploy({ SOLHOST_TOKEN: 'sol_x' })).toEqual({
+    code: 4,
+    out: '',
+    err: `The host does not know this token or password: The API token is unknown, deleted or expired.
+Next: ask the operator for another one.
+`,
+  })
+  expect(await deploy({ SOLHOST_TOKEN: await createToken('solutions:shop:write') })).toEqual({
+    code: 4,
+    out: '',
+    err: `The token is known, but may not do this: The token lacks the scope solutions:crm:read.
+Next: ask the operator for one with the scope solutions:crm:write.
+`,
+  })
+  // What the check here does not know, such as a limit of that host: all faults, at their lines.
+  writeFiles(folder.path, { 'crm/globals.js': 'function a() {\n  return }\n}\n' })
+  const refused = await deploy(ADMIN, '--user', 'admin')
+  expect([refused.code, refused.out]).toEqual([3, ''])
+  const fromHost = await deploy({ SOLHOST_TOKEN: await createToken('solutions:crm:write') }, '--no-check')
+  expect(fromHost).toEqual(refused)
+  expect(fromHost.err).toContain("globals.js:3:1  fault script_syntax  SyntaxError: Unexpected token '}'\n    3 │ }\n")
+  expect((await fetch(`${host.url}/admin/api/solutions/crm`, { headers: { authorization: host.admin } })).status).toBe(
+    404,
+  )
+  expect(await runCli(['logs', 'crm', host.url, '--user', 'admin'], { cwd: folder.path, env: ADMIN })).toEqual({
+    code: 1,
+    out: '',
+    err: 'The host has no such solution: There is no solution "crm".\nNext: "solhost deploy" puts one there.\n',
+  })
+})
+
+/** A server that answers everything in one way. */
+async function withServer<T>(answer: RequestListener, use: (url: string) => Promise<T>): Promise<T> {
+  const server = createServer(answer)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    return await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+}
+
+const problem =
+  (status: number, code: string, detail: string): RequestListener =>
+  (request, response) => {
+    request.resume()
+    if (request.method === 'GET') {
+      response.writeHead(404, { 'content-type': 'application/problem+json' })
+      response.end(JSON.stringify({ code: 'ERR_SOLUTION_NOT_FOUND', status: 404 }))
+      return
+    }
+    response.writeHead(status, { 'content-type': 'application/problem+json' })
+    response.end(JSON.stringify({ code, status, detail, correlationId: 'REF-1\u001b[2J' }))
+  }
+
+test('deploy: other refusals, other servers and no server at all are told apart', async () => {
+  using folder = temporaryFolder({ 'solution.json': '{ "name": "crm", "version": "1.0.0" }' })
+  const env = { SOLHOST_TOKEN: 'sol_x' }
+  const deployTo = (url: string) => runCli(['deploy', '.', url, '--no-check'], { cwd: folder.path, env })
+  const answered = async (answer: RequestListener) => {
+    const { code, out, err } = await withServer(answer, async (url) => deployTo(url))
+    return [code, out, err.replace(/127\.0\.0\.1:\d+/g, 'HOST')]
+  }
+  const [conflict, large, busy, away, html, moved] = await Promise.all([
+    answered(problem(409, 'ERR_NAME_DIFFERS', 'it differs.')),
+    answered(problem(413, 'ERR_BODY_TOO_LARGE', 'The body is larger than 10 bytes.')),
+    answered(problem(429, 'ERR_THROTTLED', 'Too many failed sign-ins.')),
+    answered(problem(503, 'ERR_DATABASE_UNREACHABLE', 'not now')),
+    answered((_request, response) => response.end('<h1>It works</h1>')),
+    answered((_request, response) => response.writeHead(301, { location: 'https://apps.example.org/x' }).end()),
+  ])
+  expect(conflict).toEqual([
+    1,
+    '',
+    'The host has another solution under this name: it differs.\nNext: change "name" in solution.json.\n',
+  ])
+  expect(large).toEqual([
+    3,
+    '',
+    'The bundle is too large for this host: The body is larger than 10 bytes.\nNext: make it smaller, or ask the operator.\n',
+  ])
+  expect(busy).toEqual([4, '', 'The host counts failed sign-ins: Too many failed sign-ins.\n'])
+  expect(away).toEqual([1, '', 'The host could not do it (503): not now Its log has the reference REF-1�[2J.\n'])
+  expect(html).toEqual([
+    5,
+    '',
+    'What answers at http://HOST is no Solhost, or something before it (HTTP 200). Correct the address.\n',
+  ])
+  expect(moved).toEqual([5, '', 'http://HOST leads on to https://apps.example.org. Use that address.\n'])
+  const gone = await withServer(
+    () => {},
+    async (url) => url,
+  )
+  expect(await deployTo(gone)).toEqual({
+    code: 5,
+    out: '',
+    err: `No host answers at ${gone} (ECONNREFUSED). Nothing listens there. Start a host with "solhost start", or correct the address.\n`,
+  })
+})
+
+test('deploy: where solutions have host names of their own, the address is that of the solution', async () => {
+  const own = await startTestHost({ SOLUTION_ORIGIN: 'http://{name}.localhost' })
+  try {
+    using folder = await newSolution('shop')
+    const words = ['deploy', 'shop', own.url, '--user', 'admin', '--json']
+    const { code, out } = await runCli(words, { cwd: folder.path, env: ADMIN })
+    const address = `http://shop.localhost:${new URL(own.url).port}/solution/shop/`
+    expect([code, JSON.parse(out)]).toEqual([0, expect.objectContaining({ ok: true, before: null, address })])
+  } finally {
+    await own.stop()
+  }
+})
+
+const TALKS = 'function onSolutionOpen(arg, { say }) {\n  console.log(say)\n  console.log(say)\n}\n'
+
+/** Opens the solution, which puts a word out twice. */
+async function say(base: string, word: string): Promise<void> {
+  const page = await openClient(base, 'talks', createVisitor(base), { query: `?say=${encodeURIComponent(word)}` })
+  page.close()
+}
+
+test('logs -f: the newest lines, then each new one once; after a restart of the host it goes on; Ctrl-C ends it', async () => {
+  using folder = temporaryFolder()
+  const home = join(folder.path, 'home')
+  const first = await startTestHost({}, { home })
+  const port = new URL(first.url).port
+  writeFiles(folder.path, {
+    'talks/solution.json': '{ "name": "talks", "version": "1.0.0", "authenticator": "NONE" }',
+    'talks/globals.js': TALKS,
+    'talks/forms/main.json': '{ "layout": [] }',
+  })
+  const options = { cwd: folder.path, env: ADMIN }
+  expect((await runCli(['deploy', 'talks', first.url, '--user', 'admin'], options)).code).toBe(0)
+  await say(first.url, 'before')
+  const following = startCli(['logs', 'talks', first.url, '-f', '--user', 'admin'], options)
+  const words = () =>
+    following
+      .out()
+      .split('\n')
+      .flatMap((line) => /Z info {2}globals\.js:[23]:11 {2}(\S+) /.exec(line)?.[1] ?? [])
+  await until(() => words().length === 2)
+  await say(first.url, 'live\u001b[31m\n2000-01-01')
+  await until(() => words().length === 4)
+  expect(following.out().match(/ live�\[31m \(\S+\)\n {4}2000-01-01\n/g)).toHaveLength(2)
+
+  await first.stop()
+  await until(() => following.err().includes('It is asked again in 1 s; Ctrl-C ends this.'))
+  const second = await startTestHost({ PORT: port }, { home })
+  await say(second.url, 'meanwhile')
+  await until(() => following.err().includes('The host is there again.'))
+  await until(() => words().includes('meanwhile'))
+  await say(second.url, 'after')
+  await until(() => words().includes('after'))
+  await until(() => words().length === 8)
+  const live = 'live�[31m'
+  expect(words()).toEqual(['before', 'before', live, live, 'meanwhile', 'meanwhile', 'after', 'after'])
+
+  process.kill(-(following.child.pid as number), 'SIGINT')
+  expect(await following.ended).toBeNull()
+  expect(following.child.signalCode).toBe('SIGINT')
+  await second.stop()
+})
+
+test('logs: as many lines as asked for, and one JSON object for each', async () => {
+  using folder = temporaryFolder()
+  const options = { cwd: folder.path, env: { SOLHOST_TOKEN: await createToken('solutions:shop:read') } }
+  const { out, err } = await runCli(['logs', 'shop', host.url, '-n', '1', '--json'], options)
+  expect([JSON.parse(out), err]).toEqual([expect.objectContaining({ level: 'info', message: 'greeted Ada' }), ''])
+  const none = await runCli(['logs', 'shop', host.url, '-n', '0', '--json'], options)
+  expect([none.code, none.out]).toEqual([0, ''])
+  expect((await runCli(['logs', 'shop', host.url, '-n', 'many'], options)).err).toBe(
+    '--lines must be a number from 0 to 1000, not "many".\n',
+  )
+})
+
+/** The children of a process and theirs, as far as they live. */
+function descendants(pid: number): number[] {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
+    return children.flatMap((child) => [child, ...descendants(child)])
+  } catch {
+    return []
+  }
+}
+
+/** The launcher's child and its sandbox processes, once there is one. */
+async function runningBelow(launcher: number): Promise<number[]> {
+  await until(() => descendants(launcher).length >= 2)
+  return descendants(launcher)
+}
+
+test.each(['SIGINT', 'SIGTERM'] as const)('check: %s while scripts run leaves no process behind', async (signal) => {
+  using folder = temporaryFolder({
+    'solution.json': '{ "name": "crm", "version": "1.0.0" }',
+    'globals.js': 'while (true) {}\n',
+  })
+  const started = startCli(['check'], { cwd: folder.path })
+  const pid = started.child.pid as number
+  const living = await runningBelow(pid)
+  process.kill(-pid, signal)
+  expect([await started.ended, started.child.signalCode]).toEqual([null, signal])
+  await until(() => living.every((one) => !existsSync(`/proc/${one}`)))
+})
+
+test('check: the death of the launcher ends it too', async () => {
+  using folder = temporaryFolder({
+    'solution.json': '{ "name": "crm", "version": "1.0.0" }',
+    'globals.js': 'while (true) {}\n',
+  })
+  const started = startCli(['check'], { cwd: folder.path })
+  const living = await runningBelow(started.child.pid as number)
+  started.child.kill('SIGKILL')
+  await until(() => living.every((one) => !existsSync(`/proc/${one}`)))
+})
+
+/** A run on a terminal of its own, which `script` makes. */
+function onTerminal(words: readonly string[], cwd: string) {
+  const line = [process.execPath, LAUNCHER, ...words].map((word) => `'${word}'`).join(' ')
+  const env = { PATH: process.env.PATH ?? '', TERM: 'xterm', SHELL: '/bin/sh' }
+  const child = spawn('script', ['-qefc', line, '/dev/null'], { cwd, env, stdio: ['pipe', 'pipe', 'inherit'] })
+  let shown = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text))
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  return { type: (text: string) => void child.stdin.write(text), shown: () => shown, ended }
+}
+
+test('deploy on a terminal: the token is asked for and not shown, what is uploaded is, and there are colours', async () => {
+  using folder = await newSolution('asked')
+  const token = await createToken('solutions:asked:write')
+  const terminal = onTerminal(['deploy', 'asked', host.url], folder.path)
+  await until(() => terminal.shown().includes('API token: '))
+  terminal.type(`x\u007f${token}\r`)
+  expect(await terminal.ended).toBe(0)
+  expect(terminal.shown()).not.toContain(token.slice(4, 20))
+  expect(terminal.shown()).toContain('████████████████████████ is checked by the host …')
+  expect(terminal.shown()).toContain('\u001b[32masked 1.0.0\u001b[39m is active: the first version')
+})
+
+test('deploy on a terminal: Ctrl-C at the prompt ends it with 130, and nothing is uploaded', async () => {
+  using folder = await newSolution('never')
+  const terminal = onTerminal(['deploy', 'never', host.url, '--user', 'admin'], folder.path)
+  await until(() => terminal.shown().includes('Password of admin: '))
+  terminal.type('secr\u0003')
+  expect(await terminal.ended).toBe(130)
+  expect(terminal.shown()).toContain('Nothing was done.')
+  expect(terminal.shown()).not.toContain('secr')
+})
+
+test('doctor: every line is ok where a host can start, and names what to do where it cannot', async () => {
+  using folder = temporaryFolder({ file: '' })
+  const doctor = (env: Record<string, string>, ...words: string[]) =>
+    runCli(['doctor', ...words], { cwd: folder.path, env })
+  const well = await doctor({ PORT: '0', ADMIN_PORT: '0', PLATFORM_HOME: 'data' })
+  expect([well.code, well.err]).toEqual([0, ''])
+  expect(well.out.split('\n').map((line) => line.slice(0, 31).trimEnd())).toEqual([
+    'ok     Node.js',
+    'ok     settings',
+    'ok     sandbox process',
+    'ok     port of the pages',
+    'ok     port of the admin pages',
+    'ok     folder PLATFORM_HOME',
+    'ok     space on the disk',
+    'ok     memory',
+    'ok     database',
+    'ok     clock',
+    '',
+    'Nothing stands in the way. Next',
+    '',
+  ])
+  expect(existsSync(join(folder.path, 'data'))).toBe(false)
+
+  const port = new URL(host.url).port
+  const adminPort = new URL(host.adminUrl).port
+  const taken = await withServer(
+    (_request, response) => response.end('x'),
+    async (url) =>
+      doctor(
+        {
+          PORT: port,
+          ADMIN_PORT: new URL(url).port,
+          METRICS_PORT: adminPort,
+          PLATFORM_HOME: 'file',
+          PLATFORM_DATABASE: 'alpha',
+          DB_ALPHA_SERVER: '127.0.0.1',
+          DB_ALPHA_PORT: '1',
+        },
+        '--json',
+      ),
+  )
+  expect(taken.code).toBe(1)
+  const { ok, findings } = JSON.parse(taken.out) as { ok: boolean; findings: Record<string, unknown>[] }
+  expect([ok, findings.filter((finding) => finding.ok === false)]).toEqual([
+    false,
+    [
+      {
+        ok: false,
+        what: 'port of the pages',
+        found: `${port} of 127.0.0.1 is used by a Solhost that runs already`,
+        advice: 'Stop it, or set PORT to a free port.',
+      },
+      {
+        ok: false,
+        what: 'port of the admin pages',
+        found: expect.stringMatching(/^\d+ of 127\.0\.0\.1 is used by another program$/),
+        advice: 'Stop it, or set ADMIN_PORT to a free port.',
+      },
+      {
+        ok: false,
+        what: 'folder PLATFORM_HOME',
+        found: `${join(folder.path, 'file')} is no folder`,
+        advice: 'Set PLATFORM_HOME to a folder.',
+      },
+      {
+        ok: false,
+        what: 'database',
+        found: 'The database server alpha (PostgreSQL) at 127.0.0.1:1 does not answer (ECONNREFUSED).',
+        advice: 'Start it, or set DB_ALPHA_SERVER and DB_ALPHA_PORT to where it is.',
+      },
+      {
+        ok: false,
+        what: 'port of the metrics',
+        found: `${adminPort} of 127.0.0.1 is used by a Solhost that runs already`,
+        advice: 'Stop it, or set METRICS_PORT to a free port.',
+      },
+    ],
+  ])
+
+  const wrong = await doctor({ PORT: 'http', CALL_TIME: 'soon' })
+  expect([wrong.code, wrong.out.split('\n').slice(1)]).toEqual([
+    1,
+    [
+      'fault  settings                 PORT must be a port, 0 to 65535 (0: any free one), but is "http"',
+      '       → Correct the environment property; docs/reference/settings.md has all of them.',
+      'fault  settings                 CALL_TIME must be a whole number with one of the units ms, s, m, h, d, but is "soon"',
+      '       → Correct the environment property; docs/reference/settings.md has all of them.',
+      '',
+      '2 faults. Next: do what stands beside "→", then solhost doctor',
+      '',
+    ],
+  ])
+})
+
+test('doctor: a damaged database and secrets that others can read are found, and nothing is changed', async () => {
+  using folder = temporaryFolder({
+    'data/platform.sqlite': 'this is no database, whatever it is called',
+    'data/platform-key': 'x',
+  })
+  const env = { PORT: '0', ADMIN_PORT: '0', PLATFORM_HOME: 'data' }
+  const { code, out } = await runCli(['doctor', '--json'], { cwd: folder.path, env })
+  const { findings } = JSON.parse(out) as { findings: { ok: boolean; what: string; found: string }[] }
+  expect([code, findings.filter(({ ok }) => !ok).map(({ what, found }) => `${what}: ${found}`)]).toEqual([
+    1,
+    [
+      `folder PLATFORM_HOME: ${join(folder.path, 'data/platform-key')} can be read by other accounts`,
+      `database: ${join(folder.path, 'data/platform.sqlite')} cannot be opened: file is not a database`,
+    ],
+  ])
+  expect(readFileSync(join(folder.path, 'data/platform.sqlite'), 'utf8')).toContain('this is no database')
+})

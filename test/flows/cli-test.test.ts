@@ -1,0 +1,546 @@
+import { cpSync, existsSync, readdirSync } from 'node:fs'
+import { expect, test, vi } from 'vitest'
+import { exampleFolder } from '../../host/solutions/examples.ts'
+import { childrenOf } from '../long/processes.ts'
+import { runCli, startCli, temporaryFolder, writeFiles } from '../support/cli.ts'
+import { devSolution } from '../support/dev-process.ts'
+
+// `solhost test`, each run a process of its own, with real sandboxes and databases.
+vi.setConfig({ testTimeout: 120_000 })
+
+const MANIFEST = '{ "name": "crm", "version": "1.0.0", "authenticator": "NONE" }\n'
+
+/** Runs the tests of a solution of these files. */
+async function testOf(files: Record<string, string>, ...words: string[]) {
+  using folder = temporaryFolder({ 'solution.json': MANIFEST, ...files })
+  return await runCli(['test', ...words], { cwd: folder.path })
+}
+
+/** The same of an example solution with these test files beside its own. */
+async function testOfExample(name: string, files: Record<string, string>) {
+  using folder = temporaryFolder()
+  cpSync(exampleFolder(name), folder.path, { recursive: true })
+  writeFiles(folder.path, files)
+  return await runCli(['test', '--json'], { cwd: folder.path })
+}
+
+const withoutTimes = (text: string) => text.replace(/ {2}\d+ ms$/gm, '  … ms').replace(/in [\d.]+ s\./, 'in … s.')
+
+/** Names with the messages of those that failed. */
+function resultsOf(out: string) {
+  const { files } = JSON.parse(out) as {
+    files: { failure: unknown; tests: { name: string; failure: { message: string } | null }[] }[]
+  }
+  return files.flatMap(({ failure, tests }) => [
+    ...(failure === null ? [] : [failure]),
+    ...tests.map((one) => [one.name, one.failure?.message ?? null]),
+  ])
+}
+
+test('test: what init makes has a first test, which passes', async () => {
+  using folder = temporaryFolder()
+  expect((await runCli(['init', 'shop'], { cwd: folder.path })).code).toBe(0)
+  const { code, out, err } = await runCli(['test', 'shop'], { cwd: folder.path })
+  expect([code, err, withoutTimes(out)]).toEqual([
+    0,
+    '',
+    `globals.test.js
+  ✓ greets who is named in the address  … ms
+  ✓ greets nobody without a name  … ms
+2 passed in … s.
+Next: solhost deploy shop <url>
+`,
+  ])
+})
+
+test('test: a failed assertion shows its line, where the values differ, and both', async () => {
+  const { code, out } = await testOf({
+    'globals.test.js': `test('adds', () => {
+  assert.equal({ rows: [{ sum: 3 }] }, { rows: [{ sum: 4 }] })
+})
+
+test('is well', () => {})
+`,
+  })
+  expect([code, withoutTimes(out)]).toEqual([
+    3,
+    `globals.test.js
+  ✗ adds  … ms
+    globals.test.js:2:10  AssertionError: not equal at .rows[0].sum
+      expected: {rows: [{sum: 4}]}
+      received: {rows: [{sum: 3}]}
+      2 │   assert.equal({ rows: [{ sum: 3 }] }, { rows: [{ sum: 4 }] })
+        │          ^
+  ✓ is well  … ms
+1 passed, 1 failed in … s.
+Next: mend what is shown, then solhost test .
+`,
+  ])
+})
+
+test('test: a script that fails, or does not end, is shown at its own line and at that of the test', async () => {
+  const { code, out } = await testOf({
+    'globals.js': `function onSolutionOpen(arg, queryParams) {
+  if (queryParams.loop) while (true) {}
+  missing()
+}
+`,
+    'opens.test.ts': `test('throws', async (): Promise<void> => {
+  await solution.open()
+})
+test('loops', async () => {
+  await solution.open({ params: { loop: 'yes' } })
+})
+test('is told why', async () => {
+  const error = await assert.rejects(solution.open(), 'missing is not defined')
+  assert.match(error.message, /^script_error at globals\\.js:3:3: /)
+})
+`,
+  })
+  expect([code, withoutTimes(out)]).toEqual([
+    3,
+    `opens.test.ts
+  ✗ throws  … ms
+    opens.test.ts:2:18  Error: script_error at globals.js:3:3: ReferenceError: missing is not defined
+      2 │   await solution.open()
+        │                  ^
+    in the solution: globals.js:3:3  ReferenceError: missing is not defined
+      3 │   missing()
+        │   ^
+  ✗ loops  … ms
+    opens.test.ts:5:18  Error: script_timeout at globals.js:2:25: the call took longer than 2000 ms (limit CALL_TIME: 2000, used ${/used (\d+)/.exec(out)?.[1]})
+      5 │   await solution.open({ params: { loop: 'yes' } })
+        │                  ^
+    in the solution: globals.js:2:25  the call took longer than 2000 ms
+      2 │   if (queryParams.loop) while (true) {}
+        │                         ^
+  ✓ is told why  … ms
+1 passed, 2 failed in … s.
+Next: mend what is shown, then solhost test .
+`,
+  ])
+})
+
+test('test: a test that hangs is ended by its limit and told at its loop; the others run all the same', async () => {
+  const files = {
+    'globals.test.js':
+      "test('hangs', () => {\n  for (;;);\n})\ntest('waits', () => new Promise(() => {}))\ntest('is well', () => {})\n",
+  }
+  const { code, out } = await testOf(files, '--timeout', '1')
+  expect([code, withoutTimes(out)]).toEqual([
+    3,
+    `globals.test.js
+  ✗ hangs  … ms
+    globals.test.js:2:3  the call took longer than 1000 ms: the test was ended
+      2 │   for (;;);
+        │   ^
+  ✗ waits  … ms
+    globals.test.js  the call took longer than 1000 ms: the test was ended
+  ✓ is well  … ms
+1 passed, 2 failed in … s.
+Next: mend what is shown, then solhost test .
+`,
+  ])
+})
+
+test('test: --filter runs what holds it in name or file; --json is one object', async () => {
+  const files = {
+    'globals.test.js': "test('one', () => {})\ntest('two', () => { console.warn('!'); assert(false, 'not yet') })\n",
+    'scopes/rates.test.js': "test('three', () => {})\n",
+  }
+  expect(JSON.parse((await testOf(files, '--json', '--filter', 'two')).out)).toMatchObject({
+    ok: false,
+    passed: 0,
+    failed: 1,
+    files: [
+      {
+        file: 'globals.test.js',
+        failure: null,
+        tests: [
+          {
+            name: 'two',
+            failure: { code: 'script_error', file: 'globals.test.js', line: 2, column: 40 },
+            log: [{ level: 'warn', message: '!', position: { file: 'globals.test.js', line: 2, column: 29 } }],
+          },
+        ],
+      },
+      { file: 'scopes/rates.test.js', failure: null, tests: [] },
+    ],
+  })
+  const { code, out } = await testOf(files, '--json', '--filter', 'rates')
+  expect([code, resultsOf(out)]).toEqual([0, [['three', null]]])
+  const none = await testOf(files, '--filter', 'four')
+  expect(none).toEqual({
+    code: 2,
+    out: 'globals.test.js\nscopes/rates.test.js\n',
+    err: 'No test holds "four" in its name or file.\n',
+  })
+})
+
+test('test: without tests it says how to write one; a solution with faults is told as check tells it', async () => {
+  const none = await testOf({})
+  expect([none.code, none.out]).toEqual([2, ''])
+  expect(none.err).toMatch(
+    /^"\." has no tests\. Write one beside the scripts, such as globals\.test\.js:\n\ntest\('opens/,
+  )
+  const files = { 'globals.js': 'function (', 'globals.test.js': "test('one', () => {})\n" }
+  const faulty = await testOf(files)
+  expect([faulty.code, faulty.err.split('\n')[0]]).toEqual([
+    3,
+    'globals.js:1:1  fault script_syntax  SyntaxError: Function statements require a function name',
+  ])
+  expect(JSON.parse((await testOf(files, '--json')).out)).toMatchObject({
+    ok: false,
+    faults: [{ file: 'globals.js', line: 1 }],
+  })
+})
+
+test('test: a test file that cannot be loaded, or has no test, is a failure of its own', async () => {
+  const { code, out } = await testOf(
+    {
+      'a.test.js': 'test("one", () => {\n',
+      'b.test.js': 'missing()\n',
+      'c.test.js': 'const nothing = 1\n',
+      'd.test.js': "test('well', () => {})\n",
+      'e.test.js': "test('twice', () => {})\ntest('twice', () => {})\n",
+      'f.test.js': 'for (;;);\n',
+    },
+    '--json',
+  )
+  expect(code).toBe(3)
+  expect(resultsOf(out)).toMatchObject([
+    { code: 'script_syntax', file: 'a.test.js', line: 2 },
+    { code: 'script_error', message: 'ReferenceError: missing is not defined', file: 'b.test.js', line: 1, column: 1 },
+    { message: 'no test(name, run) is in the file', file: 'c.test.js' },
+    ['well', null],
+    { message: 'Error: there are two tests "twice" in this file', file: 'e.test.js', line: 2, column: 1 },
+    { code: 'script_timeout', file: 'f.test.js', line: 1, column: 1 },
+  ])
+})
+
+test('test: what a test forgets to wait for, and what nobody could do, is told', async () => {
+  const { out } = await testOf(
+    {
+      'forms/main.json': `{ "layout": [{ "columns": [{ "elements": [
+        { "type": "button", "name": "go", "label": "Go", "onAction": "go", "enabled": false },
+        { "type": "number", "name": "count", "label": "Count", "max": 9 },
+        { "type": "button", "name": "secret", "label": "Secret", "onAction": "go", "permission": "Boss" }
+      ] }] }] }`,
+      'forms/main.js': 'function go() {}\n',
+      'globals.test.js': `
+test('not awaited', async () => { solution.open() })
+test('disabled', async () => { await (await solution.open()).click('go') })
+test('absent', async () => { await (await solution.open()).click('secret') })
+test('wrong value', async () => { await (await solution.open()).type('count', 'two') })
+test('wrong call', async () => { await solution.open({ users: 'anna' }) })
+test('a value that a rule refuses is shown, as to a user', async () => {
+  const client = await solution.open({ user: { username: 'bo', permissions: ['Boss'] } })
+  await client.type('count', 12)
+  assert.equal(client.elements.count, {
+    type: 'number', label: 'Count', visible: true, enabled: true, value: null, required: false,
+    error: '9 or less.',
+  })
+  await client.click('secret')
+})
+test('over', async () => {
+  const client = await solution.open()
+  await client.close()
+  await client.click('go')
+})
+`,
+    },
+    '--json',
+  )
+  expect(resultsOf(out)).toEqual([
+    ['not awaited', 'Error: the test ended before solution.open did: write "await solution.open(…)"'],
+    ['disabled', 'Error: no user can do that to "go" now: it, or what it is in, is hidden or disabled'],
+    ['absent', 'Error: form "main": there is no "secret" for this user; there are go, count'],
+    ['wrong value', 'Error: form "main": "count" takes no onElementDataChange with the value "two"'],
+    ['wrong call', expect.stringMatching(/^Error: solution\.open does not take that \(argument 1: .*users/)],
+    ['a value that a rule refuses is shown, as to a user', null],
+    ['over', 'Error: this client is over: nobody can do anything in it any more'],
+  ])
+})
+
+test('test: an authenticator is asked with what a login page sends, and tells login, tenant, locale, result and commands', async () => {
+  const { code, out } = await testOfExample('tenant-login', {
+    'commands.test.js': `
+const ANNA = { username: 'anna', password: 'anna-tries-acme', custom_tenant: 'acme' }
+test('commands', async () => {
+  const { commands, log, milliseconds } = await solution.signIn({ ...ANNA, argument: 'x' })
+  assert.equal(commands.map(({ name }) => name), ['security.login', 'security.setTenantValue', 'i18n.setLocale'])
+  assert.equal(commands[1].args, [['acme', -1]])
+  assert.equal(log, [])
+  assert(milliseconds >= 0)
+})
+test('only texts', async () => { await solution.signIn({ ...ANNA, custom_tenant: 5 }) })
+test('no OAuth', async () => { await solution.getOAuthConfig({}) })
+`,
+  })
+  expect([code, resultsOf(out)]).toEqual([
+    3,
+    [
+      ['commands', null],
+      ['only texts', 'Error: queryParams.custom_tenant must be a text, as forms and addresses have them'],
+      ['no OAuth', expect.stringContaining('no getOAuthConfig would be asked ("authenticator": "AUTHENTICATOR")')],
+      // The example's own.
+      ['anna of acme is signed in, with her tenant and its language', null],
+      ['a wrong password, tenant or user is refused with the same text', null],
+      ['a remembered login is good for seven days, and for the same user', null],
+    ],
+  ])
+})
+
+test('test: getOAuthConfig is asked, and what it throws is told', async () => {
+  const { code, out } = await testOf(
+    {
+      'solution.json':
+        '{ "name": "crm", "version": "1.0.0", "authenticator": "OAUTH_AUTHENTICATOR", "modules": ["auth"] }',
+      'modules/auth/solution.json': '{ "name": "auth", "version": "1.0.0", "type": "authenticator" }',
+      'modules/auth/globals.js': `function onSolutionOpen() {}
+function getOAuthConfig(queryParams) {
+  if (!queryParams.tenant) throw new Error('no tenant')
+  return queryParams.tenant === 'acme' ? { api: 'Google', clientId: 'acme-client' } : null
+}
+`,
+      'modules/auth/globals.test.js': `
+test('acme', async () => {
+  assert.equal((await solution.getOAuthConfig({ tenant: 'acme' })).result, { api: 'Google', clientId: 'acme-client' })
+})
+test('nobody', async () => { assert.equal((await solution.getOAuthConfig({ tenant: 'x' })).result, null) })
+test('none', async () => { await solution.getOAuthConfig({}) })
+`,
+    },
+    '--json',
+  )
+  expect([code, resultsOf(out)]).toEqual([
+    3,
+    [
+      ['acme', null],
+      ['nobody', null],
+      ['none', 'Error: script_error at modules/auth/globals.js:3:34: Error: no tenant'],
+    ],
+  ])
+})
+
+test('test: forms are used as by a user, with a database that is empty at the start of each test', async () => {
+  const { code, out } = await testOfExample('orders', {
+    'forms/orders.test.js': `
+const boss = { username: 'mo', permissions: ['Orders', 'Edit', 'Approve'] }
+test('searches, selects and opens', async () => {
+  const client = await solution.open({ user: boss })
+  const all = client.elements.list.rows.length
+  await client.type('search', client.elements.list.rows[0].customer)
+  assert(client.elements.list.rows.length < all)
+  assert.equal(client.elements.open.enabled, false)
+  const [{ id }] = client.elements.list.rows
+  await client.select('list', id)
+  assert.equal([client.elements.list.selected, client.elements.open.enabled], [[id], true])
+  await client.click('open')
+  assert.equal(client.form, 'order')
+})
+test('what was changed in one test', async () => {
+  const client = await solution.open({ user: boss })
+  await client.call('query', 'DELETE FROM orders')
+  assert.equal(await client.call('findOrders', '', null), [])
+})
+test('is not there in the next', async () => {
+  const client = await solution.open({ user: boss })
+  assert((await client.call('findOrders', '', null)).length > 0)
+})
+test('functions of scripts and forms can be called', async () => {
+  const client = await solution.open({ user: boss, locale: 'nl' })
+  assert.match(await client.call('money', 12.5), '12,50')
+  await client.call('forms.orders.createOrder')
+  assert.equal(client.form, 'order')
+  await assert.rejects(client.call('forms.orders.nothing'), 'forms.orders has no nothing')
+  await assert.rejects(client.call('COLUMNS'), 'COLUMNS is no function of the scripts')
+  await assert.rejects(client.call('alert(1)'), 'takes the name of a function')
+})
+test('without permissions the list is not shown', async () => {
+  const client = await solution.open({ user: { username: 'nobody' } })
+  assert.equal(client.elements, {})
+})
+`,
+  })
+  expect([code, resultsOf(out)]).toEqual([
+    0,
+    [
+      ['searches, selects and opens', null],
+      ['what was changed in one test', null],
+      ['is not there in the next', null],
+      ['functions of scripts and forms can be called', null],
+      ['without permissions the list is not shown', null],
+    ],
+  ])
+})
+
+test('test: a login form signs in a user that the test added to the users table', async () => {
+  const { code, out } = await testOfExample('orders-login-form', {
+    'forms/sign_in.test.js': `
+const enter = async (client, username, password) => {
+  await client.type('username', username)
+  await client.type('password', password)
+  return client.click(Object.keys(client.elements).find((name) => client.elements[name].type === 'button'))
+}
+test('anna', async () => {
+  await solution.addUser({ username: 'anna', password: 'seven green tractors', permissions: ['Orders'] })
+  const client = await solution.open({ loginForm: true })
+  assert.equal(client.form, 'sign_in')
+  await enter(client, 'anna', 'wrong')
+  assert(client.elements.password.error)
+  assert.equal(client.login, null)
+  await enter(client, 'anna', 'seven green tractors')
+  assert.equal([client.login.username, client.login.permissions], ['anna', ['Orders']])
+})
+test('without a user nobody is granted the table', async () => {
+  const client = await solution.open({ loginForm: true })
+  await enter(client, 'anna', 'seven green tractors')
+})
+`,
+  })
+  expect([code, resultsOf(out)]).toEqual([
+    3,
+    [
+      ['anna', null],
+      [
+        'without a user nobody is granted the table',
+        expect.stringContaining('security.authenticate: the operator has not granted the users table'),
+      ],
+    ],
+  ])
+})
+
+test('test: http requests get the declared answers and never leave the machine', async () => {
+  const { code, out } = await testOf(
+    {
+      'solution.json': '{ "name": "crm", "version": "1.0.0", "authenticator": "NONE", "http": ["api.example.org"] }',
+      'globals.js': `async function rate(currency) {
+  const answer = await plugins.http.fetch('https://api.example.org/rates', { method: 'POST', body: currency })
+  return (await answer.json()).rate
+}
+function elsewhere() { return plugins.http.fetch('https://other.example.org/') }
+`,
+      'globals.test.js': `
+test('the answer', async () => {
+  await solution.answerHttp('https://api.example.org/rates', { body: { rate: 1.25 } })
+  const client = await solution.open()
+  assert.equal(await client.call('rate', 'EUR'), 1.25)
+  const [seen] = await solution.httpRequests()
+  assert.equal([seen.method, seen.body], ['POST', 'EUR'])
+})
+test('none', async () => { await (await solution.open()).call('rate', 'EUR') })
+test('not asked for', async () => { await (await solution.open()).call('elsewhere') })
+`,
+    },
+    '--json',
+  )
+  expect([code, resultsOf(out)]).toEqual([
+    3,
+    [
+      ['the answer', null],
+      [
+        'none',
+        expect.stringContaining('no answer is declared for POST https://api.example.org/rates: solution.answerHttp('),
+      ],
+      ['not asked for', expect.stringContaining('the manifest does not ask for other.example.org')],
+    ],
+  ])
+})
+
+test('test: test files have no Node.js, no files and no network', async () => {
+  const { code, out } = await testOf(
+    {
+      'globals.test.js': `test('alone', () => {
+  const there = ['process', 'require', 'fetch', 'XMLHttpRequest', 'WebAssembly', 'setTimeout', 'plugins', 'security']
+  assert.equal(there.filter((name) => name in globalThis), [])
+})
+`,
+    },
+    '--json',
+  )
+  expect([code, resultsOf(out)]).toEqual([0, [['alone', null]]])
+})
+
+test('test: users whom scripts made or deleted are no other test’s', async () => {
+  const { code, out } = await testOf(
+    {
+      'solution.json': '{ "name": "crm", "version": "1.0.0", "permissions": ["Administrators"] }',
+      'globals.js': `async function replace(uid) {
+  await security.deleteUser(uid)
+  await security.createUser('other', 'seven green tractors')
+}
+async function isKnown(name) { return (await security.getUser(name)) !== null }
+`,
+      'globals.test.js': `
+async function open() {
+  await solution.addUser({ username: 'anna', permissions: ['Administrators'] })
+  return solution.open({ user: { username: 'anna' } })
+}
+test('replaces', async () => {
+  const { uid } = await solution.addUser({ username: 'bert' })
+  const client = await open()
+  await client.call('replace', uid)
+  assert.equal([await client.call('isKnown', 'bert'), await client.call('isKnown', 'other')], [false, true])
+})
+test('knows nobody', async () => {
+  const client = await open()
+  assert.equal([await client.call('isKnown', 'bert'), await client.call('isKnown', 'other')], [false, false])
+})
+`,
+    },
+    '--json',
+  )
+  expect([code, resultsOf(out)]).toEqual([
+    0,
+    [
+      ['replaces', null],
+      ['knows nobody', null],
+    ],
+  ])
+})
+
+test('test: what a test does at once in a client is done, one thing after the other', async () => {
+  const { code, out } = await testOf(
+    {
+      ...devSolution('x'),
+      'globals.test.js': `test('at once', async () => {
+  const client = await solution.open()
+  await Promise.all([client.click('greet'), client.type('name', 'Ada'), client.click('greet')])
+  assert.equal([client.elements.answer.label, client.elements.name.value], ['first', 'Ada'])
+})
+`,
+    },
+    '--json',
+  )
+  expect([code, resultsOf(out)]).toEqual([0, [['at once', null]]])
+})
+
+test('test: Ctrl-C ends it with all its processes and databases, and nothing of it stays', async () => {
+  using folder = temporaryFolder({
+    'solution.json':
+      '{ "name": "crm", "version": "1.0.0", "authenticator": "NONE", "databases": { "own": { "server": "embedded" } } }',
+    'globals.js': "function fill() { return plugins.database.query('own', 'CREATE TABLE t (id INTEGER)') }\n",
+    'globals.test.js': "test('hangs', async () => {\n  await (await solution.open()).call('fill')\n  for (;;);\n})\n",
+  })
+  using temporary = temporaryFolder()
+  const started = startCli(['test', '--timeout', '300'], { cwd: folder.path, env: { TMPDIR: temporary.path } })
+  const launcher = started.child.pid as number
+  try {
+    await vi.waitFor(
+      () =>
+        expect(readdirSync(temporary.path, { recursive: true })).toContainEqual(expect.stringMatching(/crm\.sqlite$/)),
+      { timeout: 60_000, interval: 100 },
+    )
+    const [pid = 0] = childrenOf(launcher)
+    const processes = [pid, ...childrenOf(pid)]
+    expect(processes.length).toBeGreaterThan(2)
+    process.kill(-launcher, 'SIGINT')
+    expect([await started.ended, readdirSync(temporary.path)]).toEqual([130, []])
+    await vi.waitFor(() => expect(processes.filter((one) => existsSync(`/proc/${one}/exe`))).toEqual([]), {
+      timeout: 20_000,
+    })
+  } finally {
+    if (started.child.exitCode === null && started.child.signalCode === null) process.kill(-launcher, 'SIGKILL')
+  }
+})

@@ -1,0 +1,200 @@
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { runCli, temporaryFolder, writeFiles } from '../support/cli.ts'
+import { ADMIN_PASSWORD, startTestHost, type TestHost } from '../support/host.ts'
+import { addDefaultSolution, addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
+
+// `solhost users …` against a real host, each run a process of its own.
+vi.setConfig({ testTimeout: 120_000 })
+
+let host: TestHost
+beforeAll(async () => {
+  host = await startTestHost()
+})
+afterAll(() => host.stop())
+
+const folder = temporaryFolder()
+afterAll(() => folder[Symbol.dispose]())
+
+/** As the admin account. */
+function users(words: readonly string[], env: Record<string, string> = {}) {
+  const options = { cwd: folder.path, env: { SOLHOST_PASSWORD: ADMIN_PASSWORD, ...env } }
+  return runCli(['users', ...words, '--user', 'admin'], options)
+}
+
+async function userNamed(username: string): Promise<Record<string, unknown> | undefined> {
+  const { items } = await askAdmin(host, 'GET', `users?search=${encodeURIComponent(username)}`)
+  return (items as Record<string, unknown>[]).find((user) => user.username === username)
+}
+
+test('users add: a user with permissions signs in by the password that is shown, and has to change it', async () => {
+  await addDefaultSolution(host, 'crm')
+  const added = await users(['add', 'anna', host.url, '--permissions', 'Users, Sales@crm', '--email', 'a@example.org'])
+  const password = /password {5}([a-z2-9]{5}(?:-[a-z2-9]{5}){3}) {3}\(shown this once\)/.exec(added.out)?.[1] ?? ''
+  const user = await userNamed('anna')
+  expect(added).toEqual({
+    code: 0,
+    err: '',
+    out: `anna is added.
+  password     ${password}   (shown this once)
+  uid          ${user?.uid}
+  permissions  Users,Sales@crm
+Next: pass name and password on; the first sign-in asks for another password.
+`,
+  })
+  expect(user).toMatchObject({
+    email: 'a@example.org',
+    enabled: true,
+    mustChangePassword: true,
+    permissions: ['Users', { name: 'Sales', solution: 'crm' }],
+  })
+  const browser = await visit(host, 'crm')
+  const answer = await browser.signIn('anna', password)
+  expect([answer.status, answer.text.includes('Choose a new password')]).toEqual([200, true])
+})
+
+test('users add: the same name again, and a password that is no good, are told in the host’s words', async () => {
+  await addUser(host, 'bram')
+  expect(await users(['add', 'BRAM', host.url])).toEqual({
+    code: 1,
+    out: '',
+    err: expect.stringMatching(/^.*BRAM.*\nNext: choose another name, or change that user by "users set"\.\n$/),
+  })
+  const weak = await users(['add', 'carla', host.url, '--ask-password'], { SOLHOST_NEW_PASSWORD: 'short' })
+  expect([weak.code, weak.out]).toEqual([1, ''])
+  expect(weak.err).toMatch(/^The host does not take that: .*8 characters/)
+  expect(await userNamed('carla')).toBeUndefined()
+})
+
+test('users list: a table by name, --search, and --json', async () => {
+  await addUser(host, 'dora', { permissions: ['Users'], email: 'd@example.org' })
+  await addUser(host, 'dorian', { permissions: [], enabled: false })
+  const uids = [(await userNamed('dora'))?.uid, (await userNamed('dorian'))?.uid] as [string, string]
+  const width = Math.max(...uids.map((uid) => uid.length))
+  expect(await users(['list', host.url, '--search', 'DOR'])).toEqual({
+    code: 0,
+    err: `Next: solhost users add <name> ${host.url}\n`,
+    out: `name    ${'uid'.padEnd(width)}  state     e-mail         permissions
+dora    ${uids[0].padEnd(width)}  enabled   d@example.org  Users
+dorian  ${uids[1].padEnd(width)}  disabled  -              -
+`,
+  })
+  const listed = JSON.parse((await users(['list', host.url, '--search', 'dora', '--json'])).out)
+  expect(listed).toEqual({ ok: true, users: [await userNamed('dora')] })
+  expect((await users(['list', host.url, '--search', 'zz'])).out).toBe('No name begins with "zz".\n')
+})
+
+test('users set: permissions, disabling and a new password take effect at once', async () => {
+  await addDefaultSolution(host, 'shop')
+  await addUser(host, 'emil')
+  const browser = await visit(host, 'shop')
+  await browser.signIn('emil')
+  expect((await browser.session()).status).toBe(200)
+  const set = await users(['set', 'Emil', host.url, '--disable', '--permissions', 'Sales', '--display-name', 'Emil E.'])
+  expect([set.code, set.err, set.out]).toEqual([
+    0,
+    '',
+    `emil is changed.\n  state        disabled\n  permissions  Sales\nNext: solhost users list ${host.url}\n`,
+  ])
+  expect(await userNamed('emil')).toMatchObject({ enabled: false, permissions: ['Sales'], displayName: 'Emil E.' })
+  await vi.waitFor(async () => expect((await browser.session()).status).toBe(401))
+
+  expect((await users(['set', 'emil', host.url, '--enable', '--permissions', ''])).code).toBe(0)
+  expect(await userNamed('emil')).toMatchObject({ enabled: true, permissions: [], displayName: 'Emil E.' })
+  const asked = await users(['set', 'emil', host.url, '--permissions', 'Users', '--ask-password'], {
+    SOLHOST_NEW_PASSWORD: 'nine purple ladders',
+  })
+  expect(asked.code).toBe(0)
+  const again = await visit(host, 'shop')
+  expect((await again.signIn('emil', PASSWORD)).status).toBe(401)
+  const answer = await again.signIn('emil', 'nine purple ladders')
+  expect([answer.status, answer.text.includes('Choose a new password')]).toEqual([200, true])
+})
+
+test('users set: nothing to change, what excludes each other and an unknown user are told', async () => {
+  const nothing = await users(['set', 'nobody', host.url])
+  expect(nothing).toEqual({
+    code: 2,
+    out: '',
+    err: 'solhost users set: there is nothing to change.\n"solhost help users set" shows how it is used.\n',
+  })
+  expect((await users(['set', 'nobody', host.url, '--enable', '--disable'])).code).toBe(2)
+  expect(await users(['set', 'nobody', host.url, '--enable'])).toEqual({
+    code: 1,
+    out: '',
+    err: `There is no user "nobody" on this host. "solhost users list ${host.url}" shows who is there.\n`,
+  })
+})
+
+test('users remove: the user is gone; --erase takes the name out of the audit too', async () => {
+  await addUser(host, 'fay')
+  await addUser(host, 'fayette')
+  const { code, out } = await users(['remove', 'fay', host.url])
+  expect([code, out]).toEqual([0, `fay is removed.\nNext: solhost users list ${host.url}\n`])
+  expect([await userNamed('fay'), (await userNamed('fayette'))?.username]).toEqual([undefined, 'fayette'])
+  const erased = JSON.parse((await users(['remove', 'fayette', host.url, '--erase', '--json'])).out)
+  expect(erased).toEqual({ ok: true, uid: expect.any(String), username: 'fayette', erased: true })
+})
+
+test('users import and export: all lines or none, with the lines that are wrong', async () => {
+  const good = 'username,permissions,password\ngusta,Users;Sales@crm,seven green tractors\nhugo,,\n'
+  writeFiles(folder.path, { 'good.csv': good, 'bad.csv': 'username,email\nines,ines\n,x@example.org\n' })
+  const dry = await users(['import', 'good.csv', host.url, '--dry-run'])
+  expect([dry.code, dry.out]).toEqual([
+    0,
+    `It would be: 2 new, 0 changed, 0 as they were.\nNext: solhost users import good.csv ${host.url}\n`,
+  ])
+  expect(await userNamed('gusta')).toBeUndefined()
+  expect((await users(['import', 'good.csv', host.url])).out).toBe(
+    `2 new, 0 changed, 0 as they were.\nNext: solhost users list ${host.url}\n`,
+  )
+  expect(await userNamed('gusta')).toMatchObject({ permissions: ['Users', { name: 'Sales', solution: 'crm' }] })
+
+  const bad = await users(['import', 'bad.csv', host.url])
+  expect([bad.code, bad.out]).toEqual([1, ''])
+  expect(bad.err).toMatch(/^bad\.csv:2 {2}email: .+\nbad\.csv:3 {2}username: .+\nNothing was imported\. Next: /)
+  expect(await userNamed('ines')).toBeUndefined()
+
+  expect((await users(['export', host.url, '-o', 'all.csv'])).code).toBe(0)
+  const file = join(folder.path, 'all.csv')
+  const written = readFileSync(file, 'utf8')
+  expect(written).toContain('gusta,,,true,Users;Sales@crm')
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  const shown = await users(['export', host.url])
+  expect([shown.out, shown.err]).toEqual([written, ''])
+  const over = await users(['export', host.url, '-o', 'all.csv'])
+  expect([over.code, over.err]).toEqual([1, expect.stringMatching(/^all\.csv cannot be made: EEXIST/)])
+})
+
+test('users: a token without the scope is refused, and the text names the scope', async () => {
+  const { token } = (await askAdmin(host, 'POST', 'tokens', { name: 'reader', scopes: ['users:read'] })) as {
+    token: string
+  }
+  const options = { cwd: folder.path, env: { SOLHOST_TOKEN: token } }
+  expect((await runCli(['users', 'list', host.url], options)).code).toBe(0)
+  const added = await runCli(['users', 'add', 'ivo', host.url], options)
+  expect([added.code, added.out]).toEqual([4, ''])
+  expect(added.err).toMatch(
+    /Next: ask the operator for one with the scope users:read, or users:write to change them\.\n$/,
+  )
+})
+
+test('users: without a second word, and with a wrong one, it says which there are', async () => {
+  const run = (...words: string[]) => runCli(words, { cwd: folder.path })
+  expect(await run('users')).toEqual({
+    code: 2,
+    out: '',
+    err: 'solhost users: which command?\n"solhost help users" lists them.\n',
+  })
+  expect((await run('users', 'lst')).err).toBe(
+    'There is no command "users lst". Did you mean "users list"? "solhost help" lists the commands.\n',
+  )
+  const { code, out } = await run('help', 'users')
+  expect([code, out.match(/^ {2}users [a-z]+/gm)]).toEqual([
+    0,
+    ['  users list', '  users add', '  users set', '  users remove', '  users import', '  users export'],
+  ])
+  expect((await run('users', '--help')).out).toBe(out)
+  expect((await run('help', 'users', 'add')).out).toContain('solhost users add <name> <url> [options]\n')
+})

@@ -1,0 +1,367 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { readBundle } from '../../runtime/bundle/read-bundle.ts'
+import { createLimits } from '../../runtime/limits.ts'
+import { type CliRun, runCli, temporaryFolder, writeFiles } from '../support/cli.ts'
+
+// Each run is a process of its own through the launcher, as people start it.
+vi.setConfig({ testTimeout: 60_000 })
+
+const MANIFEST = `{
+  "name": "crm",
+  "version": "1.0.0"
+}
+`
+
+async function check(files: Record<string, string>, ...words: string[]): Promise<CliRun> {
+  using folder = temporaryFolder({ 'solution.json': MANIFEST, ...files })
+  return await runCli(['check', ...words], { cwd: folder.path })
+}
+
+test('check: a syntax error is shown with place, line, caret and what to change', async () => {
+  const script = 'function total(rows) {\n  return rows.map((row) => row.amount\n}\n'
+  expect(await check({ 'globals.js': script })).toEqual({
+    code: 3,
+    err: '',
+    out: `globals.js:2:32  fault script_syntax  SyntaxError: missing ) after argument list
+    2 │   return rows.map((row) => row.amount
+      │                                ^
+    → Mend the script at this place, or just before it.
+
+crm 1.0.0: 1 fault, 0 warnings.
+Next: mend what is listed, then solhost check .
+`,
+  })
+})
+
+test('check: an error that a script throws while it loads is shown at its line, whichever file called', async () => {
+  const files = {
+    'globals.js': "const rates = readRates('EUR')\n",
+    'scopes/rates.js': "function readRates(currency) {\n\tif (currency === 'EUR') throw new Error('no rates')\n}\n",
+  }
+  const { code, out } = await check(files)
+  // globals.js comes before the scopes, so the function is not there yet.
+  expect([code, out]).toEqual([
+    3,
+    `globals.js:1:15  fault script_load  ReferenceError: readRates is not defined
+    1 │ const rates = readRates('EUR')
+      │               ^
+    → Mend the line: it runs when the scripts are loaded. What acts belongs into a function.
+
+crm 1.0.0: 1 fault, 0 warnings.
+Next: mend what is listed, then solhost check .
+`,
+  ])
+  const thrown = await check({ 'globals.js': `${files['scopes/rates.js']}readRates('EUR')\n` })
+  expect(thrown.out).toContain(`globals.js:2:32  fault script_load  Error: no rates
+    2 │  if (currency === 'EUR') throw new Error('no rates')
+      │                                ^
+`)
+})
+
+test('check: a script that never ends is ended, and shown at its loop with the limit that it passed', async () => {
+  const { code, out } = await check({ 'globals.js': 'let count = 0\nwhile (true) count++\n' })
+  expect(code).toBe(3)
+  expect(out).toBe(`globals.js:2:1  fault script_timeout  the top-level code of the scripts ran longer than 1000 ms
+    2 │ while (true) count++
+      │ ^
+    → End the loop there, or move the work into a function: loading may take a second.
+
+crm 1.0.0: 1 fault, 0 warnings.
+Next: mend what is listed, then solhost check .
+`)
+})
+
+test('check: a script that cannot even be interrupted, or needs too much memory, is told with its file', async () => {
+  const native = 'Array.prototype.indexOf.call(new Proxy({ length: Number.MAX_SAFE_INTEGER }, {}), 1)\n'
+  const auth = { 'modules/auth/solution.json': '{ "name": "auth", "version": "1.0.0", "type": "authenticator" }' }
+  const manifest = '{ "name": "crm", "version": "1.0.0", "authenticator": "AUTHENTICATOR", "modules": ["auth"] }'
+  const first = async (files: Record<string, string>) => (await check(files)).out.split('\n')[0]
+  const main = { 'globals.js': 'const one = 1\n', 'scopes/rates.js': native }
+  expect(await first(main)).toBe('scopes/rates.js  fault script_timeout  the script could not be loaded within 1000 ms')
+  const login = { ...auth, 'solution.json': manifest, 'modules/auth/globals.js': native }
+  expect(await first(login)).toBe(
+    'modules/auth/globals.js  fault script_timeout  the script could not be loaded within 1000 ms',
+  )
+  const hungry = {
+    'globals.js': 'const one = 1\n',
+    'scopes/all.js': 'const all = []; for (;;) all.push(new Array(1000).fill(0))\n',
+  }
+  expect(await first(hungry)).toMatch(/^scopes\/all\.js {2}fault script_(memory|crashed) /)
+})
+
+test('check: an unknown key of the manifest and of a form is found with the key that was meant', async () => {
+  const form =
+    '{\n  "layout": [{ "columns": [{ "elements": [\n    { "type": "button", "name": "go", "onActoin": "go" }\n  ]}]}]\n}\n'
+  const manifest = '{\n  "name": "crm",\n  "version": "1.0.0",\n  "autenticator": "NONE"\n}\n'
+  const ofManifest = await check({ 'solution.json': manifest, 'forms/main.json': form })
+  expect([ofManifest.code, ofManifest.out.split('\n').slice(0, 5)]).toEqual([
+    3,
+    [
+      'solution.json:4:3  fault manifest_unknown_key  the manifest has no property "autenticator"; did you mean "authenticator"?',
+      '    4 │   "autenticator": "NONE"',
+      '      │   ^',
+      '    → Correct the name of the property, or remove it.',
+      '',
+    ],
+  ])
+  const ofForm = await check({ 'forms/main.json': form })
+  expect(ofForm.out.split('\n').slice(0, 4)).toEqual([
+    'forms/main.json:3:39  fault form_unknown_key  "layout.0.columns.0.elements.0" (go) has no property "onActoin"; did you mean "onAction"?',
+    '    3 │     { "type": "button", "name": "go", "onActoin": "go" }',
+    '      │                                       ^',
+    '    → Correct the name of the property, or remove it.',
+  ])
+})
+
+test('check: faults of several files are listed together, each at its place', async () => {
+  const { out } = await check({
+    'solution.json': '{ "name": "crm", "version": "1", "firstForm": "mian", "modules": ["sale"] }\n',
+    'forms/main.json': '{ "layout": [] }',
+  })
+  expect(out.split('\n').filter((line) => line.includes('  fault '))).toEqual([
+    'solution.json:1:29  fault manifest_invalid  "version" must be a semantic version such as 1.0.0, not "1"',
+    'solution.json:1:67  fault module_missing  the module "sale" is not in modules/',
+    'solution.json:1:47  fault form_missing  forms/mian.json is not in the solution or its modules; did you mean "main"?',
+  ])
+})
+
+const LOGIN_PAGE = `<!doctype html>
+<title>Sign in</title>
+<form name="login_form" method="post" accept-charset="UTF-8" role="form">
+  <p id="errorlabel" class="errorlabel">%%i18n:wrong%%</p>
+  <input type="text" name="username" onfocus="go()">
+  <input type="checkbox" name="remember"><input type="hidden" name="id_token">
+</form>
+`
+
+test('check: a login page without its password is a warning at its form, and a fault with --strict', async () => {
+  const files = { 'media/login.html': LOGIN_PAGE }
+  const warned = await check(files)
+  expect(warned).toEqual({
+    code: 0,
+    err: '',
+    out: `media/login.html:3:1  warning template_replaced  the default login page is shown instead of this one: it has not an input with name="password" in the login form
+    3 │ <form name="login_form" method="post" accept-charset="UTF-8" role="form">
+      │ ^
+    → Add what is missing; "solhost login-template" writes a page that has everything.
+
+media/login.html:5:38  warning template_inline_handler  ${/template_inline_handler {2}(.*)/.exec(warned.out)?.[1]}
+    5 │   <input type="text" name="username" onfocus="go()">
+      │                                      ^
+    → Use addEventListener in a <script> of the page.
+
+crm 1.0.0: 0 faults, 2 warnings.
+Next: solhost deploy . <url>
+`,
+  })
+  const strict = await check(files, '--strict')
+  expect([strict.code, strict.out.split('\n').at(-2)]).toEqual([3, 'Next: mend what is listed, then solhost check .'])
+})
+
+test('check: each input that a login page lacks is told at the form that should have it', async () => {
+  const page = LOGIN_PAGE.replace(' onfocus="go()"', '').replace(
+    '<input type="checkbox" name="remember"><input type="hidden" name="id_token">',
+    '<input type="password" name="password">',
+  )
+  const { code, out } = await check({ 'media/login.html': page })
+  expect([code, out]).toEqual([
+    0,
+    `media/login.html:3:1  warning template_element_missing  nobody can ask to be remembered; add <input type="checkbox" name="remember"> to the login form
+    3 │ <form name="login_form" method="post" accept-charset="UTF-8" role="form">
+      │ ^
+    → Change or add the element as the message says.
+
+media/login.html:3:1  warning template_element_missing  automatic sign-in does not work; add <input type="hidden" name="id_token"> to the login form
+    3 │ <form name="login_form" method="post" accept-charset="UTF-8" role="form">
+      │ ^
+    → Change or add the element as the message says.
+
+crm 1.0.0: 0 faults, 2 warnings.
+Next: solhost deploy . <url>
+`,
+  ])
+})
+
+test('check: scripts find the bindings of a host, its databases and HTTP included', async () => {
+  const script =
+    'const ask = [plugins.database.query, plugins.http.fetch, forms.main.getName, security.login].map((one) => one.name)\n'
+  expect((await check({ 'globals.js': script, 'forms/main.json': '{ "layout": [] }' })).out).toBe(
+    'crm 1.0.0: 0 faults, 0 warnings.\nNext: solhost deploy . <url>\n',
+  )
+})
+
+test('check --json: the faults as the API gives them, and nothing else on the output', async () => {
+  const { code, out, err } = await check({ 'globals.js': 'return }' }, '--json')
+  expect([code, err]).toEqual([3, ''])
+  expect(JSON.parse(out)).toEqual({
+    ok: false,
+    name: 'crm',
+    version: '1.0.0',
+    sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+    bytes: expect.any(Number),
+    faults: [
+      { file: 'globals.js', line: 1, column: 1, code: 'script_syntax', message: expect.stringContaining('return') },
+    ],
+    warnings: [],
+  })
+})
+
+test('colours are for terminals: NO_COLOR and a pipe have none, FORCE_COLOR asks for them', async () => {
+  using folder = temporaryFolder({ 'solution.json': MANIFEST })
+  const run = (env: Record<string, string>) => runCli(['check'], { cwd: folder.path, env })
+  expect((await run({})).out).not.toContain('\u001b')
+  expect((await run({ NO_COLOR: '1' })).out).not.toContain('\u001b')
+  expect((await run({ FORCE_COLOR: '1' })).out).toContain('\u001b[32m0 faults, 0 warnings\u001b[39m')
+})
+
+test('init: a solution without fault or warning; a bad name, a full folder and a file are refused and left alone', async () => {
+  using folder = temporaryFolder({ 'full/notes.txt': 'mine', file: 'mine' })
+  const run = (...words: string[]) => runCli(words, { cwd: folder.path })
+  const made = await run('init', 'my-shop')
+  expect([made.code, made.err]).toEqual([0, ''])
+  expect(made.out).toBe(`Made the solution "my-shop":
+  my-shop/.solhost/form.schema.json
+  my-shop/.solhost/solution.schema.json
+  my-shop/.solhost/test.d.ts
+  my-shop/README.md
+  my-shop/forms/welcome.js
+  my-shop/forms/welcome.json
+  my-shop/globals.js
+  my-shop/globals.test.js
+  my-shop/i18n/default.json
+  my-shop/i18n/nl.json
+  my-shop/jsconfig.json
+  my-shop/media/style.css
+  my-shop/solhost.d.ts
+  my-shop/solution.json
+
+Next:
+  solhost dev my-shop            (runs it here; each save shows in open pages)
+  solhost test my-shop           (runs its tests)
+  solhost deploy my-shop <url>   (puts it on a host)
+`)
+  expect((await run('check', 'my-shop', '--strict')).out).toBe(
+    'my-shop 1.0.0: 0 faults, 0 warnings.\nNext: solhost deploy my-shop <url>\n',
+  )
+  expect(readFileSync(join(folder.path, 'my-shop/solution.json'), 'utf8')).toContain('"title": "My shop"')
+
+  expect(await run('init', 'My_Shop')).toEqual({
+    code: 2,
+    out: '',
+    err:
+      '"My_Shop" cannot be the name of a solution: it must be a name of 1 to 63 small letters, digits and hyphens, ' +
+      'without a hyphen at its ends and without "--" at places 3 and 4.\n',
+  })
+  expect((await run('init', '../up')).code).toBe(2)
+  expect(await run('init', 'full')).toEqual({
+    code: 1,
+    out: '',
+    err: '"full" is a folder that is not empty, and nothing in it is changed. Choose another name, or remove it first.\n',
+  })
+  expect((await run('init', 'file')).err).toContain('"file" is there already and is no folder')
+  expect(readFileSync(join(folder.path, 'file'), 'utf8')).toBe('mine')
+})
+
+test('pack: the same files give the same bundle, without what is for the author alone', async () => {
+  using folder = temporaryFolder()
+  const run = (...words: string[]) => runCli(words, { cwd: folder.path })
+  await run('init', 'shop')
+  const tools = {
+    'shop/.git/HEAD': 'x',
+    'shop/node_modules/a/index.js': 'x',
+    'shop/old.zip': 'x',
+    'shop/globals.test.js': 'x',
+    'shop/media/.DS_Store': 'x',
+  }
+  writeFiles(folder.path, tools)
+  const packed = await run('pack', 'shop')
+  const [, bytes, sha256] = /(\d+) bytes, 8 files\nsha256 ([0-9a-f]{64})\n/.exec(packed.out) ?? []
+  expect(packed).toEqual({
+    code: 0,
+    err: '',
+    out: `shop-1.0.0.zip: shop 1.0.0, ${bytes} bytes, 8 files
+sha256 ${sha256}
+Next: upload it, or let "solhost deploy" pack and upload in one step.
+`,
+  })
+  const { bundle, warnings } = await readBundle(readFileSync(join(folder.path, 'shop-1.0.0.zip')), createLimits())
+  expect([bundle?.sha256, bundle?.bytes, warnings]).toEqual([sha256, Number(bytes), []])
+  const again = await run('pack', 'shop', '-o', 'again.zip', '--json')
+  expect(JSON.parse(again.out)).toEqual({
+    ok: true,
+    file: 'again.zip',
+    name: 'shop',
+    version: '1.0.0',
+    sha256,
+    bytes: Number(bytes),
+    warnings: [],
+  })
+  expect((await run('pack', 'shop', '-o', 'none/x.zip')).err).toMatch(/^none\/x\.zip cannot be written: ENOENT/)
+})
+
+test('pack: a solution with faults is not packed', async () => {
+  using folder = temporaryFolder({ 'solution.json': MANIFEST, 'globals.js': 'let a\nlet a\n' })
+  const { code, out, err } = await runCli(['pack', '-o', 'x.zip'], { cwd: folder.path })
+  expect([code, out]).toEqual([3, ''])
+  expect(err).toContain('globals.js:2:5  fault script_syntax')
+  expect(err).toContain('1 fault, 0 warnings. Next: mend the faults, then run it again.\n')
+  expect(() => readFileSync(join(folder.path, 'x.zip'))).toThrow('ENOENT')
+})
+
+test('login-template: the default page, which lacks nothing; one that is there stays unless --force', async () => {
+  using folder = temporaryFolder({ 'solution.json': MANIFEST })
+  const run = (...words: string[]) => runCli(words, { cwd: folder.path })
+  expect(await run('login-template')).toEqual({
+    code: 0,
+    err: '',
+    out: 'media/login.html is written: the default login page, with its placeholders.\nNext: change it, then solhost check .\n',
+  })
+  const file = join(folder.path, 'media/login.html')
+  const page = readFileSync(file, 'utf8')
+  expect(page).toContain('%%i18n:platform.logindialog.title%%')
+  expect((await run('check', '--strict')).code).toBe(0)
+  writeFiles(folder.path, { 'media/login.html': 'mine' })
+  expect(await run('login-template')).toEqual({
+    code: 1,
+    out: '',
+    err: 'media/login.html is there already. "--force" replaces it.\n',
+  })
+  expect(readFileSync(file, 'utf8')).toBe('mine')
+  await run('login-template', '--force')
+  expect(readFileSync(file, 'utf8')).toBe(page)
+})
+
+test('login-template: says that a solution for everybody shows no login page', async () => {
+  using folder = temporaryFolder({ 'solution.json': '{ "name": "crm", "version": "1.0.0", "authenticator": "NONE" }' })
+  expect((await runCli(['login-template'], { cwd: folder.path })).out).toContain('set "authenticator"')
+})
+
+test('what is typed wrong is told with what was meant, and exit code 2', async () => {
+  using folder = temporaryFolder({ 'solution.json': MANIFEST, 'inner/solution.json': MANIFEST })
+  using empty = temporaryFolder({ 'crm/solution.json': MANIFEST })
+  const run = async (words: string[], cwd = folder.path) => {
+    const { code, out, err } = await runCli(words, { cwd })
+    expect([code, out]).toEqual([2, ''])
+    return err.trimEnd().split('\n')[0]
+  }
+  expect(await run(['chek'])).toBe(
+    'There is no command "chek". Did you mean "check"? "solhost help" lists the commands.',
+  )
+  expect(await run(['check', '--jsno'])).toBe('solhost check: there is no option --jsno; did you mean --json?')
+  expect(await run(['check', '--json=yes'])).toBe('solhost check: --json takes no value.')
+  expect(await run(['pack', '-o'])).toBe('solhost pack: -o needs a value.')
+  expect(await run(['check', '.', 'more'])).toBe('solhost check: "more" is one argument too many.')
+  expect(await run(['deploy', '.'])).toBe('solhost deploy: <url> is missing.')
+  expect(await run(['check', 'nowhere'])).toContain('There is no folder "nowhere".')
+  expect(await run(['check'], empty.path)).toBe(
+    '"." holds no solution.json, so it is not the folder of a solution; did you mean "crm"?',
+  )
+  expect(await run(['deploy', '.', 'http://127.0.0.1:8080/solution/crm/'])).toContain('without a path')
+  expect(await run(['deploy', '.', 'http://example.org'])).toContain('everybody could read the token')
+  expect(await run(['deploy', '.', 'http://127.example.org'])).toContain('everybody could read the token')
+  expect(await run(['deploy', '.', 'http://127.0.0.1:8080'])).toBe(
+    'SOLHOST_TOKEN is not set, and there is no terminal to ask on. Set it.',
+  )
+})

@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type ClientPage, openClient, openClientPage } from '../support/client-page.ts'
+import { addClientSolution, button, label, linesOf, outputOf } from '../support/client-solution.ts'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { createVisitor } from '../support/http.ts'
+
+// Scripts that end the process or the isolate of their client: nobody is left before a dead page.
+
+let host: TestHost
+/** Where memory ends before time does. */
+let small: TestHost
+beforeAll(async () => {
+  host = await startTestHost({ CALL_TIME: '1s' })
+  small = await startTestHost({ ISOLATE_MEMORY: '24m', CALL_TIME: '20s' })
+})
+afterAll(async () => {
+  await host.stop()
+  await small.stop()
+})
+
+const SCRIPT = `
+  let count = 0
+  function up() { forms.main.elements.count.label = String(++count) }
+  // A native loop: no time limit inside the process ends it.
+  function hang() { Array.prototype.indexOf.call(new Proxy({ length: 9007199254740991 }, {}), 1) }
+  function eat() { const all = []; for (;;) all.push('x'.repeat(1000) + all.length) }
+`
+
+async function addFragile(name: string, at = host): Promise<void> {
+  await addClientSolution(at, name, {
+    elements: [label('count'), ...['up', 'hang', 'eat'].map(button)],
+    script: SCRIPT,
+    globals: "function onSolutionOpen(arg) { application.output('opened ' + arg) }",
+  })
+}
+
+const open = (name: string, argument = 'x', at = host) =>
+  openClient(at.url, name, createVisitor(at.url), { query: `?argument=${argument}` })
+
+const reopenings = (page: ClientPage) => page.frames.filter(({ kind }) => kind === 'reopened').length
+
+/** Waits until the client was opened anew so many times and shows its form again. */
+async function untilReopened(page: ClientPage, times = 1): Promise<void> {
+  await page.until(`${times} reopenings`, () => reopenings(page) === times)
+  await page.until('its form', () => {
+    const kinds = page.frames.map(({ kind }) => kind)
+    return kinds.lastIndexOf('form') > kinds.lastIndexOf('reopened') && kinds.at(-1) === 'idle'
+  })
+}
+
+test('a handler that kills its process: its client and the others of the process are opened anew, with a notice', async () => {
+  await addFragile('hangs')
+  const [culprit, other] = [await open('hangs', 'one'), await open('hangs', 'two')]
+  await other.press('main', 'up')
+  culprit.fire('main', 'hang', 'onAction')
+  await Promise.all([untilReopened(culprit), untilReopened(other)])
+  expect((await culprit.frame('message')).text).toMatch(/^That did not work\./)
+  expect((await linesOf(host, 'hangs')).filter(({ code }) => code !== undefined)).toMatchObject([
+    { code: 'script_timeout' },
+  ])
+  const outputs = await outputOf(host, 'hangs')
+  expect(outputs.toSorted()).toEqual(['opened one', 'opened one', 'opened two', 'opened two'])
+  for (const page of [culprit, other]) {
+    expect(page.text('main', 'count')).toBe('0')
+    await page.press('main', 'up')
+    expect(page.text('main', 'count')).toBe('1')
+  }
+})
+
+test('a handler that runs out of memory: its client and the others of the isolate are opened anew', async () => {
+  await addFragile('eats', small)
+  const [culprit, other] = [await open('eats', 'one', small), await open('eats', 'two', small)]
+  culprit.fire('main', 'eat', 'onAction')
+  await Promise.all([untilReopened(culprit), untilReopened(other)])
+  expect((await linesOf(small, 'eats')).find(({ code }) => code !== undefined)).toMatchObject({
+    code: 'script_memory',
+    message: expect.stringContaining('limit ISOLATE_MEMORY'),
+  })
+  await culprit.press('main', 'up')
+  await other.press('main', 'up')
+  expect([culprit.text('main', 'count'), other.text('main', 'count')]).toEqual(['1', '1'])
+})
+
+test('what waited behind a handler that killed the process is not done in the client that took its place', async () => {
+  await addFragile('waits')
+  const page = await open('waits')
+  page.fire('main', 'hang', 'onAction')
+  for (let press = 0; press < 5; press++) page.fire('main', 'up', 'onAction')
+  await page.until('answer to the last', () => page.frames.some((one) => one.kind === 'idle' && one.seq === 6))
+  await untilReopened(page)
+  expect(page.text('main', 'count')).toBe('0')
+})
+
+test('a client whose process ends while its browser is away is opened anew when it comes back', async () => {
+  await addFragile('away')
+  const [culprit, other] = [await open('away', 'one'), await open('away', 'two')]
+  const { client } = await other.frame('hello')
+  await other.press('main', 'up')
+  other.drop()
+  culprit.fire('main', 'hang', 'onAction')
+  await untilReopened(culprit)
+  const visitor = createVisitor(host.url)
+  const again = await openClientPage(host.url, 'away', visitor, { client, page: other.page, seq: other.seq() })
+  again.hello()
+  await untilReopened(again)
+  expect(await again.frame('hello')).toMatchObject({ client, isNew: false })
+  expect(again.text('main', 'count')).toBe('0')
+  await again.press('main', 'up')
+  expect(again.text('main', 'count')).toBe('1')
+})
+
+test('a client whose scripts end it more than three times within a minute is over, and the page is told', async () => {
+  await addFragile('again', small)
+  const page = await open('again', 'x', small)
+  for (let time = 1; time <= 3; time++) {
+    page.fire('main', 'eat', 'onAction')
+    await untilReopened(page, time)
+  }
+  page.fire('main', 'eat', 'onAction')
+  expect([await page.closed(), (await page.frame('closed')).why]).toEqual([4410, 'gone'])
+  expect(reopenings(page)).toBe(3)
+})
+
+test('clients of a solution whose processes had to be killed three times pause, and do not ask to try again in a moment', async () => {
+  await addFragile('pauses')
+  const page = await open('pauses')
+  for (let time = 1; time <= 2; time++) {
+    page.fire('main', 'hang', 'onAction')
+    await untilReopened(page, time)
+  }
+  page.fire('main', 'hang', 'onAction')
+  expect([await page.closed(), (await page.frame('closed')).why]).toEqual([4500, 'failed'])
+  expect((await page.frame('message')).text).toMatch(/^This could not be opened. Give the reference \S+ when/)
+})

@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type ClientPage, openClient, openClientPage } from '../support/client-page.ts'
+import { formWith } from '../support/forms.ts'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { createVisitor, type Visitor } from '../support/http.ts'
+import { bundleOf } from '../support/zip.ts'
+
+// Many clients whose lines are cut at the same moment, with presses on their way.
+
+const COUNT = 50
+const PRESSES = 5
+
+let host: TestHost
+beforeAll(async () => {
+  host = await startTestHost({ CLIENTS_ADDRESS: String(COUNT) })
+  const files = {
+    'forms/main.json': JSON.stringify(
+      formWith(
+        { type: 'label', name: 'count', label: '0' },
+        { type: 'button', name: 'up', label: 'Up', onAction: 'up' },
+      ),
+    ),
+    'forms/main.js': 'let count = 0\nfunction up() { count++; forms.main.elements.count.label = String(count) }',
+  }
+  const uploaded = await host.upload('crowd', await bundleOf({ name: 'crowd', authenticator: 'NONE' }, files))
+  expect(await uploaded.json()).toMatchObject({ active: true, warnings: [] })
+})
+afterAll(() => host.stop())
+
+test('clients: fifty whose connections are cut with presses on their way come back at once, and nothing is lost or done twice', async () => {
+  const visitor = createVisitor(host.url)
+  await visitor.get('/solution/crowd/index.html')
+  const opened = await Promise.all(Array.from({ length: COUNT }, () => openClient(host.url, 'crowd', visitor)))
+  const ids = await Promise.all(opened.map(async (page) => (await page.frame('hello')).client))
+  expect(new Set(ids).size).toBe(COUNT)
+  opened.forEach((page, index) => {
+    for (let press = 0; press < PRESSES; press++) page.fire('main', 'up', 'onAction')
+    // Some after a while, so that some of their presses were handled and some of those answered.
+    if (index % 2 === 0) page.drop()
+    else setTimeout(page.drop, index)
+  })
+  await Promise.all(opened.map((page) => page.closed()))
+  const counts = await Promise.all(opened.map((page, index) => comeBack(page, ids[index] as string, visitor)))
+  expect(counts).toEqual(Array.from({ length: COUNT }, () => String(PRESSES)))
+})
+
+/** As the browser's script does: what the host has not handled is sent once more. @returns what the label says in the end */
+async function comeBack({ page }: ClientPage, client: string, visitor: Visitor): Promise<string> {
+  const again = await openClientPage(host.url, 'crowd', visitor, { client, page })
+  again.hello()
+  const hello = await again.frame('hello')
+  expect(hello).toMatchObject({ client, isNew: false })
+  for (let seq = hello.seq + 1; seq <= PRESSES; seq++) {
+    again.send({ kind: 'event', seq, form: 'main', element: 'up', type: 'onAction', value: null })
+  }
+  await again.until('last press', () => again.text('main', 'count') === String(PRESSES) || null)
+  again.close()
+  return again.text('main', 'count')
+}

@@ -1,0 +1,587 @@
+import { once } from 'node:events'
+import { connect as connectTcp } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { WebSocket } from 'ws'
+import { MAX_VALUE } from '../../host/clients/frames.ts'
+import { type ClientPage, openClient, openClientPage } from '../support/client-page.ts'
+import { formWith } from '../support/forms.ts'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { createVisitor, type Visitor } from '../support/http.ts'
+import { addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
+
+// A browser that sends what no page sends, in whatever way. The host, the solution and its other users go on.
+
+const SHOP = formWith(
+  { type: 'label', name: 'done', label: 'nothing' },
+  { type: 'text', name: 'note', label: 'Note', onElementDataChange: 'changed' },
+  { type: 'number', name: 'amount', label: 'Amount', min: 1, max: 10, onElementDataChange: 'changed' },
+  { type: 'checkbox', name: 'fast', label: 'Fast', onElementDataChange: 'changed' },
+  {
+    type: 'select',
+    name: 'country',
+    label: 'Country',
+    options: [{ value: 'be', label: 'Belgium' }],
+    onElementDataChange: 'changed',
+  },
+  {
+    type: 'table',
+    name: 'orders',
+    columns: [
+      { name: 'nr', type: 'number', sortable: true },
+      { name: 'plain', sortable: false },
+    ],
+    pageSize: 10,
+    selection: 'single',
+    value: Array.from({ length: 25 }, (_, index) => ({ id: index + 1, nr: index })),
+    onAction: 'opened',
+    onSort: 'sorted',
+    onRecordSelection: 'selected',
+  },
+  { type: 'button', name: 'ok', label: 'OK', onAction: 'pressed' },
+  { type: 'button', name: 'off', label: 'Off', enabled: false, onAction: 'pressed' },
+  { type: 'button', name: 'hidden', label: 'Hidden', visible: false, onAction: 'pressed' },
+  { type: 'button', name: 'boss', label: 'Boss', permission: 'Managers', onAction: 'pressed' },
+  { type: 'button', name: 'large', label: 'Large', onAction: 'large' },
+  { type: 'button', name: 'other', label: 'Other', onAction: 'other' },
+)
+const FILES = {
+  'forms/main.json': JSON.stringify(SHOP),
+  'forms/main.js': `
+    let count = 0
+    function say(what) { forms.main.elements.done.label = what + ' ' + ++count }
+    function pressed(event) { say('pressed ' + event.elementName) }
+    function changed(before, after, event) { say('changed ' + event.elementName); return true }
+    function opened() { say('opened') }
+    function sorted() { say('sorted') }
+    function selected() { say('selected') }
+    function onResize() { say('resized') }
+    function other() { application.showForm('second') }
+    function large() {
+      forms.main.elements.orders.rows = Array.from({ length: 10 }, (_, id) => ({ id, nr: ++count, plain: 'x'.repeat(9000) }))
+    }
+  `,
+  'forms/second.json': JSON.stringify(formWith({ type: 'button', name: 'back', label: 'Back', onAction: 'back' })),
+  'forms/second.js': 'function back() { application.showForm("main") }',
+  'forms/never.json': JSON.stringify(formWith({ type: 'button', name: 'go', label: 'Go', onAction: 'go' })),
+  'forms/never.js': "function go() { forms.main.elements.done.label = 'never' } function onResize() { go() }",
+}
+const PROTOTYPE_NAMES = ['__proto__', 'constructor', 'toString']
+
+let host: TestHost
+let solutions = 0
+beforeAll(async () => {
+  host = await startTestHost()
+  await addUser(host, 'anna')
+  await addUser(host, 'bert')
+})
+afterAll(() => host.stop())
+
+/** A solution of its own, so that what one test does is not counted in another. */
+async function addShop(manifest: Record<string, unknown> = {}, at = host): Promise<string> {
+  const name = `shop-${++solutions}`
+  await addDefaultSolution(at, name, { authenticator: 'NONE', firstForm: 'main', ...manifest }, FILES)
+  return name
+}
+
+/** A browser with the page's cookies. */
+async function browse(name: string, at = host, headers: Record<string, string> = {}) {
+  const visitor = createVisitor(at.url, headers)
+  expect((await visitor.get(`/solution/${name}/index.html`)).status).toBe(200)
+  return visitor
+}
+
+const open = async (name: string) => openClient(host.url, name, await browse(name))
+
+/** Another load of a page that knows the id of a client. */
+async function rejoin(name: string, visitor: Visitor, client: string): Promise<ClientPage> {
+  const page = await openClientPage(host.url, name, visitor, { client })
+  page.hello()
+  await page.frame('form')
+  return page
+}
+
+/** @returns lines of the log about refused frames */
+async function refusals(name: string): Promise<string[]> {
+  const { items } = await askAdmin(host, 'GET', `solutions/${name}/log?limit=1000`)
+  const messages = (items as { message: string }[]).map(({ message }) => message)
+  return messages.filter((message) => message.startsWith('a browser sent'))
+}
+
+const line = (frames: number) =>
+  `a browser sent ${frames} frames that no page of the solution sends; its connection was ended when it went on`
+
+async function audited(name: string): Promise<unknown[]> {
+  const { items } = await askAdmin(host, 'GET', 'audit?limit=1000&action=client')
+  return (items as { solution: string; outcome: string; actor: string }[])
+    .filter(({ solution }) => solution === name)
+    .map(({ actor, outcome }) => `${actor} ${outcome}`)
+}
+
+const event = (element: string, type: string, value: unknown = null, form = 'main') => ({
+  kind: 'event',
+  form,
+  element,
+  type,
+  value,
+})
+const sort = (column: string) => ({ column, direction: 'ascending' })
+
+/** Sends a frame with the page's next number and waits until the host is done with it, if it is a frame at all. */
+async function forge(page: ClientPage, seq: number, frame: object): Promise<void> {
+  page.send({ ...frame, seq })
+  // The answer to what comes after it: what is no frame is not answered.
+  page.send({ ...event('note', 'onElementFocusGained'), seq: seq + 1 })
+  await page.until('answer', () => page.frames.some((one) => one.kind === 'idle' && one.seq === seq + 1))
+}
+
+describe('forged frames', () => {
+  const FORGED: Readonly<Record<string, readonly object[]>> = {
+    'an element that there is not': [event('nothing', 'onAction'), event('main', 'onAction')],
+    'an element without permission': [event('boss', 'onAction')],
+    'a form that there is not, or that was never shown': [
+      event('ok', 'onAction', null, 'nothing'),
+      event('go', 'onAction', null, 'never'),
+      { kind: 'resize', form: 'never', width: 1, height: 1 },
+    ],
+    'what an element does not do': [
+      event('done', 'onAction'),
+      event('ok', 'onElementDataChange', 'x'),
+      event('ok', 'onAction', 5),
+      event('orders', 'onAction'),
+      event('note', 'onSort', sort('nr')),
+      event('ok', 'showPage', 1),
+      event('ok', 'showTab', 'main'),
+      event('orders', 'onRecordSelection', { rows: [1, 2], selected: true }),
+    ],
+    'a column that cannot be sorted, or that there is not': [
+      event('orders', 'onSort', sort('plain')),
+      event('orders', 'onSort', sort('nothing')),
+    ],
+    'a value of another type': [
+      event('note', 'onElementDataChange', 1),
+      event('note', 'onElementDataChange', null),
+      event('amount', 'onElementDataChange', '1'),
+      event('fast', 'onElementDataChange', 'true'),
+      event('country', 'onElementDataChange', true),
+      event('note', 'onElementDataChange', { toString: 'x' }),
+      event('note', 'onElementDataChange', ['x']),
+      event('note', 'onElementDataChange', 'x'.repeat(MAX_VALUE + 1)),
+      event('orders', 'showPage', 0),
+      event('orders', 'showPage', 1.5),
+      event('orders', 'onSort', { column: 'nr', direction: 'up' }),
+    ],
+    'names of prototypes': PROTOTYPE_NAMES.flatMap((name) => [
+      event(name, 'onAction'),
+      event(name, 'onElementDataChange', 'x'),
+      event('ok', 'onAction', null, name),
+      event('orders', 'onSort', sort(name)),
+      event('orders', name),
+    ]),
+  }
+
+  test.each(Object.entries(FORGED))('%s: refused and counted, without an effect', async (_what, frames) => {
+    const name = await addShop()
+    const page = await open(name)
+    let seq = 1
+    for (const frame of frames) {
+      await forge(page, seq, frame)
+      seq += 2
+    }
+    expect(page.text('main', 'done')).toBe('nothing')
+    page.close()
+    await vi.waitFor(async () => expect(await refusals(name)).toEqual([line(frames.length)]))
+    await vi.waitFor(async () => expect(await audited(name)).toEqual(['user: refused']))
+  })
+
+  test('what was there a moment ago, or breaks a rule of the form: no effect, and nobody is accused', async () => {
+    const name = await addShop()
+    const page = await open(name)
+    const late = [
+      event('off', 'onAction'),
+      event('hidden', 'onAction'),
+      event('orders', 'onAction', 11),
+      event('orders', 'onAction', '1'),
+      event('orders', 'onRecordSelection', { rows: [4711], selected: true }),
+      event('orders', 'onAction', '__proto__'),
+      event('orders', 'showPage', 4),
+      event('country', 'onElementDataChange', 'fr'),
+      event('country', 'onElementDataChange', '__proto__'),
+      event('amount', 'onElementDataChange', 11),
+    ]
+    for (const [index, frame] of late.entries()) await forge(page, 2 * index + 1, frame)
+    expect(page.text('main', 'done')).toBe('nothing')
+    page.close()
+
+    const next = await open(name)
+    await next.press('main', 'ok')
+    await next.press('main', 'other')
+    // A second click, which the first one took the button from.
+    await next.press('main', 'ok')
+    await next.press('second', 'back')
+    expect(next.text('main', 'done')).toBe('pressed ok 1')
+    next.close()
+    expect(await refusals(name)).toEqual([])
+  })
+
+  test('who goes on is cut off, and finds the client as it was', async () => {
+    const name = await addShop()
+    const visitor = await browse(name)
+    const page = await openClient(host.url, name, visitor)
+    const { client } = await page.frame('hello')
+    for (let sent = 0; sent < 30; sent++) page.fire('main', 'boss', 'onAction')
+    expect(await page.closed()).toBe(1008)
+    expect(page.frames.at(-1)).toEqual({ kind: 'closed', why: 'refused' })
+    await vi.waitFor(async () => expect(await refusals(name)).toHaveLength(1))
+    const again = await rejoin(name, visitor, client)
+    expect((await again.frame('hello')).client).toBe(client)
+    expect(again.text('main', 'done')).toBe('nothing')
+  })
+
+  test('numbers that come twice, backwards or with gaps: each event counts once, none of an earlier number', async () => {
+    const page = await open(await addShop())
+    const press = (seq: number) => page.send({ ...event('ok', 'onAction'), seq })
+    for (const seq of [1, 1, 3, 2, 3, 10, 9]) press(seq)
+    press(11)
+    await page.until('answer', () => page.frames.some((one) => one.kind === 'idle' && one.seq === 11))
+    expect(page.text('main', 'done')).toBe('pressed ok 4')
+    press(Number.MAX_SAFE_INTEGER)
+    press(12)
+    const top = (one: ClientPage['frames'][number]) => one.kind === 'idle' && one.seq === Number.MAX_SAFE_INTEGER
+    await page.until('answers', () => page.frames.filter(top).length === 2)
+    expect(page.text('main', 'done')).toBe('pressed ok 5')
+  })
+
+  test('a second hello, with the id of the same client or of another one, changes nothing', async () => {
+    const name = await addShop()
+    const [page, other] = [await open(name), await open(name)]
+    const { client } = await other.frame('hello')
+    page.hello()
+    page.hello({ client })
+    page.hello({ client, page: other.page })
+    await page.press('main', 'ok')
+    expect(page.frames.filter(({ kind }) => kind === 'hello')).toHaveLength(1)
+    await other.press('main', 'ok')
+    expect([page.text('main', 'done'), other.text('main', 'done')]).toEqual(['pressed ok 1', 'pressed ok 1'])
+    page.close()
+    await vi.waitFor(async () => expect(await refusals(name)).toEqual([line(3)]))
+  })
+
+  test('frames before the hello, binary ones and such as are no JSON: refused, then the client opens all the same', async () => {
+    const name = await addShop()
+    const page = await openClientPage(host.url, name, await browse(name))
+    page.fire('main', 'ok', 'onAction')
+    page.socket.send(Buffer.from(JSON.stringify(event('ok', 'onAction'))))
+    page.send('{"kind":"hello"')
+    page.send(`${'['.repeat(50_000)}${']'.repeat(50_000)}`)
+    page.hello()
+    await page.until('form', () => page.frames.some(({ kind }) => kind === 'form'))
+    await page.press('main', 'ok')
+    expect(page.text('main', 'done')).toBe('pressed ok 1')
+    page.close()
+    await vi.waitFor(async () => expect(await refusals(name)).toEqual([line(4)]))
+  })
+})
+
+describe('floods', () => {
+  /** Opens connections again and again, as long as `during` runs, which so cannot wait for the end of the flood. */
+  async function whileFlooded(name: string, flood: (page: ClientPage) => void, during: () => Promise<void>) {
+    let isOver = false
+    const codes: number[] = []
+    const visitor = await browse(name)
+    const attack = async () => {
+      while (!isOver) {
+        const page = await openClientPage(host.url, name, visitor)
+        flood(page)
+        codes.push(await page.closed())
+      }
+    }
+    const attacks = [attack(), attack(), attack(), attack()]
+    await during().finally(() => {
+      isOver = true
+    })
+    await Promise.all(attacks)
+    return codes
+  }
+
+  test.each<[string, readonly number[], (page: ClientPage) => void]>([
+    [
+      '10,000 events at once',
+      [1008],
+      (page) => {
+        page.hello()
+        for (let sent = 0; sent < 10_000; sent++) page.fire('main', 'ok', 'onAction')
+      },
+    ],
+    [
+      '10,000 frames at once that are none',
+      [1008],
+      (page) => {
+        page.hello()
+        for (let sent = 0; sent < 10_000; sent++) page.send('{"kind":')
+      },
+    ],
+    [
+      '400 frames as large as may be',
+      [1008],
+      (page) => {
+        page.hello()
+        const large = { ...event('note', 'onElementDataChange', 'x'.repeat(MAX_VALUE)), seq: 1 }
+        for (let sent = 0; sent < 400; sent++) page.send(large)
+      },
+    ],
+    ['a frame of 10 MB', [1009, 1006], (page) => page.socket.send(Buffer.alloc(10 * 1024 ** 2))],
+    [
+      'pings',
+      [1008, 1006],
+      (page) => {
+        for (let sent = 0; sent < 10_000; sent++) page.socket.ping()
+      },
+    ],
+    [
+      'a message in parts without end',
+      [1008, 1006],
+      (page) => {
+        for (let sent = 0; sent < 1000; sent++) page.socket.send('{', { fin: false })
+      },
+    ],
+  ])('%s: the connections end, and meanwhile another user of the solution is answered', async (_what, codes, flood) => {
+    const name = await addShop()
+    const neighbour = await open(name)
+    const ended = await whileFlooded(name, flood, async () => {
+      for (let press = 0; press < 20; press++) await neighbour.press('main', 'ok')
+    })
+    expect(neighbour.text('main', 'done')).toBe('pressed ok 20')
+    expect(ended.length).toBeGreaterThanOrEqual(4)
+    expect(ended.filter((code) => !codes.includes(code))).toEqual([])
+    // However many: one line of one network in a minute.
+    await vi.waitFor(async () => expect(await refusals(name)).toHaveLength(1))
+    expect(await audited(name)).toContain('user: refused')
+  })
+
+  test('a browser that never reads what it asks for again and again is cut off; its client waits for it', async () => {
+    const name = await addShop()
+    const [visitor, neighbour] = [await browse(name), await open(name)]
+    const page = await openClient(host.url, name, visitor)
+    const { client } = await page.frame('hello')
+    page.socket.pause()
+    let isOver = false
+    page.socket.once('close', () => {
+      isOver = true
+    })
+    // 90 kB each; as fast as the host takes them.
+    const asking = (async () => {
+      while (!isOver) {
+        page.fire('main', 'large', 'onAction')
+        await neighbour.press('main', 'ok')
+      }
+    })()
+    await asking
+    expect(neighbour.text('main', 'done')).toMatch(/^pressed ok \d+$/)
+    const again = await rejoin(name, visitor, client)
+    expect((await again.frame('hello')).client).toBe(client)
+  })
+
+  test('200 connections that say nothing, and one that says nonsense, are in nobody’s way, nor in that of the host’s stop', async () => {
+    const other = await startTestHost()
+    const name = await addShop({}, other)
+    const visitor = await browse(name, other)
+    const silent = await Promise.all(Array.from({ length: 200 }, () => openClientPage(other.url, name, visitor)))
+    silent[0]?.send('nonsense')
+    const neighbour = await openClient(other.url, name, visitor)
+    await neighbour.press('main', 'ok')
+    expect(neighbour.text('main', 'done')).toBe('pressed ok 1')
+    await other.stop()
+    expect(new Set(await Promise.all(silent.map((page) => page.closed())))).toEqual(new Set([1001]))
+  })
+
+  test('a handshake that is refused ends its connection, also where the browser keeps its end open', async () => {
+    const { port, host: authority } = new URL(host.url)
+    const socket = connectTcp({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true })
+    socket.on('error', () => {})
+    const upgrade = 'Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13'
+    socket.write(
+      `GET /solution/nobody/client HTTP/1.1\r\nHost: ${authority}\r\n${upgrade}\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
+    )
+    const [answer] = (await once(socket, 'data')) as [Buffer]
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 404 /)
+    socket.resume()
+    await once(socket, 'end')
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    // Only a connection that is gone refuses what is written to it.
+    const writing = setInterval(() => socket.write('more'), 5)
+    await closed
+    clearInterval(writing)
+    expect(socket.destroyed).toBe(true)
+  })
+})
+
+describe('many clients', () => {
+  let small: TestHost
+  beforeAll(async () => {
+    small = await startTestHost({
+      TRUSTED_PROXIES: '127.0.0.1',
+      CLIENTS_ADDRESS: '3',
+      CLIENTS_SESSION: '2',
+      CLIENT_GRACE: '400ms',
+    })
+    await addUser(small, 'anna')
+    await addUser(small, 'bert')
+  })
+  afterAll(() => small.stop())
+
+  const from = (address: string) => ({ 'x-forwarded-for': address })
+
+  async function arrive(name: string, address: string): Promise<ClientPage> {
+    const visitor = await browse(name, small, from(address))
+    const page = await openClientPage(small.url, name, visitor, { headers: from(address) })
+    page.hello()
+    return page
+  }
+  const ending = (page: ClientPage) =>
+    page.until('form or end', () => page.frames.find(({ kind }) => kind === 'form' || kind === 'closed')?.kind)
+  const refused = async (page: ClientPage) => [await page.closed(), page.frames]
+  const REFUSED = [1013, [{ kind: 'closed', why: 'failed' }]]
+
+  test('who says hello and vanishes, again and again, gets no more clients than its network may have', async () => {
+    const name = await addShop({}, small)
+    for (const address of ['2001:db8::1', '2001:db8::2', '2001:db8::3']) {
+      const page = await arrive(name, address)
+      expect(await ending(page)).toBe('form')
+      page.drop()
+    }
+    for (let tries = 0; tries < 5; tries++) {
+      expect(await refused(await arrive(name, `2001:db8::ff:${tries}`))).toEqual(REFUSED)
+    }
+    const neighbour = await arrive(name, '2001:db8:0:1::1')
+    expect(await ending(neighbour)).toBe('form')
+    await neighbour.press('main', 'ok')
+    expect(neighbour.text('main', 'done')).toBe('pressed ok 1')
+    const { items } = await askAdmin(small, 'GET', `solutions/${name}/log?limit=1000`)
+    expect((items as { code?: string }[]).filter(({ code }) => code === 'sandbox_busy')).toHaveLength(1)
+    // After their grace there is room again.
+    await vi.waitFor(async () => expect(await ending(await arrive(name, '2001:db8::4'))).toBe('form'), 15_000)
+  })
+
+  test('who vanishes while its client is looked for leaves none behind', async () => {
+    const name = await addShop({}, small)
+    const visitor = await browse(name, small)
+    // The tab that has the client does not answer: the host waits a second for it.
+    const frozen = await openClient(small.url, name, visitor, { answersPings: false })
+    const { client } = await frozen.frame('hello')
+    for (let count = 0; count < 3; count++) {
+      const page = await openClientPage(small.url, name, visitor, { client })
+      page.hello()
+      await new Promise<void>((resolve) => page.socket.ping(undefined, undefined, () => resolve()))
+      page.drop()
+    }
+    expect(await frozen.closed()).toBe(4409)
+    // Each that was left behind would hold a place for ever.
+    const pages = () => Promise.all([1, 2, 3].map(async () => openClientPage(small.url, name, visitor)))
+    await vi.waitFor(
+      async () => {
+        const all = await pages()
+        for (const page of all) page.hello()
+        try {
+          expect(await Promise.all(all.map(ending))).toEqual(['form', 'form', 'form'])
+        } finally {
+          for (const page of all) page.drop()
+        }
+        // The clients of one try are over before the next.
+      },
+      { timeout: 20_000, interval: 2000 },
+    )
+  })
+
+  test('one session has so many clients and no more; those of others are not counted', async () => {
+    const name = await addShop({ authenticator: 'DEFAULT' }, small)
+    const [anna, bert] = [await visit(small, name), await visit(small, name)]
+    await anna.signIn('anna')
+    await bert.signIn('bert')
+    await openClient(small.url, name, anna)
+    await openClient(small.url, name, anna)
+    const third = await openClientPage(small.url, name, anna)
+    third.hello()
+    expect(await refused(third)).toEqual(REFUSED)
+    const page = await openClient(small.url, name, bert)
+    await page.press('main', 'ok')
+    expect(page.text('main', 'done')).toBe('pressed ok 1')
+  })
+})
+
+describe('clients of others', () => {
+  test('an id that was taken from another user, session or browser opens a new client, and the owner keeps his', async () => {
+    const name = await addShop({ authenticator: 'DEFAULT' })
+    const [anna, bert, elsewhere] = [await visit(host, name), await visit(host, name), await visit(host, name)]
+    await anna.signIn('anna')
+    await bert.signIn('bert')
+    await elsewhere.signIn('anna')
+    const owner = await openClient(host.url, name, anna)
+    await owner.press('main', 'ok')
+    const { client } = await owner.frame('hello')
+    for (const thief of [bert, elsewhere]) {
+      const page = await rejoin(name, thief, client)
+      const hello = await page.frame('hello')
+      expect([hello.client === client, hello.isNew]).toEqual([false, true])
+      expect(page.text('main', 'done')).toBe('nothing')
+    }
+    await owner.press('main', 'ok')
+    expect([owner.text('main', 'done'), owner.socket.readyState]).toEqual(['pressed ok 2', WebSocket.OPEN])
+
+    const open = await addShop()
+    const visitor = await browse(open)
+    const first = await openClient(host.url, open, visitor)
+    const own = (await first.frame('hello')).client
+    expect((await (await rejoin(open, await browse(open), own)).frame('hello')).isNew).toBe(true)
+    first.drop()
+    expect((await (await rejoin(open, visitor, own)).frame('hello')).client).toBe(own)
+  })
+
+  test('an id of another solution, with a session there, is of no use', async () => {
+    const [one, other] = [await addShop({ authenticator: 'DEFAULT' }), await addShop({ authenticator: 'DEFAULT' })]
+    const anna = await visit(host, one)
+    await anna.signIn('anna')
+    const { client } = await (await openClient(host.url, one, anna)).frame('hello')
+    const there = await visit(host, other)
+    await there.signIn('anna')
+    expect((await (await rejoin(other, there, client)).frame('hello')).isNew).toBe(true)
+  })
+
+  test('without a session, or with that of another solution, a connection says so and ends', async () => {
+    const [one, other] = [await addShop({ authenticator: 'DEFAULT' }), await addShop({ authenticator: 'DEFAULT' })]
+    const anna = await visit(host, one)
+    await anna.signIn('anna')
+    const stolen = anna.cookie('session') ?? ''
+    const there = await visit(host, other)
+    there.cookies.set(`session-${other}`, { value: stolen, path: `/solution/${other}/` })
+    for (const visitor of [await visit(host, other), there]) {
+      const page = await openClientPage(host.url, other, visitor)
+      page.hello()
+      page.fire('main', 'ok', 'onAction')
+      expect([await page.closed(), page.frames]).toEqual([4401, [{ kind: 'closed', why: 'signed-out' }]])
+    }
+  })
+
+  test.each([
+    ['another site', { origin: 'https://example.org' }],
+    ['a null origin', { origin: 'null' }],
+    ['another site by Fetch Metadata', { 'sec-fetch-site': 'cross-site' }],
+  ])('a handshake of %s is refused', async (_what, headers) => {
+    const name = await addShop({ authenticator: 'DEFAULT' })
+    const anna = await visit(host, name)
+    await anna.signIn('anna')
+    await expect(openClientPage(host.url, name, anna, { headers })).rejects.toThrow('handshake: 403')
+  })
+
+  test('an event after the session ended has no effect, and the client ends', async () => {
+    const name = await addShop({ authenticator: 'DEFAULT' })
+    const anna = await visit(host, name)
+    await anna.signIn('anna')
+    const page = await openClient(host.url, name, anna)
+    await page.press('main', 'ok')
+    await anna.open()
+    expect((await anna.logOut()).status).toBe(303)
+    page.fire('main', 'ok', 'onAction')
+    expect(await page.closed()).toBe(4401)
+    expect(page.text('main', 'done')).toBe('pressed ok 1')
+  })
+})

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { formWith } from '../support/forms.ts'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { bundleOf, type Files } from '../support/zip.ts'
+
+// Main's scripts are tried at the upload as a client runs them: with the forms, and with the forms' own scripts.
+
+let host: TestHost
+beforeAll(async () => {
+  host = await startTestHost()
+})
+afterAll(() => host.stop())
+
+type Fault = {
+  readonly file: string
+  readonly line?: number
+  readonly column?: number
+  readonly code: string
+  readonly message: string
+}
+
+async function upload(name: string, files: Files): Promise<{ status: number; faults: readonly Fault[] }> {
+  const answer = await host.upload(name, await bundleOf({ name, authenticator: 'NONE' }, files))
+  const { faults = [] } = (await answer.json()) as { faults?: readonly Fault[] }
+  return { status: answer.status, faults }
+}
+
+const FORM = { 'forms/orders.json': JSON.stringify(formWith({ type: 'text', name: 'company' })) }
+
+test('main’s top-level code may use its forms', async () => {
+  const files = {
+    ...FORM,
+    'globals.js':
+      "eventsManager.addEventListener(EventType.onShow, () => true, forms.orders); forms.orders.elements.company.value = 'x'",
+  }
+  expect(await upload('uses-forms', files)).toEqual({ status: 201, faults: [] })
+})
+
+test('main’s top-level code that throws is told with its place', async () => {
+  const { status, faults } = await upload('throws', { ...FORM, 'globals.js': 'let a = 1\n  forms.nothing' })
+  expect([status, faults]).toEqual([
+    422,
+    [
+      {
+        file: 'globals.js',
+        line: 2,
+        column: 9,
+        code: 'script_load',
+        message: expect.stringContaining('forms has no nothing'),
+        source: '  forms.nothing',
+        advice: expect.stringContaining('What acts belongs into a function'),
+      },
+    ],
+  ])
+})
+
+test('a form’s script that throws, or does not end, while it is loaded is told with its place', async () => {
+  const thrown = await upload('form-throws', { ...FORM, 'forms/orders.js': 'let a = 1\nmissing()' })
+  expect([thrown.status, thrown.faults]).toEqual([
+    422,
+    [
+      {
+        file: 'forms/orders.js',
+        line: 2,
+        column: 1,
+        code: 'script_load',
+        message: 'ReferenceError: missing is not defined',
+        source: 'missing()',
+        advice: expect.stringContaining('What acts belongs into a function'),
+      },
+    ],
+  ])
+  const endless = await upload('form-endless', { ...FORM, 'forms/orders.js': '\n for (;;) {}' })
+  expect([endless.status, endless.faults.map(({ file, line, column, code }) => [file, line, column, code])]).toEqual([
+    422,
+    [['forms/orders.js', 2, 2, 'script_timeout']],
+  ])
+})
+
+test('scripts that need too much memory are told, and the next upload is as good as ever', async () => {
+  const { status, faults } = await upload('hungry', {
+    ...FORM,
+    'forms/orders.js': 'const all = []; for (;;) all.push(new Array(1000).fill(all.length))',
+  })
+  expect([status, faults.map(({ code }) => code)]).toEqual([422, [expect.stringMatching(/^script_(memory|crashed)$/)]])
+  expect(await upload('hungry', FORM)).toEqual({ status: 201, faults: [] })
+})

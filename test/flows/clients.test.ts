@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openClient } from '../support/client-page.ts'
+import { formWith } from '../support/forms.ts'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { createVisitor } from '../support/http.ts'
+import { bundleOf } from '../support/zip.ts'
+
+let host: TestHost
+beforeAll(async () => {
+  host = await startTestHost()
+})
+afterAll(() => host.stop())
+
+const COUNTER = {
+  'globals.js': 'let opened = null\nfunction onSolutionOpen(arg, params) { opened = arg + JSON.stringify(params) }\n',
+  'forms/main.json': JSON.stringify(
+    formWith(
+      { type: 'label', name: 'count', label: '0' },
+      { type: 'text', name: 'name', label: 'Name', onElementDataChange: 'named' },
+      { type: 'number', name: 'amount', label: 'Amount', min: 1, max: 10, required: true },
+      { type: 'button', name: 'up', label: 'Up', onAction: 'up' },
+      { type: 'button', name: 'save', label: 'Save', kind: 'primary', onAction: 'save' },
+      { type: 'button', name: 'fail', label: 'Fail', onAction: 'fail' },
+      { type: 'button', name: 'dutch', label: 'i18n:dutch', onAction: 'dutch' },
+    ),
+  ),
+  'forms/main.js': `
+    let count = 0
+    function onShow(first, event) { forms.main.elements.count.label = opened + ' ' + first }
+    function up() { count++; elements().count.label = String(count) }
+    function elements() { return forms.main.elements }
+    function named(before, after) { return after === 'bad' ? 'Not that one' : true }
+    function save() { elements().count.label = 'saved' }
+    function fail() { elements().count.label = 'before it failed'; throw new Error('as it should') }
+    function dutch() { i18n.setLocale('nl', 'BE') }
+  `,
+  'i18n/default.json': JSON.stringify({ dutch: 'In Dutch' }),
+  'i18n/nl.json': JSON.stringify({ dutch: 'In het Nederlands' }),
+}
+
+async function openCounter(name: string) {
+  const uploaded = await host.upload(name, await bundleOf({ name, authenticator: 'NONE', firstForm: 'main' }, COUNTER))
+  expect(await uploaded.json()).toMatchObject({ active: true })
+  const visitor = createVisitor(host.url)
+  expect((await visitor.get(`/solution/${name}/index.html?argument=5&a=b`)).status).toBe(200)
+  return { visitor, page: await openClient(host.url, name, visitor, { query: '?argument=5&a=b' }) }
+}
+
+test('client: onSolutionOpen gets argument and query parameters, then the first form is shown', async () => {
+  const { page } = await openCounter('opening')
+  expect(page.text('main', 'count')).toBe('5{"argument":"5","a":"b"} true')
+})
+
+test('client: what a handler changes comes as a patch, and what scripts remember lasts from call to call', async () => {
+  const { page } = await openCounter('counting')
+  await page.press('main', 'up')
+  await page.press('main', 'up')
+  expect(page.text('main', 'count')).toBe('2')
+  expect(page.frames.filter(({ kind }) => kind === 'form')).toHaveLength(1)
+})
+
+test('client: a value that a handler refuses goes back, with its text at the input', async () => {
+  const { page } = await openCounter('refusing')
+  await page.enter('main', 'name', 'good')
+  expect(page.element('main', 'name')).toContain('value="good"')
+  await page.enter('main', 'name', 'bad')
+  expect(page.element('main', 'name')).toContain('value="good"')
+  expect(page.text('main', 'name')).toContain('Not that one')
+})
+
+test('client: a number out of its bounds is refused by the host, and a primary button waits for what is required', async () => {
+  const { page } = await openCounter('bounds')
+  await page.press('main', 'save')
+  expect(page.text('main', 'amount')).toContain('Please fill this in.')
+  expect(await page.frame('focus')).toEqual({ kind: 'focus', element: 'amount' })
+  await page.enter('main', 'amount', 11)
+  expect(page.text('main', 'amount')).toContain('10 or less.')
+  await page.enter('main', 'amount', 10)
+  expect(page.text('main', 'amount')).not.toContain('10 or less.')
+  await page.press('main', 'save')
+  expect(page.text('main', 'count')).toBe('saved')
+})
+
+test('client: a handler that fails is told with a reference, and what it changed before is shown', async () => {
+  const { page } = await openCounter('failing')
+  await page.press('main', 'fail')
+  expect(page.text('main', 'count')).toBe('before it failed')
+  const { text } = await page.frame('message')
+  expect(text).toMatch(/reference [0-9A-Z-]+/)
+})
+
+test('client: setLocale shows the form and the page in the other language at once', async () => {
+  const { page } = await openCounter('languages')
+  await page.press('main', 'dutch')
+  expect(page.text('main', 'dutch')).toBe('In het Nederlands')
+  expect(page.everything()).toContain('De verbinding is weg')
+})

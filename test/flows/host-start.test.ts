@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { takeHome } from '../../host/backup/home-lock.ts'
+import { startCli, temporaryFolder } from '../support/cli.ts'
+
+const FREE_PORTS = { PORT: '0', ADMIN_PORT: '0', ENVIRONMENT: 'prod' }
+
+test('start: while a restore changes the folder a host ends with one sentence', async () => {
+  using folder = temporaryFolder()
+  const restore = takeHome(folder.path)
+  const { ended, err } = startCli(['start'], { cwd: folder.path, env: { ...FREE_PORTS, PLATFORM_HOME: folder.path } })
+  expect(await ended).toBe(1)
+  restore.release()
+  expect(err()).toMatch(/^A backup is being restored into .*Start the host when "solhost restore" has ended\.\n$/)
+})
+
+test('start: a signal, which a sandbox process could send, opens no debugger, in the host or its launcher', async () => {
+  using folder = temporaryFolder()
+  const host = startCli(['start'], { cwd: folder.path, env: { ...FREE_PORTS, PLATFORM_HOME: `${folder.path}/home` } })
+  await expect.poll(host.out, { timeout: 20_000 }).toContain('Solhost runs at')
+  // The child of the launcher is the host.
+  const children = readFileSync(`/proc/${host.child.pid}/task/${host.child.pid}/children`, 'utf8')
+  process.kill(Number(children.split(' ')[0]), 'SIGUSR1')
+  host.child.kill('SIGUSR1')
+  // Both have heeded it by then.
+  const url = /http:\/\/[^\s/]+/.exec(host.out())?.[0] as string
+  for (let asked = 0; asked < 20; asked++) await (await fetch(`${url}/health/live`)).text()
+  process.kill(-(host.child.pid as number), 'SIGTERM')
+  await host.ended
+  expect(host.err()).not.toContain('Debugger listening')
+})

@@ -1,0 +1,362 @@
+import { randomBytes } from 'node:crypto'
+import type { Context } from 'koa'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type ClientSignIns, createClientSignIns } from '../../host/clients/sign-in-token.ts'
+import { openPlatformKey } from '../../host/config/platform-key.ts'
+import { type Database, openDatabase } from '../../host/database/open.ts'
+import { createFormTokens, type FormTokens } from '../../host/login/form-token.ts'
+import { createSignOutTargets, type SignOutTarget, type SignOutTargets } from '../../host/login/sign-out-target.ts'
+import { createSessions } from '../../host/sessions/sessions.ts'
+import { createLimits } from '../../runtime/limits.ts'
+import { formWith } from '../support/forms.ts'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { createVisitor } from '../support/http.ts'
+import { addDefaultSolution, addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
+
+// What the page of a client posts when a script signed somebody in or out. The tokens come from what a client of another
+// host of the same database would make them with.
+
+const KEY = 'a key that this test and its host know'
+
+type Place = {
+  readonly host: TestHost
+  readonly db: Database
+  readonly signIns: ClientSignIns
+  readonly targets: SignOutTargets
+  readonly formTokens: FormTokens
+}
+
+let place: Place
+beforeAll(async () => {
+  place = await startPlace()
+  await addUser(place.host, 'dora')
+})
+afterAll(() => stopPlace(place))
+
+async function startPlace(properties: Record<string, string> = {}): Promise<Place> {
+  const host = await startTestHost({ PLATFORM_KEY: KEY, ...properties })
+  const manifest = { loginForm: 'login', permissions: ['Users', 'Planners'] }
+  const files = { 'forms/login.json': JSON.stringify(formWith()) }
+  await addDefaultSolution(host, 'crm', manifest, files)
+  await addDefaultSolution(host, 'other')
+  const db = await openDatabase(host.home)
+  const key = await openPlatformKey(db, host.home, KEY)
+  return {
+    host,
+    db,
+    signIns: createClientSignIns(db, key),
+    targets: createSignOutTargets(key),
+    formTokens: createFormTokens(key),
+  }
+}
+
+async function stopPlace({ host, db }: Place): Promise<void> {
+  await db.destroy()
+  await host.stop()
+}
+
+const PAGE = '/solution/crm/index.html'
+const ANNA = {
+  login: { username: 'anna', uid: 'a-1', permissions: ['Users'] },
+  tenant: ['acme', 7],
+  locale: 'nl-BE',
+  page: PAGE,
+  showUrl: null,
+}
+
+/** A browser in which a client without a user is open: its page has a form token, its connection brings the cookie. */
+function openBrowser({ host, formTokens, signIns, targets }: Place = place, solution = 'crm') {
+  const visitor = createVisitor(host.url)
+  const scope = { solution, secure: false, ownHost: false }
+  const path = `/solution/${solution}/`
+  visitor.cookies.set(`login-${solution}`, { value: randomBytes(24).toString('base64url'), path })
+  const handshake = () => {
+    const value = visitor.cookies.get(`login-${solution}`)?.value
+    return { cookies: { get: () => value } } as unknown as Context
+  }
+  const post = (address: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
+    visitor.post(address, fields, { token: formTokens.issue(handshake(), scope), headers })
+  const issue = (more: Partial<Parameters<ClientSignIns['issue']>[0]> = {}) =>
+    signIns.issue({ ...ANNA, solution, browser: formTokens.browserOf(handshake(), scope) ?? '', ...more })
+  return {
+    ...visitor,
+    post,
+    postBare: visitor.post,
+    issue,
+    signIn: (more: object = {}) => post(PAGE, { id_token: issue(more) }),
+    session: () => visitor.get(`${path}session`),
+    cookie: (kind: string) => visitor.cookies.get(`${kind}-${solution}`)?.value,
+    /** Signs out by the page of a client whose script said where to go on. */
+    async signOut(target: SignOutTarget, headers: Record<string, string> = {}) {
+      const { items } = await askAdmin(host, 'GET', `sessions?solution=${solution}`)
+      const [{ id }] = items as [{ id: string }]
+      return post(`${path}logout`, { after: targets.issue(solution, id, target) }, headers)
+    },
+  }
+}
+
+async function newestSignIn({ host }: Place = place): Promise<unknown> {
+  const { items } = await askAdmin(host, 'GET', 'audit?limit=1&action=sign-in')
+  return (items as unknown[])[0]
+}
+
+/** Ends the sessions of the tests before, so that `signOut` finds its own. */
+const endAll = () => createSessions(place.db, createLimits()).endAll('crm')
+
+test('login form: what its script decided becomes a session of a new id, with tenant and locale, at the page asked for', async () => {
+  const browser = openBrowser()
+  const login = browser.cookie('login')
+  const page = `${PAGE}?argument=order-5&x=%20y`
+  const answer = await browser.post(page, { id_token: browser.issue({ page }), remember: 'on' })
+  expect([answer.status, answer.headers.location]).toEqual([303, page])
+  expect((await browser.session()).json()).toEqual({
+    username: 'anna',
+    uid: 'a-1',
+    permissions: ['Users'],
+    tenant: ['acme', 7],
+    locale: 'nl-BE',
+    loggedInAt: expect.any(Number),
+  })
+  expect(browser.cookie('remember')).toBeUndefined()
+  expect(browser.cookie('login')).not.toBe(login)
+  expect(await newestSignIn()).toMatchObject({ actor: 'user:anna', solution: 'crm', outcome: 'ok' })
+})
+
+test('login form: its page brings the cookie and the hidden token that a sign-in needs, and no login page', async () => {
+  const browser = openBrowser()
+  browser.cookies.delete('login-crm')
+  const page = await browser.get(PAGE)
+  expect([page.status, page.text.includes('name="password"')]).toEqual([200, false])
+  expect((await browser.session()).status).toBe(401)
+  await browser.postBare(PAGE, { id_token: browser.issue() })
+  expect((await browser.session()).status).toBe(200)
+})
+
+test('login form: who signs in anew gets a new session, and the one before ends', async () => {
+  const browser = openBrowser()
+  await browser.signIn()
+  const before = browser.cookie('session') ?? ''
+  await browser.signIn({ login: { ...ANNA.login, username: 'bram' } })
+  expect((await browser.session()).json()).toMatchObject({ username: 'bram' })
+  browser.cookies.set('session-crm', { value: before, path: '/solution/crm/' })
+  expect((await browser.session()).status).toBe(401)
+})
+
+test('login form: a showURL of the script is where the browser goes on', async () => {
+  const path = await openBrowser().signIn({ showUrl: '/solution/crm/media/hello.html' })
+  expect([path.status, path.headers.location]).toEqual([303, `${place.host.url}/solution/crm/media/hello.html`])
+  const elsewhere = await openBrowser().signIn({ showUrl: 'https://example.org/hello' })
+  expect(elsewhere.status).toBe(200)
+  expect(elsewhere.text).toContain('href="https://example.org/hello"')
+})
+
+test('login form: a login token of the platform signs in too', async () => {
+  const login = { username: 'visitor', uid: 'v-1', permissions: ['Users'] }
+  const { token } = await askAdmin(place.host, 'POST', 'solutions/crm/login-tokens', login)
+  const browser = openBrowser()
+  const answer = await browser.post(`${PAGE}?a=1`, { id_token: token as string })
+  expect([answer.status, answer.headers.location]).toEqual([303, `${PAGE}?a=1`])
+  expect((await browser.session()).json()).toMatchObject({ ...login, tenant: null, locale: 'en' })
+})
+
+test('login form: a uid of the users table that a script names is no account there', async () => {
+  const uid = await addUser(place.host, 'carl', { permissions: ['Users', 'Administrators'] })
+  const browser = openBrowser()
+  await browser.signIn({ login: { ...ANNA.login, uid } })
+  expect((await browser.session()).json()).toMatchObject({ uid })
+  expect((await browser.get('/solution/crm/password')).status).toBe(404)
+  const sources = place.db.selectFrom('sessions').select('source').where('uid', '=', uid).execute()
+  expect(await sources).toEqual([{ source: '' }])
+})
+
+type Browser = ReturnType<typeof openBrowser>
+test.each<[string, (browser: Browser) => Record<string, string> | Promise<Record<string, string>>]>([
+  ['made in another browser', () => ({ id_token: openBrowser().issue() })],
+  [
+    'for another solution',
+    (browser) => ({ id_token: browser.issue({ solution: 'other', page: '/solution/other/index.html' }) }),
+  ],
+  ['with a permission that the solution does not list', (browser) => ({ id_token: browser.issue(withPermission) })],
+  ['that was changed', (browser) => ({ id_token: `${browser.issue().slice(0, -3)}xxx` })],
+  ['that is none', () => ({ id_token: 'x'.repeat(60_000) })],
+  [
+    'that was used',
+    async (browser) => {
+      const id_token = browser.issue()
+      const cookie = browser.cookies.get('login-crm') as { value: string; path: string }
+      await browser.post(PAGE, { id_token })
+      await browser.post('/solution/crm/logout', {})
+      // It was the cookie that the token is bound to.
+      browser.cookies.set('login-crm', cookie)
+      return { id_token }
+    },
+  ],
+  ['that is missing, with the name and password of a user', () => ({ username: 'dora', password: PASSWORD })],
+])('login form: a token %s signs nobody in and leads back to the page, in the audit too', async (_case, fieldsOf) => {
+  const browser = openBrowser()
+  const fields = await fieldsOf(browser)
+  const answer = await browser.post(`${PAGE}?argument=5`, fields)
+  expect([answer.status, answer.headers.location]).toEqual([303, `${PAGE}?argument=5`])
+  expect(browser.cookie('session')).toBeUndefined()
+  expect((await browser.session()).status).toBe(401)
+  expect(await newestSignIn()).toMatchObject({ actor: 'user:', solution: 'crm', outcome: 'refused' })
+  if (fields.id_token !== undefined) expect(place.host.logged()).not.toContain(fields.id_token)
+})
+
+const withPermission = { login: { ...ANNA.login, permissions: ['Users', 'Administrators'] } }
+
+test('login form: a token that was tried in another browser is still good in its own', async () => {
+  const browser = openBrowser()
+  const id_token = browser.issue()
+  await openBrowser().post(PAGE, { id_token })
+  await browser.post(PAGE, { id_token })
+  expect((await browser.session()).status).toBe(200)
+})
+
+test('login form: of ten posts of one token at the same time one signs in', async () => {
+  const browser = openBrowser()
+  const id_token = browser.issue()
+  const answers = await Promise.all(Array.from({ length: 10 }, () => browser.post(PAGE, { id_token })))
+  const cookies = answers.flatMap(({ headers }) => headers['set-cookie'] ?? [])
+  expect(cookies.filter((cookie) => cookie.startsWith('session-crm='))).toHaveLength(1)
+})
+
+test.each<[string, (browser: Browser, fields: Record<string, string>) => ReturnType<Browser['post']>]>([
+  ['without the hidden token', (browser, fields) => browser.postBare(PAGE, fields, { token: null })],
+  ['with another one', (browser, fields) => browser.postBare(PAGE, fields, { token: 'x' })],
+  ['of another site', (browser, fields) => browser.post(PAGE, fields, { 'sec-fetch-site': 'cross-site' })],
+  ['of another origin', (browser, fields) => browser.post(PAGE, fields, { origin: 'https://example.org' })],
+])('login form: a post %s is refused with a page, and uses nothing up', async (_case, send) => {
+  const browser = openBrowser()
+  const id_token = browser.issue()
+  const answer = await send(browser, { id_token })
+  expect(answer.status).toBe(403)
+  expect(answer.text).toContain('<h1>This request was not accepted</h1>')
+  expect((await browser.session()).status).toBe(401)
+  await browser.post(PAGE, { id_token }, { 'sec-fetch-site': 'same-origin' })
+  expect((await browser.session()).status).toBe(200)
+})
+
+test('login form: a post that no page navigates with is refused', async () => {
+  const browser = openBrowser()
+  const answer = await browser.post(PAGE, { id_token: browser.issue() }, { 'sec-fetch-dest': 'empty' })
+  expect(answer.status).toBe(403)
+  expect((await browser.session()).status).toBe(401)
+})
+
+test('login form: in maintenance nobody signs in, and the token stays whole', async () => {
+  const browser = openBrowser()
+  const id_token = browser.issue()
+  await askAdmin(place.host, 'PUT', 'maintenance', { on: true })
+  const answer = await browser.post(PAGE, { id_token })
+  await askAdmin(place.host, 'PUT', 'maintenance', { on: false })
+  expect([answer.status, answer.headers['retry-after']]).toEqual([503, '60'])
+  await browser.post(PAGE, { id_token })
+  expect((await browser.session()).status).toBe(200)
+})
+
+test('login form: guesses are counted per network; then a page in the user’s language says when to come back', async () => {
+  const own = await startPlace({ THROTTLE_NETWORK: '3' })
+  // What ends well costs nothing.
+  for (let time = 0; time < 5; time++) expect((await openBrowser(own).signIn()).headers.location).toBe(PAGE)
+  const browser = openBrowser(own)
+  for (let guess = 0; guess < 3; guess++) expect((await browser.post(PAGE, { id_token: 'x.x' })).status).toBe(303)
+  const answer = await browser.post(PAGE, { id_token: browser.issue() }, { 'accept-language': 'nl' })
+  expect(answer.status).toBe(429)
+  expect(Number(answer.headers['retry-after'])).toBeGreaterThan(800)
+  expect(answer.text).toContain('<h1>Te veel inlogpogingen</h1>')
+  expect((await browser.session()).status).toBe(401)
+  expect(await newestSignIn(own)).toMatchObject({ solution: 'crm', outcome: 'throttled' })
+  await stopPlace(own)
+})
+
+test('session: what a client’s script sets on another host is shown within a second', async () => {
+  const browser = openBrowser()
+  await browser.signIn()
+  expect((await browser.session()).json()).toMatchObject({ tenant: ['acme', 7], locale: 'nl-BE' })
+  const otherHost = createSessions(place.db, createLimits())
+  await otherHost.change('crm', browser.cookie('session') ?? '', { tenant: ['north'], locale: 'fr' })
+  const changed = { tenant: ['north'], locale: 'fr', username: 'anna' }
+  await expect
+    .poll(async () => (await browser.session()).json(), { timeout: 1500, interval: 50 })
+    .toMatchObject(changed)
+})
+
+const SIGNED_OUT = `${PAGE}?signed-out`
+
+test.each<[string, SignOutTarget, (url: string) => string]>([
+  ['a path of the same server', { address: '/solution/crm/media/bye.html' }, () => '/solution/crm/media/bye.html'],
+  [
+    'another solution with an argument',
+    { solution: 'other', argument: 'a b&c' },
+    (url) => `${url}/solution/other/index.html?argument=a+b%26c`,
+  ],
+  ['another solution', { solution: 'other', argument: null }, (url) => `${url}/solution/other/index.html`],
+  ['no address that scripts may name: the signed-out page', { address: 'javascript:alert(1)' }, () => SIGNED_OUT],
+  ['another host by its bare name: the signed-out page', { address: '//example.org/' }, () => SIGNED_OUT],
+  ['a solution that is not there: the signed-out page', { solution: 'nobodys', argument: null }, () => SIGNED_OUT],
+])('logout: goes on to %s', async (_case, target, location) => {
+  await endAll()
+  const browser = openBrowser()
+  await browser.signIn()
+  const answer = await browser.signOut(target)
+  expect([answer.status, answer.headers.location]).toEqual([303, location(place.host.url)])
+  expect(browser.cookie('session')).toBeUndefined()
+  expect((await browser.session()).status).toBe(401)
+})
+
+test('logout: another origin is reached by a page that goes on, as form-action asks for', async () => {
+  await endAll()
+  const browser = openBrowser()
+  await browser.signIn()
+  const answer = await browser.signOut({ address: 'https://example.org/bye?a=1' }, { 'sec-fetch-site': 'same-origin' })
+  expect(answer.status).toBe(200)
+  expect(answer.text).toContain('href="https://example.org/bye?a=1"')
+  expect((await browser.session()).status).toBe(401)
+})
+
+test('logout: a target of another session, or none of ours, is an ordinary logout', async () => {
+  const address = { address: 'https://example.org/' }
+  for (const after of [place.targets.issue('crm', 'another session', address), 'x.x', '']) {
+    const browser = openBrowser()
+    await browser.signIn()
+    const answer = await browser.post('/solution/crm/logout', { after })
+    expect([after, answer.status, answer.headers.location]).toEqual([after, 303, SIGNED_OUT])
+    expect((await browser.session()).status).toBe(401)
+  }
+})
+
+test('logout: where the browser says that the page is ours, hidden token and form may be missing', async () => {
+  const headers = { 'sec-fetch-site': 'same-origin' }
+  const browser = openBrowser()
+  await browser.signIn()
+  const bare = await browser.postBare('/solution/crm/logout', {}, { token: null, headers })
+  expect([bare.status, bare.headers.location]).toEqual([303, SIGNED_OUT])
+  await browser.signIn()
+  const json = { ...headers, 'content-type': 'application/json' }
+  expect((await browser.postBare('/solution/crm/logout', {}, { headers: json })).status).toBe(303)
+  expect((await browser.session()).status).toBe(401)
+})
+
+test('logout: from another site, or without the hidden token where the browser says nothing, nobody is signed out', async () => {
+  await endAll()
+  const browser = openBrowser()
+  await browser.signIn()
+  const target = { address: '/solution/crm/media/bye.html' }
+  expect((await browser.signOut(target, { 'sec-fetch-site': 'same-site' })).status).toBe(403)
+  expect((await browser.postBare('/solution/crm/logout', {}, { token: null })).status).toBe(403)
+  expect((await browser.session()).status).toBe(200)
+})
+
+test('login form: a browser that was remembered before the solution had one is asked to sign in there', async () => {
+  await addUser(place.host, 'emma')
+  await addDefaultSolution(place.host, 'shop')
+  const remembered = await visit(place.host, 'shop')
+  expect((await remembered.signIn('emma', PASSWORD, { remember: 'on' })).status).toBe(303)
+  const manifest = { loginForm: 'login', version: '2.0.0' }
+  await addDefaultSolution(place.host, 'shop', manifest, { 'forms/login.json': JSON.stringify(formWith()) })
+  remembered.close()
+  expect(remembered.cookie('remember')).toBeDefined()
+  await remembered.open()
+  expect((await remembered.session()).status).toBe(401)
+})

@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { renderLoginPreview } from '../../host/login/login-preview.ts'
+import { defaultLoginTemplate } from '../../host/web/pages.ts'
+import { apiOf, codeOf } from '../support/api.ts'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { createVisitor } from '../support/http.ts'
+import { bundleOf } from '../support/zip.ts'
+
+let host: TestHost
+const { send, get, items } = apiOf(() => host)
+const I18N = { 'i18n/default.json': '{"hello":"Hello"}', 'i18n/nl_BE.json': '{"hello":"Dag"}' }
+
+beforeAll(async () => {
+  host = await startTestHost()
+  const media = { 'media/a.txt': 'kept', 'README.md': 'kept too' }
+  await host.upload('crm', await bundleOf({ authenticator: 'DEFAULT' }, { ...I18N, ...media }))
+  const page = '<form name="login_form" method="post"><input name="username" onclick="x()">\n<p style="a:b"></form>'
+  await host.upload('odd', await bundleOf({ name: 'odd', authenticator: 'DEFAULT' }, { 'media/login.html': page }))
+})
+afterAll(() => host.stop())
+
+const STATES = ['first', 'passwordChanged', 'refused', 'outcome', 'throttled', 'busy', 'unavailable', 'expired']
+
+test('login page: without a template the default one is shown, in the solution’s locales and the platform’s', async () => {
+  expect(await get('/solutions/crm/login-page')).toEqual({
+    hasTemplate: false,
+    isUsed: false,
+    warnings: [],
+    locales: ['en', 'nl-BE', 'nl', 'de', 'fr', 'es'],
+    states: STATES,
+  })
+})
+
+test('login page: warnings of a template come with the line and what to change', async () => {
+  const { hasTemplate, isUsed, warnings } = await get('/solutions/odd/login-page')
+  expect([hasTemplate, isUsed]).toEqual([true, false])
+  expect(warnings).toContainEqual({
+    file: 'media/login.html',
+    line: 2,
+    column: expect.any(Number),
+    code: 'template_inline_style',
+    message: expect.any(String),
+    source: '<p style="a:b"></form>',
+    advice: 'Move the style into a <style> of the page.',
+  })
+})
+
+test('login page: the template to begin with comes as a file', async () => {
+  const answer = await send('GET', '/solutions/crm/login-page/template')
+  expect([answer.status, answer.headers['content-disposition']]).toEqual([200, 'attachment; filename="login.html"'])
+  expect(answer.text).toBe(defaultLoginTemplate())
+})
+
+test('login page: generated, it is part of a new version that is active and has all other files', async () => {
+  const before = await get('/solutions/crm')
+  const made = await send('POST', '/solutions/crm/login-page/generate')
+  const { sha256, ...rest } = made.json() as Record<string, unknown>
+  expect([made.status, rest]).toEqual([201, { name: 'crm', version: '1.0.0', active: true, warnings: [] }])
+  expect(await get('/solutions/crm')).toMatchObject({ active: sha256 })
+  const difference = await get(`/solutions/crm/diff?from=${before.active}&to=${sha256}`)
+  expect((difference.files as { file: string; change: string }[]).map(({ file, change }) => [file, change])).toEqual([
+    ['media/login.html', 'added'],
+  ])
+  expect(await get('/solutions/crm/login-page')).toMatchObject({ hasTemplate: true, isUsed: true, warnings: [] })
+})
+
+test('login page: one that is there is replaced only if that is asked for', async () => {
+  expect(codeOf(await send('POST', '/solutions/odd/login-page/generate', {}))).toEqual([409, 'ERR_FILE_EXISTS'])
+  const replaced = await send('POST', '/solutions/odd/login-page/generate', { replace: true })
+  expect([replaced.status, (replaced.json() as { warnings: unknown }).warnings]).toEqual([201, []])
+  const again = await send('POST', '/solutions/odd/login-page/generate', { replace: true })
+  expect(again.status).toBe(200)
+  const noted = await items('/audit?action=solution-upload&solution=odd&limit=3')
+  expect(noted.map(({ outcome }) => outcome)).toEqual(['ok', 'ok', 'ERR_FILE_EXISTS'])
+})
+
+test('login page: an unknown solution has none', async () => {
+  expect(codeOf(await send('POST', '/solutions/none/login-page/generate'))).toEqual([404, 'ERR_SOLUTION_NOT_FOUND'])
+  expect(codeOf(await send('GET', '/solutions/none/login-page'))).toEqual([404, 'ERR_SOLUTION_NOT_FOUND'])
+})
+
+test('login preview: it is the page that a browser gets, but for token, nonce, reference and the host’s script', async () => {
+  await host.upload('plain', await bundleOf({ name: 'plain', authenticator: 'DEFAULT' }, I18N))
+  const visitor = createVisitor(host.url, { 'accept-language': 'nl-BE' })
+  const path = '/solution/plain/index.html'
+  const shown = [(await visitor.get(path)).text]
+  shown.push((await visitor.post(path, { username: 'anna', password: 'wrong' })).text)
+  shown.push((await visitor.post(path, { username: 'anna', password: 'wrong' }, { token: 'foreign' })).text)
+  const solution = { template: null, texts: { default: {}, 'nl-BE': {} } }
+  const asked = [
+    { state: 'first' },
+    { state: 'refused', username: 'anna' },
+    { state: 'expired', username: 'anna' },
+  ] as const
+  const previews = asked.map((each) => renderLoginPreview(solution, { locale: 'nl-BE', ...each }).html)
+  expect(previews.map(bare)).toEqual(shown.map(bare))
+})
+
+/** Without what belongs to one answer. */
+function bare(html: string): string {
+  return html
+    .replace(
+      /<script nonce="[^"]*">addEventListener\('DOMContentLoaded', \(\) => \{\n {2}const \[, token\][\s\S]*?<\/script>/,
+      '',
+    )
+    .replace(/nonce="[^"]*"/g, 'nonce')
+    .replace(/name="csrf_token" value="[^"]*"/, 'token')
+    .replace(/PREVIEW|[0-9A-Z]{5}-[0-9A-Z]{5}/g, 'reference')
+}

@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readSettings } from '../../host/config/settings.ts'
+import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { ask, createVisitor } from '../support/http.ts'
+
+// PLATFORM_TESTING_MODE: what end-to-end tests may change of a host, and that nobody else can.
+
+let host: TestHost
+beforeAll(async () => {
+  host = await startTestHost({ PLATFORM_TESTING_MODE: 'true', THROTTLE_ACCOUNT_NETWORK: '2' })
+  const uploaded = await host.upload('tenant-login', await packFolder(exampleFolder('tenant-login')))
+  expect(uploaded.status).toBe(201)
+})
+afterAll(() => host.stop())
+
+const PAGE = '/solution/tenant-login/index.html'
+const SESSION = '/solution/tenant-login/session'
+const ANNA = { username: 'anna', password: 'anna-tries-acme', custom_tenant: 'acme' }
+const DAY = 86_400_000
+
+function set(state: unknown, authorization = host.admin) {
+  return ask(`${host.url}/admin/api/testing`, {
+    method: 'POST',
+    headers: { authorization, 'content-type': 'application/json' },
+    body: JSON.stringify(state),
+  })
+}
+
+async function signedIn(fields: Record<string, string> = {}) {
+  const visitor = createVisitor(host.url)
+  await visitor.get(PAGE)
+  expect((await visitor.post(PAGE, { ...ANNA, ...fields })).status).toBe(303)
+  return visitor
+}
+
+test('testing mode: the clock set forward ends a session that was idle too long, and only that', async () => {
+  const visitor = await signedIn()
+  expect((await set({ clockOffsetMs: 29 * 60_000 })).json()).toEqual({ clockOffsetMs: 29 * 60_000, throttles: true })
+  expect((await visitor.get(SESSION)).status).toBe(200)
+  await set({ clockOffsetMs: 60 * 60_000 })
+  expect((await visitor.get(SESSION)).status).toBe(401)
+  await set({ clockOffsetMs: 0 })
+})
+
+test('testing mode: a remembered login is there after six days and gone after eight', async () => {
+  const visitor = await signedIn({ remember: 'on' })
+  await set({ clockOffsetMs: 6 * DAY })
+  // The example's script asks for the tenant each time.
+  const page = `${PAGE}?custom_tenant=acme`
+  expect((await visitor.get(page)).text).toContain('Signed in as anna')
+  await set({ clockOffsetMs: 8 * DAY })
+  expect((await visitor.get(page)).text).not.toContain('Signed in as anna')
+  await set({ clockOffsetMs: 0 })
+})
+
+test('testing mode: throttles can be turned off and on', async () => {
+  const visitor = createVisitor(host.url)
+  await visitor.get(PAGE)
+  const wrong = async () => (await visitor.post(PAGE, { ...ANNA, username: 'nobody', password: 'wrong' })).status
+  expect([await wrong(), await wrong(), await wrong()]).toEqual([401, 401, 429])
+  await set({ throttles: false })
+  expect([await wrong(), await wrong()]).toEqual([401, 401])
+  await set({ throttles: true })
+  expect(await wrong()).toBe(429)
+})
+
+test.each([
+  { clockOffsetMs: -1 },
+  { clockOffsetMs: 1.5 },
+  { clockOffsetMs: 400 * DAY },
+  { throttles: 'no' },
+  { other: 1 },
+])('testing mode: %j is refused', async (state) => {
+  expect((await set(state)).status).toBe(422)
+})
+
+test('testing mode: the admin account alone may set it, and the audit says who did', async () => {
+  const made = await ask(`${host.url}/admin/api/tokens`, {
+    method: 'POST',
+    headers: { authorization: host.admin, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'ci', scopes: ['solutions:*:write', 'users:write'] }),
+  })
+  const { token } = made.json() as { token: string }
+  expect((await set({ throttles: false }, `Bearer ${token}`)).status).toBe(403)
+  const audit = await ask(`${host.url}/admin/api/audit?action=testing&limit=1`, {
+    headers: { authorization: host.admin },
+  })
+  expect(audit.json()).toMatchObject({ items: [{ action: 'testing', outcome: 'ERR_FORBIDDEN' }] })
+})
+
+test('testing mode: without it there is nothing at the address', async () => {
+  const own = await startTestHost()
+  const answer = await ask(`${own.url}/admin/api/testing`, {
+    method: 'POST',
+    headers: { authorization: own.admin, 'content-type': 'application/json' },
+    body: '{"throttles":false}',
+  })
+  expect([answer.status, (answer.json() as { code: string }).code]).toEqual([404, 'ERR_NOT_FOUND'])
+  await own.stop()
+})
+
+test('testing mode: a Satellite that others can reach does not start with it', () => {
+  const onprem = { PLATFORM_TESTING_MODE: 'true', ENVIRONMENT: 'onprem', SERVLET_PASSWORD: 'x' }
+  expect(() => readSettings({ ...onprem, HOST: '0.0.0.0' })).toThrow('PLATFORM_TESTING_MODE must not be true')
+  expect(readSettings({ ...onprem, HOST: '127.0.0.1' }).isTesting).toBe(true)
+  expect(() => readSettings({ PLATFORM_TESTING_MODE: 'yes' })).toThrow('PLATFORM_TESTING_MODE must be true or false')
+})

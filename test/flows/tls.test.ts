@@ -1,0 +1,479 @@
+import { execFile } from 'node:child_process'
+import { renameSync } from 'node:fs'
+import { type ClientHttp2Session, connect as connectHttp2, constants } from 'node:http2'
+import { connect as connectTcp } from 'node:net'
+import { join } from 'node:path'
+import { connect as connectTls, type SecureVersion } from 'node:tls'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { readSettings } from '../../host/config/settings.ts'
+import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
+import { CERTIFICATE_PASS, type CertificateFolder, certificateFolder } from '../support/certificates.ts'
+import { runCli } from '../support/cli.ts'
+import { openClient } from '../support/client-page.ts'
+import { addClientSolution, label } from '../support/client-solution.ts'
+import { hasCommand } from '../support/commands.ts'
+import { ADMIN_PASSWORD, startTestHost, type TestHost } from '../support/host.ts'
+import { type Answer, ask, createVisitor } from '../support/http.ts'
+import { type AskTls, askByHttp1, askByHttp2 } from '../support/tls-clients.ts'
+
+// A host that serves TLS itself: what browsers, tools, a renewal and somebody hostile meet there.
+
+const PAGE = '/solution/tenant-login/index.html'
+const ANNA = { username: 'anna', password: 'anna-tries-acme', custom_tenant: 'acme' }
+const NAMED = { host: 'apps.example.test' }
+
+let folder: CertificateFolder
+let ca: Buffer
+let host: TestHost
+let by1: AskTls
+let by2: ReturnType<typeof askByHttp2>
+let bundle: Buffer
+
+/** What `startTestHost` uploads goes through `fetch`, which trusts no authority of ours. */
+function overTls(plain: TestHost): TestHost {
+  const headers = { authorization: plain.admin, 'content-type': 'application/zip' }
+  const upload = async (name: string, body: Uint8Array) => {
+    const answer = await by1(`${plain.url}/admin/api/solutions/${name}`, { method: 'PUT', headers, body })
+    return new Response(answer.text, { status: answer.status })
+  }
+  return { ...plain, upload }
+}
+
+const properties = (more: Record<string, string> = {}) => ({
+  CERTIFICATE_FOLDER: folder.path,
+  CERTIFICATE_NAME: 'site.p12',
+  CERTIFICATE_PASS,
+  ...more,
+})
+
+beforeAll(async () => {
+  folder = await certificateFolder()
+  await folder.issue('site')
+  await folder.issue('next', { days: 20 })
+  ca = folder.bytes('ca.pem')
+  by1 = askByHttp1(ca)
+  bundle = Buffer.from(await packFolder(exampleFolder('tenant-login')))
+  host = overTls(
+    await startTestHost(properties({ ALLOWED_HOSTS: 'apps.example.test', HTTP_REDIRECT_PORT: '0', FORM_BODY: '2k' })),
+  )
+  by2 = askByHttp2(host.url, ca)
+  await host.upload('tenant-login', bundle)
+  await addClientSolution(host, 'open', { elements: [label('text')], script: '' })
+}, 60_000)
+afterAll(async () => {
+  by2.close()
+  await host.stop()
+  folder[Symbol.dispose]()
+})
+
+const codeOf = (answer: Answer) => [answer.status, (answer.json() as { code: string }).code]
+
+describe('what is served', () => {
+  test('the host names its https address, and the loopback admin port stays without TLS', () => {
+    expect([host.url, host.publicUrl, host.adminUrl].map((url) => new URL(url).protocol)).toEqual([
+      'https:',
+      'https:',
+      'http:',
+    ])
+    expect(host.addressOf('open')).toBe(`${host.url}/solution/open/`)
+  })
+
+  test.each(['HTTP/1.1', 'HTTP/2'])(
+    'a user signs in by %s: cookies are Secure, and the session is there',
+    async (version) => {
+      const visitor = createVisitor(host.url, {}, version === 'HTTP/2' ? by2.ask : by1)
+      const page = await visitor.get(PAGE)
+      expect([page.status, page.headers['set-cookie']?.[0]]).toEqual([
+        200,
+        expect.stringMatching(/^__Secure-login-tenant-login=[^;]+; .*; secure; httponly$/i),
+      ])
+      const answer = await visitor.post(PAGE, ANNA, { headers: { origin: host.url } })
+      expect([answer.status, [...visitor.cookies.keys()].sort()]).toEqual([
+        303,
+        ['__Secure-known-tenant-login', '__Secure-login-tenant-login', '__Secure-session-tenant-login'],
+      ])
+      expect((await visitor.get('/solution/tenant-login/session')).json()).toMatchObject({ username: 'anna' })
+      const foreign = await visitor.post(PAGE, ANNA, { headers: { origin: host.url.replace('https', 'http') } })
+      expect(foreign.status).toBe(403)
+    },
+  )
+
+  test.skipIf(!hasCommand('curl'))('curl gets the list by HTTP/2 and by HTTP/1.1', async () => {
+    const curl = async (version: string) => {
+      const words = [
+        '-sS',
+        '--cacert',
+        folder.authority,
+        version,
+        '-o',
+        '/dev/null',
+        '-w',
+        '%{http_version} %{http_code}',
+      ]
+      return (await promisify(execFile)('curl', [...words, `${host.url}/`])).stdout
+    }
+    expect([await curl('--http2'), await curl('--http1.1')]).toEqual(['2 200', '1.1 200'])
+  })
+
+  test('a client opens its WebSocket by wss, while HTTP/2 offers none', async () => {
+    const page = await openClient(host.url, 'open', { cookies: new Map() }, { ca })
+    expect(page.words()).toBe('main0')
+    page.close()
+    expect(by2.session.remoteSettings.enableConnectProtocol).toBe(false)
+    expect((await by2.ask(`${host.url}/solution/open/client`)).status).toBe(426)
+  })
+
+  test('a bundle is uploaded by HTTP/2, with its length said before and without', async () => {
+    const headers = { authorization: host.admin, 'content-type': 'application/zip' }
+    const url = `${host.url}/admin/api/solutions/tenant-login`
+    const said = await by2.ask(url, {
+      method: 'PUT',
+      headers: { ...headers, 'content-length': String(bundle.length) },
+      body: bundle,
+    })
+    const unsaid = await by2.ask(url, { method: 'PUT', headers, body: bundle })
+    expect([said, unsaid].map(({ status, json }) => [status, (json() as { name: string }).name])).toEqual([
+      [200, 'tenant-login'],
+      [200, 'tenant-login'],
+    ])
+  })
+
+  test('the events of a log come by HTTP/2 as they happen', async () => {
+    const stream = by2.session.request({
+      ':path': '/admin/api/solutions/open/log',
+      accept: 'text/event-stream',
+      authorization: host.admin,
+    })
+    const first = await new Promise((resolve) => stream.once('data', (chunk: Buffer) => resolve(String(chunk))))
+    expect(first).toBe(': the log from now on\n\n')
+    stream.close(constants.NGHTTP2_CANCEL)
+  })
+
+  test('TLS 1.2 and 1.3 are spoken, older ones are not', async () => {
+    const spoken = (version: SecureVersion) =>
+      new Promise((resolve) => {
+        const { port, hostname } = new URL(host.url)
+        const ciphers = 'DEFAULT:@SECLEVEL=0'
+        const options = { port: Number(port), host: hostname, ca, minVersion: version, maxVersion: version, ciphers }
+        const socket = connectTls(options, () => {
+          resolve(socket.getProtocol())
+          socket.destroy()
+        })
+        socket.on('error', () => resolve(null))
+      })
+    expect(await Promise.all((['TLSv1.3', 'TLSv1.2', 'TLSv1.1', 'TLSv1'] as const).map(spoken))).toEqual([
+      'TLSv1.3',
+      'TLSv1.2',
+      null,
+      null,
+    ])
+  })
+
+  test('who speaks without TLS to the port gets nothing, and the host goes on', async () => {
+    const socket = connectTcp(Number(new URL(host.url).port), '127.0.0.1')
+    let got = ''
+    socket.on('data', (chunk) => (got += String(chunk)))
+    socket.end('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    await new Promise((resolve) => socket.on('close', resolve).on('error', resolve))
+    expect(got).not.toContain('HTTP/')
+    expect((await by1(`${host.url}/health/live`)).status).toBe(200)
+  })
+
+  test('an admin port beyond loopback has TLS too, and its pages a Secure cookie', async () => {
+    const beyond = await startTestHost(properties({ ADMIN_HOST: '0.0.0.0', PORT: '0' }))
+    try {
+      expect(beyond.adminUrl).toMatch(/^https:\/\/127\.0\.0\.1:/)
+      expect((await by1(`${beyond.adminUrl}/admin/`, { headers: { accept: 'text/html' } })).status).toBeLessThan(400)
+      const headers = { authorization: beyond.admin }
+      const report = (await by1(`${beyond.adminUrl}/admin/api/health`, { headers })).json()
+      expect(report).toMatchObject({ certificate: { problem: null, refused: null } })
+    } finally {
+      await beyond.stop()
+    }
+  })
+})
+
+describe('HSTS and the port without TLS', () => {
+  const hsts = (answer: Answer) => answer.headers['strict-transport-security']
+
+  test('answers under a public name say it, also of errors; those under a loopback name do not', async () => {
+    const year = `max-age=${365 * 86_400}`
+    expect(hsts(await by2.ask(`${host.url}/`, { headers: NAMED }))).toBe(year)
+    expect(hsts(await by1(`${host.url}/nothing`, { headers: NAMED }))).toBe(year)
+    expect(hsts(await by2.ask(`${host.url}/`))).toBe(undefined)
+  })
+
+  test('behind a proxy with TLS it is said where PUBLIC_URL is https and the browser came by it', async () => {
+    const proxied = await startTestHost({
+      TRUSTED_PROXIES: '127.0.0.1',
+      PUBLIC_URL: 'https://apps.example.test',
+      HSTS_MAX_AGE: '0',
+    })
+    const forwarded = (proto: string) => ({ ...NAMED, 'x-forwarded-proto': proto })
+    const answers = [
+      await ask(`${proxied.url}/`, { headers: forwarded('https') }),
+      await ask(`${proxied.url}/`, { headers: forwarded('http') }),
+    ]
+    expect(answers.map(hsts)).toEqual(['max-age=0', undefined])
+    await proxied.stop()
+  })
+
+  const plain = (path: string, options: Parameters<typeof ask>[1] = {}) =>
+    ask(`http://127.0.0.1:${host.redirectPort}/`, { ...options, path })
+
+  test('who reads is led to the same address by https', async () => {
+    const port = new URL(host.url).port
+    const answers = [
+      await plain('/solution/open/index.html?a=b%20c'),
+      await plain('/', { method: 'HEAD', headers: { host: 'apps.example.test:80' } }),
+      await plain('//evil.example/%2e%2e'),
+    ]
+    expect(
+      answers.map(({ status, headers }) => [status, headers.location, headers['strict-transport-security']]),
+    ).toEqual([
+      [308, `${host.url}/solution/open/index.html?a=b%20c`, undefined],
+      [308, `https://apps.example.test:${port}/`, undefined],
+      [308, `${host.url}//evil.example/%2e%2e`, undefined],
+    ])
+  })
+
+  test('it leads to no host that is not the platform’s, and takes no form and no credentials', async () => {
+    const foreign = [
+      await plain('/', { headers: { host: 'evil.example' } }),
+      await plain('/', { headers: { host: 'apps.example.test@evil.example' } }),
+      await plain('/', { headers: { host: 'apps.example.test:80:80' } }),
+    ]
+    expect(foreign.map(codeOf)).toEqual(Array(3).fill([421, 'ERR_HOST_UNKNOWN']))
+    const form = await plain(PAGE, { method: 'POST', body: 'username=anna' })
+    const api = await plain('/admin/api/solutions', { headers: { authorization: host.admin } })
+    expect([form, api].map(codeOf)).toEqual(Array(2).fill([403, 'ERR_NOT_ENCRYPTED']))
+    expect((form.json() as { detail: string }).detail).toBe(
+      `This port is not encrypted and leads browsers on to ${host.url}; what was sent is not processed.`,
+    )
+    expect((await plain('/health/live')).status).toBe(200)
+  })
+
+  test('with PUBLIC_URL and SOLUTION_ORIGIN it leads to these, whatever the ports behind', async () => {
+    const named = await startTestHost(
+      properties({
+        HTTP_REDIRECT_PORT: '0',
+        PUBLIC_URL: 'https://apps.example.test',
+        SOLUTION_ORIGIN: 'https://{name}.apps.example.test',
+      }),
+    )
+    const to = async (name: string) =>
+      (await ask(`http://127.0.0.1:${named.redirectPort}/x`, { headers: { host: name } })).headers.location
+    expect([await to('apps.example.test'), await to('crm.apps.example.test'), await to('localhost')]).toEqual([
+      'https://apps.example.test/x',
+      'https://crm.apps.example.test/x',
+      'https://apps.example.test/x',
+    ])
+    expect(named.publicUrl).toBe('https://apps.example.test')
+    await named.stop()
+  })
+})
+
+describe('what HTTP/2 brings besides', () => {
+  /** A connection of its own, with how it ended. */
+  async function hostile(): Promise<{ session: ClientHttp2Session; ended: Promise<number | null> }> {
+    const session = connectHttp2(host.url, { ca })
+    let code: number | null = null
+    session.on('error', () => undefined)
+    session.on('goaway', (given) => (code = given))
+    const ended = new Promise<number | null>((resolve) => session.on('close', () => resolve(code)))
+    await new Promise((resolve) => session.once('remoteSettings', resolve))
+    return { session, ended }
+  }
+
+  /** The status, or the error's code. */
+  const tried = (session: ClientHttp2Session, headers: Record<string, string | string[] | undefined>) =>
+    new Promise((resolve) => {
+      const stream = session.request({ ':path': '/', ...headers } as Record<string, string>)
+      stream.on('response', (answer) => resolve(answer[':status']))
+      stream.on('error', ({ code }: NodeJS.ErrnoException) => resolve(code))
+      stream.resume()
+    })
+
+  test('a request that names two hosts, one of nobody, a tunnel or too long headers is refused; many cookies are not', async () => {
+    const { session } = await hostile()
+    const authority = new URL(host.url).host
+    expect(await tried(session, { ':authority': authority, host: 'evil.example' })).toBe(400)
+    expect(await tried(session, { ':authority': 'evil.example' })).toBe(421)
+    expect(await tried(session, { ':method': 'CONNECT', ':path': undefined, ':authority': 'evil.example:25' })).toBe(
+      405,
+    )
+    // Of other schemes HTTP/2 asks no path, and ours would be read as an address.
+    expect(await tried(session, { ':scheme': 'other', ':path': '?' })).toBe(400)
+    expect(await tried(session, { expect: 'nonsense' })).toBe(417)
+    expect(await tried(session, { cookie: Array.from({ length: 200 }, (_, index) => `c${index}=1`) })).toBe(200)
+    expect(await tried(session, { 'x-long': 'a'.repeat(40_000) })).toBe('ERR_HTTP2_STREAM_ERROR')
+    session.destroy()
+  })
+
+  test('a body that is too large is answered with 413, and the connection goes on', async () => {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded', origin: host.url }
+    const visitor = createVisitor(host.url, headers, by2.ask)
+    await visitor.get(PAGE)
+    expect((await visitor.post(PAGE, { username: 'a'.repeat(300_000) })).status).toBe(413)
+    expect((await by2.ask(`${host.url}/health/live`)).status).toBe(200)
+  })
+
+  test('requests that are cancelled by the thousand end their connection, and no other', async () => {
+    const { session, ended } = await hostile()
+    const cancel = () => {
+      for (let count = 0; count < 50 && !session.closed && !session.destroyed; count++) {
+        const stream = session.request({ ':path': '/' })
+        stream.on('error', () => undefined)
+        stream.close(constants.NGHTTP2_CANCEL)
+      }
+      if (!session.closed && !session.destroyed) setImmediate(cancel)
+    }
+    cancel()
+    expect(await ended).toBe(constants.NGHTTP2_INTERNAL_ERROR)
+    expect((await by2.ask(`${host.url}/health/live`)).status).toBe(200)
+  })
+})
+
+describe('the certificate', () => {
+  /** A file takes another's place at once. */
+  function put(file: string, name: string): void {
+    folder.write(`${file}.part`, folder.bytes(name))
+    renameSync(join(folder.path, `${file}.part`), join(folder.path, file))
+  }
+  const subjectAt = (url: string) =>
+    new Promise((resolve, reject) => {
+      const { port, hostname } = new URL(url)
+      const socket = connectTls({ port: Number(port), host: hostname, ca }, () => {
+        resolve(socket.getPeerX509Certificate()?.subject)
+        socket.destroy()
+      })
+      socket.on('error', reject)
+    })
+
+  test('is replaced without a restart: new connections get it, open ones go on; a broken file changes nothing', async () => {
+    put('live.p12', 'site.p12')
+    const own = await startTestHost(properties({ CERTIFICATE_NAME: 'live.p12' }))
+    const before = askByHttp2(own.url, ca)
+    expect((await before.ask(`${own.url}/`)).status).toBe(200)
+    put('live.p12', 'site.pem')
+    await vi.waitFor(() => expect(own.logged()).toContain('The new certificate is not used'), { timeout: 15_000 })
+    expect(await subjectAt(own.url)).toBe('CN=site')
+    put('live.p12', 'next.p12')
+    await vi.waitFor(async () => expect(await subjectAt(own.url)).toBe('CN=next'), { timeout: 15_000 })
+    expect((await before.ask(`${own.url}/`)).status).toBe(200)
+    before.close()
+    expect(own.logged()).toMatch(/The certificate of the host expires at [^"]+, in (19|20) days/)
+    const report = await by1(`${own.url}/admin/api/health`, { headers: { authorization: own.admin } })
+    expect(report.json()).toMatchObject({ certificate: { problem: 'expires-soon', refused: null } })
+    await own.stop()
+  }, 40_000)
+
+  test('a start with a file that is refused lists it with all other faults, and never the password', () => {
+    const faultsOf = (more: Record<string, string>) => {
+      try {
+        readSettings(properties(more))
+      } catch (error) {
+        const { message } = error as Error
+        expect(message).not.toContain(more.CERTIFICATE_PASS || CERTIFICATE_PASS)
+        return message.split('\n').slice(1)
+      }
+      return []
+    }
+    const wrong = 'a wrong password'
+    const http = { PUBLIC_URL: 'http://apps.example.test', SOLUTION_ORIGIN: 'http://{name}.localhost:8080' }
+    expect(
+      faultsOf({ ...http, PORT: 'x', CERTIFICATE_PASS: wrong, ADMIN_PORT: '80', HTTP_REDIRECT_PORT: '80' }),
+    ).toEqual([
+      '  PORT must be a port, 0 to 65535 (0: any free one), but is "x"',
+      '  PUBLIC_URL must begin with https:// where CERTIFICATE_NAME is set',
+      '  SOLUTION_ORIGIN must begin with https:// where CERTIFICATE_NAME is set',
+      '  HTTP_REDIRECT_PORT must be another port than PORT and ADMIN_PORT, but is "80"',
+      '  CERTIFICATE_NAME names "site.p12", which CERTIFICATE_PASS does not open: it is another password, or the file is damaged. ' +
+        'Try it: openssl pkcs12 -in site.p12 -noout -passin env:CERTIFICATE_PASS',
+    ])
+    expect(faultsOf({ CERTIFICATE_NAME: '../site.p12' })).toEqual([
+      '  CERTIFICATE_NAME must be the name of a file in CERTIFICATE_FOLDER, without a path, but is "../site.p12"',
+    ])
+    expect(faultsOf({ CERTIFICATE_NAME: '', HTTP_REDIRECT_PORT: '80' })).toEqual([
+      '  CERTIFICATE_PASS is set, but CERTIFICATE_NAME is not: set both, or none',
+      '  HTTP_REDIRECT_PORT needs CERTIFICATE_NAME: without TLS here there is nothing to lead to',
+    ])
+    expect(faultsOf({ CERTIFICATE_PASS: '', CERTIFICATE_PASS_FILE: join(folder.path, 'absent') })).toEqual([
+      '  CERTIFICATE_PASS_FILE names a file that is not there (ENOENT); in a container it has to be mounted',
+    ])
+  })
+
+  test('solhost doctor tells of one that ends soon, and of names that it is not for', async () => {
+    const env = properties({
+      PORT: '0',
+      ADMIN_PORT: '0',
+      PLATFORM_HOME: join(folder.path, 'data'),
+      CERTIFICATE_NAME: 'next.p12',
+      PUBLIC_URL: 'https://crm.example.test',
+    })
+    const { out } = await runCli(['doctor', '--json'], { cwd: folder.path, env })
+    const { findings } = JSON.parse(out) as { findings: { what: string }[] }
+    expect(findings.find(({ what }) => what === 'certificate')).toEqual({
+      ok: false,
+      what: 'certificate',
+      found: expect.stringMatching(
+        /^The certificate of the host expires at .+, in (19|20) days\. .+ It is for DNS:localhost, .+, and not for crm\.example\.test\.$/,
+      ),
+      advice:
+        'Renew it; docs/tls.md says how a new file gets into its place by itself. ' +
+        'Ask for a certificate that has these names too, for SOLUTION_ORIGIN a wildcard.',
+    })
+  }, 30_000)
+})
+
+test('the command line speaks to a host whose authority NODE_EXTRA_CA_CERTS names, and says so to whoever did not', async () => {
+  const env = { SOLHOST_PASSWORD: ADMIN_PASSWORD }
+  const deploy = (more: Record<string, string>) =>
+    runCli(['deploy', exampleFolder('tenant-login'), host.url, '--user', 'admin'], {
+      cwd: folder.path,
+      env: { ...env, ...more },
+    })
+  const [without, trusting] = await Promise.all([deploy({}), deploy({ NODE_EXTRA_CA_CERTS: folder.authority })])
+  expect(without.err).toContain(
+    'Its certificate is not trusted here: NODE_EXTRA_CA_CERTS names the file of an authority of your own.',
+  )
+  expect([trusting.code, trusting.err]).toEqual([0, ''])
+}, 30_000)
+
+test('a stop ends while a browser holds a connection of HTTP/2 with a request that does not end', async () => {
+  const own = await startTestHost(properties())
+  const { session, ask: asks } = askByHttp2(own.url, ca)
+  await asks(`${own.url}/`)
+  // A form whose end never comes.
+  const stream = session.request({
+    ':method': 'PUT',
+    ':path': '/admin/api/solutions/x',
+    authorization: own.admin,
+    'content-type': 'application/zip',
+    'content-length': '100',
+  })
+  stream.on('error', () => undefined)
+  stream.write('PK')
+  const idle = askByHttp2(own.url, ca)
+  await idle.ask(`${own.url}/`)
+  const gone = new Promise((resolve) => session.once('goaway', resolve))
+  const closed = [session, idle.session].map((one) => new Promise((resolve) => one.once('close', resolve)))
+  await own.stop()
+  expect(await gone).toBe(constants.NGHTTP2_NO_ERROR)
+  await Promise.all(closed)
+}, 15_000)
+
+test('a stop does not wait for a connection that never begins with TLS', async () => {
+  const own = await startTestHost(properties())
+  const { hostname, port } = new URL(own.url)
+  const socket = connectTcp(Number(port), hostname)
+  socket.on('error', () => undefined)
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  await new Promise<void>((resolve) => socket.once('connect', () => resolve()))
+  // Longer than the stop's grace, and less than what a handshake may take.
+  const ended = own.stop().then(() => true)
+  const tooLong = new Promise((resolve) => setTimeout(resolve, 6000, false).unref())
+  expect(await Promise.race([ended, tooLong])).toBe(true)
+  await closed
+}, 15_000)

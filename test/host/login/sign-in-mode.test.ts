@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest'
+import { signInModeOf } from '../../../host/login/sign-in-mode.ts'
+import { type AuthenticatorMode, checkManifest } from '../../../runtime/bundle/manifest.ts'
+
+function modeOf(written: { authenticator?: AuthenticatorMode; loginForm?: string; loginSolution?: string }) {
+  const { manifest } = checkManifest({ name: 'crm', version: '1.0.0', ...written }, 'solution.json')
+  if (manifest === null) throw new Error('the manifest has a fault')
+  return signInModeOf({ manifest })
+}
+
+test.each([
+  [{}, 'DEFAULT'],
+  [{ loginForm: 'login' }, 'LOGIN_FORM'],
+  [{ authenticator: 'DEFAULT', loginForm: 'login' }, 'LOGIN_FORM'],
+  [{ loginSolution: 'base' }, 'AUTHENTICATOR'],
+  [{ loginForm: 'login', loginSolution: 'base' }, 'AUTHENTICATOR'],
+  [{ authenticator: 'NONE', loginForm: 'login' }, 'NONE'],
+  [{ authenticator: 'AUTHENTICATOR', loginForm: 'login' }, 'AUTHENTICATOR'],
+  [{ authenticator: 'OAUTH', loginForm: 'login' }, 'OAUTH'],
+  [{ authenticator: 'OAUTH_AUTHENTICATOR' }, 'OAUTH_AUTHENTICATOR'],
+] as const)('sign-in mode: %j is %s', (written, mode) => {
+  expect(modeOf(written)).toBe(mode)
+})
+
+test('sign-in mode: PLATFORM_CLOUD is not there yet, with a login form or without', () => {
+  const refusal = expect.objectContaining({ code: 'ERR_MODE_UNAVAILABLE' })
+  expect(() => modeOf({ authenticator: 'PLATFORM_CLOUD' })).toThrow(refusal)
+  expect(() => modeOf({ authenticator: 'PLATFORM_CLOUD', loginForm: 'login' })).toThrow(refusal)
+})

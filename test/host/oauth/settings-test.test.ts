@@ -1,0 +1,135 @@
+import { expect, test } from 'vitest'
+import type { WrittenOAuthSettings } from '../../../host/oauth/oauth-settings.ts'
+import { OAuthProblem } from '../../../host/oauth/problems.ts'
+import { createProviderRequests } from '../../../host/oauth/provider-requests.ts'
+import { createSettingsTest } from '../../../host/oauth/settings-test.ts'
+import { createLimits } from '../../../runtime/limits.ts'
+
+const ISSUER = 'https://id.example.org'
+const NOW = Date.parse('2026-05-01T10:00:00Z')
+const DOCUMENT = {
+  issuer: ISSUER,
+  authorization_endpoint: `${ISSUER}/authorize`,
+  token_endpoint: `${ISSUER}/token`,
+  jwks_uri: `${ISSUER}/keys`,
+}
+const KEYS = { keys: [{ kty: 'OKP', crv: 'Ed25519', kid: 'one', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }] }
+const CUSTOM = { api: 'Custom', clientId: 'us', issuer: ISSUER } as const
+
+type Answers = Readonly<Record<string, object>>
+
+/** A provider that answers this, with its clock. */
+function tester(answers: Answers, date: string | null = 'Fri, 01 May 2026 10:00:00 GMT') {
+  const asked: string[] = []
+  const { refusalOf } = createProviderRequests({ request: () => Promise.reject() }, [], createLimits())
+  const tested = createSettingsTest(
+    {
+      requests: {
+        refusalOf,
+        async getJson(address, seen) {
+          asked.push(address)
+          seen?.(date === null ? {} : { date })
+          const answer = answers[address]
+          if (answer === undefined) throw new OAuthProblem('oauth_provider', `${address} answered 404, not 200`)
+          return answer as Record<string, unknown>
+        },
+      },
+      clientSecrets: {
+        async secretFor(_solution, { apiSecret }) {
+          if (apiSecret === '%%SET%%') return 'the secret itself'
+          throw new OAuthProblem('oauth_configuration', 'the operator has set no secret')
+        },
+      },
+      limits: createLimits(),
+    },
+    () => NOW,
+  )
+  const run = async (settings: WrittenOAuthSettings | null) => {
+    const steps = await tested('crm', settings, 'the settings')
+    return Object.fromEntries(steps.map(({ step, result, message }) => [step, [result, message]]))
+  }
+  return { run, asked }
+}
+
+const SOUND = { [`${ISSUER}/.well-known/openid-configuration`]: DOCUMENT, [`${ISSUER}/keys`]: KEYS }
+const EARLIER = ['skipped', 'An earlier step failed.']
+
+test('settings test: everything is sound, and the secret is not told', async () => {
+  const { run, asked } = tester(SOUND)
+  expect(await run({ ...CUSTOM, apiSecret: '%%SET%%' })).toEqual({
+    settings: ['ok', 'They are complete, for Custom: response type code, PKCE S256.'],
+    discovery: ['ok', `The discovery document is sound; its issuer is ${ISSUER}.`],
+    endpoints: ['ok', `sign-in ${ISSUER}/authorize, token ${ISSUER}/token, keys ${ISSUER}/keys.`],
+    keys: ['ok', 'The key set has one key that can be used, for EdDSA, Ed25519.'],
+    secret: ['ok', 'It is set, and may go to id.example.org. Whether it is right shows at the first sign-in.'],
+    clock: ['ok', 'The clock of id.example.org is 1 s ahead of this host’s; 60 s are allowed.'],
+  })
+  expect(asked).toEqual([`${ISSUER}/.well-known/openid-configuration`, `${ISSUER}/keys`])
+})
+
+test('settings test: without settings nothing is asked', async () => {
+  const { run, asked } = tester(SOUND)
+  expect(await run(null)).toEqual({
+    settings: ['failed', 'oauth_configuration: there are no OAuth settings to test: send some, or set them by PUT'],
+    discovery: EARLIER,
+    endpoints: EARLIER,
+    keys: EARLIER,
+    secret: EARLIER,
+    clock: ['skipped', 'No answer of the provider told the time.'],
+  })
+  expect(asked).toEqual([])
+})
+
+test('settings test: a document of another issuer ends it', async () => {
+  const { run } = tester({ ...SOUND, [`${ISSUER}/.well-known/openid-configuration`]: { ...DOCUMENT, issuer: 'x' } })
+  const { discovery, endpoints, keys, clock } = await run(CUSTOM)
+  expect(discovery).toEqual([
+    'failed',
+    `oauth_provider: the discovery document must name "${ISSUER}" as issuer, letter by letter; it names "x"`,
+  ])
+  expect([endpoints, keys, clock?.[0]]).toEqual([EARLIER, EARLIER, 'ok'])
+})
+
+test('settings test: keys that cannot be had and a secret that is missing are both told', async () => {
+  const { run } = tester({ [`${ISSUER}/.well-known/openid-configuration`]: DOCUMENT })
+  const { keys, secret } = await run({ ...CUSTOM, apiSecret: '%%MISSING%%' })
+  expect(keys).toEqual(['failed', `oauth_provider: ${ISSUER}/keys answered 404, not 200`])
+  expect(secret).toEqual(['failed', 'oauth_configuration: the operator has set no secret'])
+})
+
+test('settings test: where the settings name all addresses, no document is asked for', async () => {
+  const { run, asked } = tester(SOUND)
+  const { discovery } = await run({
+    api: 'Custom',
+    clientId: 'us',
+    authorizationBaseUrl: `${ISSUER}/a`,
+    accessTokenEndpoint: `${ISSUER}/t`,
+    jwks_uri: `${ISSUER}/keys`,
+  })
+  expect(discovery).toEqual([
+    'skipped',
+    'The settings name all addresses that are needed: no discovery document is asked for.',
+  ])
+  expect(asked).toEqual([`${ISSUER}/keys`])
+})
+
+test('settings test: GitHub has no ID tokens, so no keys are asked for', async () => {
+  const { run, asked } = tester({})
+  const { settings, keys } = await run({ api: 'GitHub', clientId: 'us', apiSecret: '%%SET%%' })
+  expect([settings?.[0], keys?.[0], asked]).toEqual(['ok', 'skipped', []])
+})
+
+test.each([
+  ['Fri, 01 May 2026 09:58:59 GMT', 'failed', '61 s behind'],
+  ['Fri, 01 May 2026 10:00:59 GMT', 'ok', '60 s ahead of'],
+  ['Fri, 01 May 2026 10:05:00 GMT', 'failed', '301 s ahead of'],
+])('settings test: of a provider whose clock says %s it %s', async (date, result, apart) => {
+  const { clock } = await tester(SOUND, date).run(CUSTOM)
+  expect(clock?.[0]).toBe(result)
+  expect(clock?.[1]).toContain(`is ${apart} this host’s`)
+})
+
+test('settings test: an answer without a time tells nothing of the clock', async () => {
+  const { clock } = await tester(SOUND, null).run(CUSTOM)
+  expect(clock).toEqual(['skipped', 'No answer of the provider told the time.'])
+})

@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest'
+import { compareVersions } from '../../../host/solutions/compare-versions.ts'
+import { manifestOf } from '../../support/solutions.ts'
+
+function versionOf(files: Record<string, string | Uint8Array>, manifest: Record<string, unknown> = {}) {
+  return {
+    manifest: manifestOf(manifest),
+    files: new Map(Object.entries(files).map(([name, content]) => [name, Buffer.from(content)])),
+  }
+}
+
+/** A busy machine changes nothing of the result. */
+const ENDLESS = { one: 60_000, all: 60_000 }
+
+const filesOf = async (from: Record<string, string | Uint8Array>, to: Record<string, string | Uint8Array>) =>
+  (await compareVersions(versionOf(from), versionOf(to), ENDLESS)).files
+
+test('compare: what was added, removed and changed, by name; what is the same is not told', async () => {
+  const files = await filesOf({ a: '1', c: 'x', same: 's' }, { b: '22', c: 'xyz', same: 's' })
+  expect(files.map(({ file, change, fromBytes, toBytes }) => [file, change, fromBytes, toBytes])).toEqual([
+    ['a', 'removed', 1, null],
+    ['b', 'added', null, 2],
+    ['c', 'changed', 1, 3],
+  ])
+})
+
+test('compare: a changed text has its lines with three around them', async () => {
+  const lines = ['1', '2', '3', '4', '5', '6', '7', '8', '9']
+  const [file] = await filesOf({ t: `${lines.join('\n')}\n` }, { t: `${lines.with(4, 'five').join('\n')}\n` })
+  expect(file).toMatchObject({ isTooMuch: false })
+  expect(file?.hunks).toEqual([
+    {
+      oldStart: 2,
+      oldLines: 7,
+      newStart: 2,
+      newLines: 7,
+      lines: [' 2', ' 3', ' 4', '-5', '+five', ' 6', ' 7', ' 8'],
+    },
+  ])
+})
+
+test('compare: what is no text is not compared by lines', async () => {
+  const [file] = await filesOf({ 'media/a.png': new Uint8Array([0, 1]) }, { 'media/a.png': new Uint8Array([0, 2]) })
+  expect(file).toMatchObject({ hunks: null, isTooMuch: false })
+})
+
+test('compare: two texts without a line in common are given up, not compared for long', async () => {
+  const text = (word: string) => Array.from({ length: 40_000 }, (_, n) => `${word}${n}`).join('\n')
+  const [file] = await filesOf({ t: text('a') }, { t: text('b') })
+  expect(file).toMatchObject({ change: 'changed', hunks: null, isTooMuch: true })
+})
+
+test('compare: when the time is over, the rest is told without lines', async () => {
+  const [from, to] = [versionOf({ a: '1', b: '1' }), versionOf({ a: '2', b: '2' })]
+  const { files } = await compareVersions(from, to, { one: 0, all: 0 })
+  expect(files.map(({ hunks, isTooMuch }) => [hunks, isTooMuch])).toEqual([
+    [null, true],
+    [null, true],
+  ])
+})
+
+test('compare: no more than five thousand lines are told, whole runs only', async () => {
+  const many = (word: string) => Object.fromEntries(Array.from({ length: 8 }, (_, n) => [`f${n}`, textOf(word)]))
+  const textOf = (word: string) => Array.from({ length: 450 }, (_, n) => `${word}${n}\n`).join('')
+  const files = await filesOf(many('a'), many('b'))
+  const told = files.map(({ hunks }) => hunks?.reduce((sum, { lines }) => sum + lines.length, 0) ?? null)
+  expect(told).toEqual([900, 900, 900, 900, 900, 0, 0, 0])
+  expect(files.map(({ isTooMuch }) => isTooMuch)).toEqual([false, false, false, false, false, true, true, true])
+})
+
+test('compare: a long line is cut', async () => {
+  const [file] = await filesOf({ t: 'a' }, { t: 'b'.repeat(10_000) })
+  expect(file?.hunks?.[0]?.lines.map(({ length }) => length)).toEqual([2, 27, 501, 27])
+})
+
+test('compare: marks that turn text around are seen', async () => {
+  const [file] = await filesOf({ t: 'a\n' }, { t: 'if (user\u202e\u2066 // admin) {\u2069\n' })
+  expect(file?.hunks?.[0]?.lines).toEqual(['-a', '+if (user\ufffd\ufffd // admin) {\ufffd'])
+})
+
+test('compare: what decides who comes in is called out', async () => {
+  const from = versionOf({}, { authenticator: 'NONE', permissions: ['Users'], title: 'One' })
+  const to = versionOf({}, { authenticator: 'DEFAULT', permissions: ['Users'], http: ['a.org'], title: 'Two' })
+  expect((await compareVersions(from, to)).manifest).toEqual([
+    { key: 'authenticator', from: 'NONE', to: 'DEFAULT' },
+    { key: 'http', from: [], to: ['a.org'] },
+  ])
+})
+
+test('compare: of six hundred changed files five hundred are listed', async () => {
+  const many = Object.fromEntries(Array.from({ length: 600 }, (_, n) => [`f${n}`, 'x']))
+  const { files, moreFiles } = await compareVersions(versionOf({}), versionOf(many))
+  expect([files.length, moreFiles]).toEqual([500, 100])
+})

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import { readSettings } from '../../../host/config/settings.ts'
+import { openDatabase } from '../../../host/database/open.ts'
+import { addExamplesOnce } from '../../../host/solutions/first-examples.ts'
+import type { Uploads } from '../../../host/solutions/upload.ts'
+import { memoryFull } from '../../../runtime/memory-full.ts'
+import { temporaryFolder } from '../../support/cli.ts'
+
+test('a start without room for the examples goes on, and the next one adds them, once', async () => {
+  using folder = temporaryFolder()
+  const settings = readSettings({ PLATFORM_HOME: folder.path })
+  const db = await openDatabase(settings)
+  const said: string[] = []
+  const log = { warn: (_: object, text: string) => void said.push(text) }
+  let added = 0
+  let isFull = true
+  const uploads = {
+    upload: async () => {
+      if (isFull) throw memoryFull()
+      added++
+    },
+  } as unknown as Uploads
+  const add = () => addExamplesOnce(db, settings, uploads, log as never)
+  await add()
+  expect([added, said.length]).toEqual([0, 1])
+  expect(said[0]).toMatch(/^the example solutions were not added; the next start tries again: The memory of this host/)
+  isFull = false
+  await add()
+  const once = added
+  expect(once).toBeGreaterThan(0)
+  await add()
+  expect([added, said.length]).toEqual([once, 1])
+  await db.destroy()
+})

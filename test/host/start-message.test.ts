@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { readSettings } from '../../host/config/settings.ts'
+import type { Host } from '../../host/main.ts'
+import { startMessage } from '../../host/start-message.ts'
+
+function message(properties: Record<string, string>, host: Partial<Host> = {}): Promise<string> {
+  const url = 'http://127.0.0.1:8080'
+  const addresses = { url, publicUrl: url, adminUrl: 'http://127.0.0.1:8081', redirectPort: null, metricsUrl: null }
+  const facts = { madePassword: null, sharedOrigin: true, solutionNames: () => Promise.resolve([]) }
+  return startMessage({ ...addresses, ...facts, ...host } as unknown as Host, readSettings(properties))
+}
+
+test('start message: an origin that is advised begins with https where the host serves TLS', async () => {
+  expect(await message({})).toContain('(such as http://{name}.localhost)')
+  const url = 'https://apps.example.org'
+  expect(await message({}, { url, publicUrl: url })).toContain('(such as https://{name}.apps.example.org)')
+})
+
+test('start message: a token of the control center that counts for nothing is said', async () => {
+  const text = 'REMOTE_ENVIRONMENT_TOKEN is not used'
+  const token = { REMOTE_ENVIRONMENT_TOKEN: 't', CLOUD_URL: 'https://cloud.example.org' }
+  expect(await message(token)).toContain(text)
+  expect(await message({ ...token, ENVIRONMENT: 'onprem' })).not.toContain(text)
+  expect(await message({})).not.toContain(text)
+})
+
+test('start message: the ports for metrics and for http are named where they are open', async () => {
+  const text = await message({}, { metricsUrl: 'http://127.0.0.1:9464/metrics', redirectPort: 8082 })
+  expect(text).toContain('Metrics:        http://127.0.0.1:9464/metrics\nPort 8082 leads browsers to https\n')
+  expect(await message({})).not.toMatch(/Metrics|leads/)
+})

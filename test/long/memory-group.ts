@@ -1,0 +1,67 @@
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+
+/** A control group with a limit of memory, for one run. Sizes in bytes. */
+export type LimitedGroup = {
+  /** The command that joins it and becomes what follows. */
+  readonly joining: readonly string[]
+  /** What it ever counted, cache included. */
+  readonly most: () => number
+  /** How many of its processes the kernel killed. */
+  readonly killed: () => number
+  readonly remove: () => Promise<void>
+}
+
+const PLACES = [
+  { folder: '/sys/fs/cgroup', limit: 'memory.max', most: 'memory.peak', events: 'memory.events' },
+  {
+    folder: '/sys/fs/cgroup/memory',
+    limit: 'memory.limit_in_bytes',
+    most: 'memory.max_usage_in_bytes',
+    events: 'memory.oom_control',
+  },
+] as const
+
+/** Of version 2 or 1, whichever rules the memory here. @returns null where this account may not make one */
+export function makeGroup(limit: number): LimitedGroup | null {
+  for (const place of PLACES) {
+    const group = join(place.folder, `solhost-long-${process.pid}`)
+    try {
+      mkdirSync(group)
+    } catch {
+      continue
+    }
+    try {
+      // In a folder that is no group the file does not come by itself, and must not be made.
+      if (existsSync(join(group, place.limit))) {
+        writeFileSync(join(group, place.limit), String(limit))
+        return groupAt(group, place)
+      }
+      rmdirSync(group)
+    } catch {
+      rmdirSync(group)
+    }
+  }
+  return null
+}
+
+function groupAt(group: string, { most, events }: (typeof PLACES)[number]): LimitedGroup {
+  const read = (name: string) => readFileSync(join(group, name), 'utf8')
+  return {
+    joining: ['/bin/sh', '-c', 'echo $$ > "$0" && exec "$@"', join(group, 'cgroup.procs')],
+    most: () => Number(read(most)),
+    killed: () => Number(/^oom_kill (\d+)$/m.exec(read(events))?.[1] ?? Number.NaN),
+    async remove() {
+      for (let tries = 0; tries < 50; tries++) {
+        try {
+          rmdirSync(group)
+          return
+        } catch {
+          // Its last processes are about to be gone.
+          await wait(100)
+        }
+      }
+    },
+  }
+}

@@ -1,0 +1,50 @@
+import type { Page } from 'playwright-core'
+import { ADMIN_PASSWORD, type TestHost } from './host.ts'
+import { type Answer, type Ask, ask } from './http.ts'
+
+/** A browser at the pages of the administration, as far as HTTP goes: its cookie, and what it says of itself. */
+export async function signInToAdmin(host: Pick<TestHost, 'adminUrl'>) {
+  const cookie = await adminCookie(host)
+  const page = await ask(`${host.adminUrl}/admin/`, { headers: { ...NAVIGATION, cookie } })
+  const csrfToken = /name="csrf-token" content="([^"]+)"/.exec(page.text)?.[1] ?? ''
+  return {
+    cookie,
+    csrfToken,
+    get: (path: string): Promise<Answer> => ask(`${host.adminUrl}${path}`, { headers: { ...NAVIGATION, cookie } }),
+    /** What the script of a page asks of the API. */
+    api: (method: string, path: string, body?: unknown, more: Record<string, string> = {}): Promise<Answer> =>
+      ask(`${host.adminUrl}/admin/api/${path}`, apiAsk(method, { cookie, 'x-csrf-token': csrfToken, ...more }, body)),
+  }
+}
+
+/** What a browser says of itself when a person opens a page. */
+export const NAVIGATION = {
+  accept: 'text/html',
+  'sec-fetch-dest': 'document',
+  'sec-fetch-mode': 'navigate',
+  'sec-fetch-site': 'same-origin',
+}
+
+export async function adminCookie(host: Pick<TestHost, 'adminUrl'>): Promise<string> {
+  const answer = await ask(`${host.adminUrl}/admin/sign-in`, {
+    method: 'POST',
+    headers: { ...NAVIGATION, 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ username: 'admin', password: ADMIN_PASSWORD }).toString(),
+  })
+  if (answer.status !== 303) throw new Error(`the sign-in was answered ${answer.status}: ${answer.text}`)
+  return (answer.headers['set-cookie'] ?? [])[0]?.split(';', 1)[0] ?? ''
+}
+
+/** Signs a real browser in and ends on the page that was asked for. */
+export async function openAdminPage(page: Page, host: Pick<TestHost, 'adminUrl'>, path: string): Promise<void> {
+  await page.goto(`${host.adminUrl}${path}`)
+  await page.fill('#username', 'admin')
+  await page.fill('#password', ADMIN_PASSWORD)
+  await Promise.all([page.waitForURL(`${host.adminUrl}${path}`), page.click('button[type=submit]')])
+}
+
+function apiAsk(method: string, headers: Record<string, string>, body: unknown): Ask {
+  const all = { 'sec-fetch-site': 'same-origin', 'sec-fetch-dest': 'empty', 'sec-fetch-mode': 'cors', ...headers }
+  if (body === undefined) return { method, headers: all }
+  return { method, headers: { ...all, 'content-type': 'application/json' }, body: JSON.stringify(body) }
+}

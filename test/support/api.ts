@@ -1,0 +1,28 @@
+import type { TestHost } from './host.ts'
+import { type Answer, ask } from './http.ts'
+
+export type SendOptions = { readonly headers?: Record<string, string>; readonly authorization?: string }
+
+/** Asks the API of a host as its admin account, unless told otherwise; a body is sent as JSON. */
+export function apiOf(host: () => TestHost) {
+  function send(method: string, path: string, body?: unknown, options: SendOptions = {}): Promise<Answer> {
+    const { headers = {}, authorization = host().admin } = options
+    const type = body === undefined ? {} : { 'content-type': 'application/json' }
+    return ask(`${host().url}/admin/api${path}`, {
+      method,
+      headers: { authorization, ...type, ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+  }
+  return {
+    send,
+    /** The answer's JSON. */
+    get: async (path: string) => (await send('GET', path)).json() as Record<string, unknown>,
+    items: async (path: string) => ((await send('GET', path)).json() as { items: Record<string, unknown>[] }).items,
+  }
+}
+
+/** Status and stable code of a refusal. */
+export function codeOf(answer: Answer): [status: number, code: string] {
+  return [answer.status, (answer.json() as { code: string }).code]
+}

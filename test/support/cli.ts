@@ -1,0 +1,61 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { compileCache } from './compile-cache.ts'
+
+export const LAUNCHER = fileURLToPath(new URL('../../bin/solhost.js', import.meta.url))
+
+export type CliRun = { readonly code: number | null; readonly out: string; readonly err: string }
+
+export type CliOptions = { readonly cwd: string; readonly env?: Record<string, string> }
+
+/** One run of the command line as people start it; nothing of the tests' own environment reaches it. */
+export async function runCli(words: readonly string[], options: CliOptions): Promise<CliRun> {
+  const started = startCli(words, options)
+  return { code: await started.ended, out: started.out(), err: started.err() }
+}
+
+export type StartedCli = {
+  readonly child: ChildProcess
+  readonly out: () => string
+  readonly err: () => string
+  /** The exit code; null after a signal. */
+  readonly ended: Promise<number | null>
+}
+
+/** In a process group of its own, as a shell starts it: Ctrl-C is a SIGINT to all of the group. */
+export function startCli(words: readonly string[], { cwd, env = {} }: CliOptions): StartedCli {
+  const child = spawn(process.execPath, [LAUNCHER, ...words], {
+    cwd,
+    env: { PATH: process.env.PATH ?? '', XDG_STATE_HOME: stateOf(cwd), ...compileCache(), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  })
+  let out = ''
+  let err = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  return { child, out: () => out, err: () => err, ended }
+}
+
+/** Where `dev` keeps what it keeps, of processes that were started in this folder. */
+export function stateOf(cwd: string): string {
+  return join(cwd, '.state')
+}
+
+/** A temporary folder that is removed at the end of its scope. */
+export function temporaryFolder(files: Readonly<Record<string, string>> = {}): Disposable & { readonly path: string } {
+  const path = mkdtempSync(join(tmpdir(), 'solhost-cli-'))
+  writeFiles(path, files)
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
+}
+
+export function writeFiles(folder: string, files: Readonly<Record<string, string>>): void {
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true })
+    writeFileSync(join(folder, name), content)
+  }
+}

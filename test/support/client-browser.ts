@@ -1,0 +1,183 @@
+import { mkdirSync } from 'node:fs'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { expect } from 'vitest'
+import type { HostFrame } from '../../host/clients/frames.ts'
+import { axeViolations } from './browser.ts'
+import { PASSWORD } from './users.ts'
+
+/** Where tests of the client keep what they saw; git does not. */
+export const SCREENSHOTS = fileURLToPath(new URL('../.output/screenshots/', import.meta.url))
+
+const SCHEMES = ['light', 'dark'] as const
+const WIDTHS = [320, 1280] as const
+
+/** What Chromium says of a network that tests cut, and its advice on `sandbox`, which is meant for frames. */
+const EXPECTED = /WebSocket connection to|ERR_|status of 404|can escape its sandboxing/
+
+export type Watched = Awaited<ReturnType<typeof openWatched>>
+
+/**
+ * A browser profile of its own, all of whose pages are listened to: what comes over their connections, and what their
+ * console complains of, violations of the Content-Security-Policy included.
+ */
+export async function openWatched(browser: Browser, options: BrowserContextOptions = {}) {
+  const profile = await browser.newContext({
+    viewport: { width: 1280, height: 900 },
+    locale: 'en-GB',
+    // Colours that are on their way from one to another are no fault.
+    reducedMotion: 'reduce',
+    ...options,
+  })
+  profile.setDefaultTimeout(20_000)
+  const complaints: string[] = []
+  const texts: string[] = []
+  const sources: string[] = []
+  await profile.addInitScript(`addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
+    console.error('refused by the policy: ' + violatedDirective + ' ' + blockedURI))`)
+  profile.on('page', (page) => {
+    page.on('console', (message) => {
+      if (['warning', 'error'].includes(message.type()) && !EXPECTED.test(message.text()))
+        complaints.push(message.text())
+    })
+    page.on('pageerror', (error) => complaints.push(error.message))
+    page.on('websocket', (socket) => socket.on('framereceived', ({ payload }) => void texts.push(String(payload))))
+    page.on('response', async (response) => {
+      const type = response.headers()['content-type'] ?? ''
+      if (type.startsWith('text/html')) sources.push(await response.text().catch(() => ''))
+    })
+  })
+  return {
+    profile,
+    page: await profile.newPage(),
+    complaints,
+    /** The source of each page, in the order in which they came. */
+    sources,
+    /** All that came over connections. */
+    frames: () => texts.map((text) => JSON.parse(text) as HostFrame),
+    [Symbol.asyncDispose]: () => profile.close(),
+  }
+}
+
+/** Signs in on the default login page, and waits for the client's first form. */
+export async function signIn(page: Page, address: string, username: string): Promise<void> {
+  await page.goto(address)
+  await page.fill('#username', username)
+  await page.fill('#password', PASSWORD)
+  await page.press('#password', 'Enter')
+  await page.waitForSelector('form[data-form]')
+}
+
+/**
+ * Looks at the page as it is, light and dark, in a narrow and a wide window, and keeps a picture of each.
+ * @returns every fault that axe finds, and every window over which the page goes sideways
+ */
+export async function faultsOfScreen(page: Page, name: string): Promise<string[]> {
+  const faults: string[] = []
+  const before = page.viewportSize() ?? { width: 1280, height: 900 }
+  mkdirSync(SCREENSHOTS, { recursive: true })
+  for (const colorScheme of SCHEMES) {
+    for (const width of WIDTHS) {
+      await page.emulateMedia({ colorScheme })
+      await page.setViewportSize({ width, height: 900 })
+      const found = await axeViolations(page)
+      const sideways = await page.evaluate<number>('document.scrollingElement.scrollWidth')
+      if (sideways > width) found.push(`the page is ${sideways} px wide`)
+      faults.push(...found.map((fault) => `${colorScheme}, ${width} px: ${fault}`))
+      await page.screenshot({ path: `${SCREENSHOTS}${name}-${colorScheme}-${width}.png`, fullPage: true })
+    }
+  }
+  await page.emulateMedia({ colorScheme: 'light' })
+  await page.setViewportSize(before)
+  return faults
+}
+
+/** What is not so yet, but within 20 s: other tests keep the machine busy. */
+export function eventually<T>(look: () => T | Promise<T>) {
+  return expect.poll(look, { timeout: 20_000, interval: 50 })
+}
+
+/**
+ * Listens to a live region as a screen reader does: it must be in the page, and not hidden, before words come into it.
+ * @returns reads the words that are in it
+ */
+export async function hear(page: Page, selector: string): Promise<() => Promise<string | null>> {
+  const region = await page.waitForSelector(selector, { state: 'attached' })
+  const isHeard = await region.evaluate((element) => {
+    const live = element.matches('[role=status], [role=alert], [aria-live=polite], [aria-live=assertive]')
+    return live && element.checkVisibility({ visibilityProperty: true })
+  })
+  expect(isHeard, `${selector} is a live region that screen readers have`).toBe(true)
+  return () => region.evaluate((element) => (element.isConnected ? (element.textContent ?? '').trim() : null))
+}
+
+const NAME_OF_FOCUS = `(() => {
+  const element = document.activeElement
+  return element === null || element === document.body ? null : element.id || element.textContent.trim()
+})()`
+
+const HAS_FOCUS_RING = `(() => {
+  const element = document.activeElement
+  const { outlineStyle, outlineWidth } = getComputedStyle(element)
+  const { width, height, bottom, top } = element.getBoundingClientRect()
+  const isInWindow = bottom > 0 && top < innerHeight && width > 0 && height > 0
+  return isInWindow && outlineStyle !== 'none' && Number.parseFloat(outlineWidth) >= 2
+})()`
+
+/** The id of what has the focus, else its words; null: nothing. */
+export function nameOfFocus(page: Page): Promise<string | null> {
+  return page.evaluate<string | null>(NAME_OF_FOCUS)
+}
+
+/** Presses a key until something has the focus, which must be seen at each step. @param name as `nameOfFocus` has it */
+export async function pressUntil(page: Page, key: string, name: string): Promise<void> {
+  const passed: (string | null)[] = []
+  while (passed.length < 80) {
+    await page.keyboard.press(key)
+    const focused = await nameOfFocus(page)
+    if (focused !== null)
+      expect(await page.evaluate<boolean>(HAS_FOCUS_RING), `${focused} shows that it has the focus`).toBe(true)
+    if (focused === name) return
+    passed.push(focused)
+  }
+  throw new Error(`${key} does not lead to ${name}, but to ${passed.join(', ')}`)
+}
+
+/** A network between browser and host that can be cut: what is open breaks, and nothing new comes through. */
+export async function openNetwork(to: string) {
+  const { hostname, port } = new URL(to)
+  const open = new Set<Socket>()
+  let isCut = false
+  const server = createServer((near) => {
+    if (isCut) return void near.destroy()
+    const far = connect(Number(port), hostname)
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      open.add(one)
+      one.on('error', () => other.destroy())
+      one.on('close', () => {
+        open.delete(one)
+        other.destroy()
+      })
+      one.pipe(other)
+    }
+  })
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    cut() {
+      isCut = true
+      for (const socket of open) socket.destroy()
+    },
+    restore() {
+      isCut = false
+    },
+    close() {
+      this.cut()
+      server.close()
+    },
+  }
+}

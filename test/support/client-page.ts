@@ -1,0 +1,200 @@
+import { randomUUID } from 'node:crypto'
+import { type DefaultTreeAdapterMap, parseFragment } from 'parse5'
+import { WebSocket } from 'ws'
+import type { HostFrame } from '../../host/clients/frames.ts'
+import type { Visitor } from './http.ts'
+
+type Node = DefaultTreeAdapterMap['node']
+type Element = DefaultTreeAdapterMap['element']
+type HasCookies = Pick<Visitor, 'cookies'> & Partial<Pick<Visitor, 'headers'>>
+type Frame<Kind extends HostFrame['kind']> = Extract<HostFrame, { kind: Kind }>
+
+export type ClientPageOptions = {
+  /** The query of the page, such as `?argument=5`. */
+  readonly query?: string
+  /** What the tab kept of an earlier load. */
+  readonly client?: string | null
+  /** The same load of the page comes back. */
+  readonly page?: string
+  /** Numbers go on from here. */
+  readonly seq?: number
+  readonly headers?: Record<string, string>
+  /** `false`: a line that looks open, and nobody answers. */
+  readonly answersPings?: boolean
+  /** The path in place of the solution's own. */
+  readonly path?: string
+  /** The authority that is trusted, in PEM, for a host with TLS. */
+  readonly ca?: Buffer
+}
+
+/** How long anything may take that a test awaits, in ms. */
+const PATIENCE = 25_000
+
+/** A page's end of a client's connection, without a browser: what comes is put together as a page would show it. */
+export async function openClientPage(
+  base: string,
+  solution: string,
+  visitor: HasCookies,
+  options: ClientPageOptions = {},
+) {
+  const path = options.path ?? `/solution/${solution}/client${options.query ?? ''}`
+  const cookie = [...visitor.cookies]
+    .filter(([, { path: scope }]) => path.startsWith(scope))
+    .map(([name, { value }]) => `${name}=${value}`)
+    .join('; ')
+  const socket = new WebSocket(`${base.replace(/^http/, 'ws')}${path}`, {
+    headers: { origin: base, ...visitor.headers, ...(cookie === '' ? {} : { cookie }), ...options.headers },
+    autoPong: options.answersPings ?? true,
+    ...(options.ca === undefined ? {} : { ca: options.ca }),
+  })
+  const page = options.page ?? randomUUID()
+  const frames: HostFrame[] = []
+  const waiting = new Set<() => void>()
+  const elements = new Map<string, string>()
+  let html = ''
+  let seq = options.seq ?? 0
+  let closed: number | null = null
+
+  function take(frame: HostFrame): void {
+    frames.push(frame)
+    if (frame.kind === 'form') {
+      html = frame.html
+      elements.clear()
+    }
+    if (frame.kind === 'patch') for (const change of frame.changes) elements.set(change.id, change.html)
+  }
+  const wake = () => {
+    for (const one of waiting) one()
+  }
+  socket.on('message', (data) => {
+    take(JSON.parse(data.toString()) as HostFrame)
+    wake()
+  })
+  socket.on('close', (code) => {
+    closed = code
+    wake()
+  })
+
+  /** Resolves when `found` finds something in what came. @throws Error after `PATIENCE`, with what came */
+  async function until<T>(what: string, found: () => T | null | undefined | false): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    const look = () => {
+      const result = found()
+      if (result !== null && result !== undefined && result !== false) resolve(result)
+    }
+    const timer = setTimeout(
+      () => reject(new Error(`no ${what}; closed: ${closed}; frames: ${JSON.stringify(frames).slice(-2000)}`)),
+      PATIENCE,
+    )
+    waiting.add(look)
+    look()
+    return promise.finally(() => {
+      clearTimeout(timer)
+      waiting.delete(look)
+    })
+  }
+
+  await new Promise<void>((resolve, reject) => {
+    socket.once('open', () => resolve())
+    socket.once('unexpected-response', (_request, response) => reject(new Error(`handshake: ${response.statusCode}`)))
+    socket.once('error', reject)
+  })
+  socket.on('error', () => {})
+  const send = (frame: unknown) => socket.send(typeof frame === 'string' ? frame : JSON.stringify(frame))
+
+  const made = {
+    frames,
+    page,
+    socket,
+    send,
+    until,
+    /** The last frame of a kind, once there is one. */
+    frame: <Kind extends HostFrame['kind']>(kind: Kind) =>
+      until(kind, () => frames.findLast((one): one is Frame<Kind> => one.kind === kind)),
+    hello: (extra: object = {}) =>
+      send({ kind: 'hello', client: options.client ?? null, page, width: 1000, height: 800, ...extra }),
+    /** The code with which the host closed the connection. */
+    closed: () => until('close', () => (closed === null ? null : { code: closed })).then(({ code }) => code),
+    /** Numbers a frame and sends it, without waiting for its end. @returns its number */
+    fire(form: string, element: string, type: string, value: unknown = null): number {
+      seq += 1
+      send({ kind: 'event', seq, form, element, type, value })
+      return seq
+    },
+    /** The same, until the host says that it is handled. */
+    async event(form: string, element: string, type: string, value: unknown = null): Promise<void> {
+      const mine = made.fire(form, element, type, value)
+      await until(`answer to ${type} of ${element}`, () => frames.some((one) => one.kind === 'idle' && one.seq >= mine))
+    },
+    press: (form: string, element: string) => made.event(form, element, 'onAction'),
+    enter: (form: string, element: string, value: unknown) => made.event(form, element, 'onElementDataChange', value),
+    seq: () => seq,
+    /** The markup of an element as it is now: of the last patch of it, else of the form. '' where it is absent. */
+    element(form: string, name: string): string {
+      const id = `e-${form}-${name}`
+      return elements.get(id) ?? markupOf(html, id)
+    },
+    /** The words of an element, without markup. */
+    text: (form: string, name: string) => textOf(made.element(form, name)),
+    /** The form frame's markup, without what patches changed. */
+    html: () => html,
+    /** The words of the form as it came, without what patches changed. */
+    words: () => textOf(html),
+    /** All that the host ever sent. */
+    everything: () => JSON.stringify(frames),
+    close: () => socket.close(),
+    /** As if the network were gone: the host hears nothing. */
+    drop: () => socket.terminate(),
+  }
+  return made
+}
+
+export type ClientPage = Awaited<ReturnType<typeof openClientPage>>
+
+/** Opens a client and waits until its first form is there. */
+export async function openClient(base: string, solution: string, visitor: HasCookies, options: ClientPageOptions = {}) {
+  const page = await openClientPage(base, solution, visitor, options)
+  page.hello()
+  await page.until('form', () => page.frames.some(({ kind }) => kind === 'form'))
+  await page.until('idle', () => page.frames.some(({ kind }) => kind === 'idle'))
+  return page
+}
+
+/**
+ * Opens a client and leaves it as soon as that is done, well or not: for what `onSolutionOpen` does.
+ * @returns the page, which may still be asked what came
+ */
+export async function openOnce(base: string, solution: string, visitor: HasCookies, query = ''): Promise<ClientPage> {
+  const page = await openClientPage(base, solution, visitor, { query })
+  page.hello()
+  await page.until('end of the opening', () => page.frames.some(({ kind }) => kind === 'idle' || kind === 'closed'))
+  page.close()
+  return page
+}
+
+function markupOf(html: string, id: string): string {
+  const fragment = parseFragment(html, { sourceCodeLocationInfo: true })
+  const found = find(fragment, id)
+  const place = found?.sourceCodeLocation
+  return place ? html.slice(place.startOffset, place.endOffset) : ''
+}
+
+function find(node: Node, id: string): Element | null {
+  if ('attrs' in node && node.attrs.some(({ name, value }) => name === 'id' && value === id)) return node
+  if (!('childNodes' in node)) return null
+  for (const child of node.childNodes) {
+    const found = find(child, id)
+    if (found !== null) return found
+  }
+  return null
+}
+
+function textOf(html: string): string {
+  const collect = (node: Node): string =>
+    'value' in node && node.nodeName === '#text'
+      ? (node as DefaultTreeAdapterMap['textNode']).value
+      : 'childNodes' in node
+        ? node.childNodes.map(collect).join('')
+        : ''
+  return collect(parseFragment(html)).replace(/\s+/g, ' ').trim()
+}

@@ -1,0 +1,114 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { openDevHome } from '../../host/cli/dev/dev-home.ts'
+import { childrenOf } from '../long/processes.ts'
+import { type StartedCli, startCli, stateOf, temporaryFolder } from './cli.ts'
+import { formWith } from './forms.ts'
+
+/** How long anything may take that a test awaits, in ms. */
+const PATIENCE = 60_000
+
+export type DevProcess = StartedCli & {
+  /** The solution's folder. */
+  readonly folder: string
+  /** Where it listens, without a path. */
+  readonly url: string
+  /** The process of the host, which the launcher started. */
+  readonly pid: number
+  readonly save: (file: string, content: string) => void
+  /** Resolves when what was printed since the last `mark` fits. */
+  readonly printed: (pattern: RegExp) => Promise<RegExpExecArray>
+  /** What was printed before is not looked at any more. */
+  readonly mark: () => void
+  /** As Ctrl-C does. @returns the exit code */
+  readonly stop: () => Promise<number | null>
+}
+
+/** A form with an input, a label and a button, and a solution that opens on it; nobody signs in. */
+export function devSolution(label: string, script = ''): Record<string, string> {
+  return {
+    'solution.json': JSON.stringify({ name: 'shop', version: '1.0.0', authenticator: 'NONE', firstForm: 'main' }),
+    'forms/main.json': devForm(label),
+    'forms/main.js': `function greet() { forms.main.elements.answer.label = 'first' }\n${script}`,
+  }
+}
+
+/** @param more further elements */
+export function devForm(label: string, ...more: readonly unknown[]): string {
+  const elements = [
+    { type: 'label', name: 'heading', label },
+    { type: 'text', name: 'name', label: 'Name' },
+    { type: 'button', name: 'greet', label: 'Greet', onAction: 'greet' },
+    { type: 'label', name: 'answer', label: '-' },
+  ]
+  return JSON.stringify({ title: 'Main', ...formWith(...elements, ...more) }, null, 2)
+}
+
+/** Where `dev` keeps users and data of a solution in the tests. */
+export function homeOf(folder: string): string {
+  return openDevHome(folder, { XDG_STATE_HOME: stateOf(folder) })
+}
+
+/** `solhost dev` as people start it, on free ports, by default with a temporary folder. */
+export async function startDev(
+  files: Readonly<Record<string, string>>,
+  options: {
+    readonly words?: readonly string[]
+    readonly env?: Record<string, string>
+    /** One that is there already. */
+    readonly folder?: string
+  } = {},
+): Promise<DevProcess & Disposable> {
+  const folder =
+    options.folder === undefined ? temporaryFolder(files) : { path: options.folder, [Symbol.dispose]: () => {} }
+  const env = { PORT: '0', ADMIN_PORT: '0', ...options.env }
+  const started = startCli(['dev', '.', ...(options.words ?? [])], { cwd: folder.path, env })
+  let from = 0
+  let hasEnded = false
+  const ended = started.ended.finally(() => {
+    hasEnded = true
+  })
+
+  async function printed(pattern: RegExp): Promise<RegExpExecArray> {
+    const end = performance.now() + PATIENCE
+    for (;;) {
+      const found = pattern.exec(started.out().slice(from))
+      if (found !== null) return found
+      if (hasEnded || performance.now() > end)
+        throw new Error(`not printed: ${pattern}\n${started.out()}${started.err()}`)
+      await Promise.race([new Promise((resolve) => started.child.stdout?.once('data', resolve)), ended])
+    }
+  }
+
+  function dispose(): void {
+    if (!hasEnded) process.kill(-(started.child.pid as number), 'SIGKILL')
+    folder[Symbol.dispose]()
+  }
+
+  await printed(/Ctrl-C ends this/).catch((error: unknown) => {
+    dispose()
+    throw error
+  })
+  const url = /^Host +(\S+)\/$/m.exec(started.out())?.[1] as string
+  const [pid] = childrenOf(started.child.pid as number)
+  return {
+    ...started,
+    ended,
+    folder: folder.path,
+    url,
+    pid: pid as number,
+    printed,
+    mark() {
+      from = started.out().length
+    },
+    save(file, content) {
+      mkdirSync(dirname(join(folder.path, file)), { recursive: true })
+      writeFileSync(join(folder.path, file), content)
+    },
+    stop() {
+      process.kill(-(started.child.pid as number), 'SIGINT')
+      return ended
+    },
+    [Symbol.dispose]: dispose,
+  }
+}

@@ -1,0 +1,190 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { checkEvent } from '../../host/clients/check-event.ts'
+import { createClientCaller } from '../../host/clients/client-calls.ts'
+import type { BrowserEvent } from '../../host/clients/frames.ts'
+import { renderForm } from '../../host/clients/render/form.ts'
+import { outlineOf } from '../../host/clients/render/outline.ts'
+import { createScreen } from '../../host/clients/screen.ts'
+import type { ElementState } from '../../host/clients/view.ts'
+import { openPlatformKey } from '../../host/config/platform-key.ts'
+import { openDatabase } from '../../host/database/open.ts'
+import { createGrants } from '../../host/grants/grants.ts'
+import { createThrottle } from '../../host/login/throttle.ts'
+import { builtInPlugins } from '../../host/plugins.ts'
+import { createSolutionDatabases } from '../../host/solution-databases/solution-databases.ts'
+import { type ActiveSolution, createCatalog } from '../../host/solutions/catalog.ts'
+import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
+import { createGuestBindings } from '../../host/solutions/guest-bindings.ts'
+import type { Effects } from '../../host/solutions/host-call.ts'
+import { createSandboxSolutionMaker } from '../../host/solutions/sandbox-solution.ts'
+import type { NewLogLine, SolutionLog } from '../../host/solutions/solution-log.ts'
+import { createSolutionStore } from '../../host/solutions/solution-store.ts'
+import { readTrusted } from '../../host/solutions/trusted.ts'
+import { createUploads } from '../../host/solutions/upload.ts'
+import { createPasswords } from '../../host/users/passwords.ts'
+import { createUsers } from '../../host/users/users.ts'
+import { createUsersForScripts } from '../../host/users/users-for-scripts.ts'
+import type { SignedInUser } from '../../plugins/security/host.ts'
+import { createLimits } from '../../runtime/limits.ts'
+import type { Json } from '../../runtime/plugin.ts'
+import { createSupervisor } from '../../runtime/supervisor.ts'
+import { PASSWORD } from './users.ts'
+
+/** The solutions of a folder, run as clients run them: sandbox processes, databases and users are real; without HTTP. */
+export type ExampleLab = {
+  /** Uploads the example. */
+  readonly add: (name: string) => Promise<ActiveSolution>
+  /** Empties the solution's embedded database: the next client finds none. */
+  readonly eraseDatabase: (name: string) => Promise<void>
+  /** A user of the users table, with `PASSWORD`. */
+  readonly addUser: (username: string, permissions: readonly string[]) => Promise<void>
+  readonly grantUsers: (solution: string) => Promise<void>
+  /** Opens a client on its first form. @param permissions null: nobody is signed in, and it is the login form */
+  readonly open: (solution: ActiveSolution, username: string, permissions: readonly string[] | null) => Promise<Person>
+  readonly lines: readonly NewLogLine[]
+  readonly stop: () => Promise<void>
+}
+
+/** What somebody does in a client, and sees. Each act is checked as that of a browser. @throws Error when it is refused */
+export type Person = {
+  readonly form: () => string | null
+  /** Of the shown form: what its definition says and scripts changed. */
+  readonly see: (element: string) => ElementState & Record<string, unknown>
+  /** The shown form as the browser gets it. */
+  readonly page: () => string
+  readonly press: (element: string) => Promise<Effects>
+  readonly enter: (element: string, value: Json) => Promise<Effects>
+  readonly selectRows: (element: string, ids: readonly number[]) => Promise<Effects>
+  readonly openRow: (element: string, id: number) => Promise<Effects>
+}
+
+const NOWHERE = { host: '127.0.0.1', port: 1, username: 'nobody', password: '', tls: 'off' } as const
+
+export async function createExampleLab(): Promise<ExampleLab> {
+  const home = mkdtempSync(join(tmpdir(), 'solhost-example-'))
+  const limits = createLimits()
+  const db = await openDatabase(home)
+  const nothing = async () => {}
+  const users = createUsers(db, await createPasswords(), limits, { endAccess: nothing, eraseFromAudit: nothing })
+  const grants = createGrants(db, await openPlatformKey(db, home, ''))
+  const throttle = createThrottle(db, limits, false)
+  const databases = createSolutionDatabases({
+    grants,
+    servers: { alpha: NOWHERE, beta: NOWHERE, gamma: NOWHERE },
+    platform: { server: 'embedded', database: 'platform' },
+    home,
+    timeZone: 'Etc/UTC',
+    limits,
+    onError: fail,
+    onRefused: (_call, message) => fail(message),
+  })
+  const audit = { record: nothing } as never
+  const forScripts = createUsersForScripts({ users, grants, throttle, audit, noteRefusal: () => {} })
+  const plugins = builtInPlugins('none', limits, { database: databases, users: forScripts })
+  const makeSandboxSolution = createSandboxSolutionMaker(plugins)
+  const supervisor = createSupervisor({
+    limits,
+    trusted: readTrusted(plugins, makeSandboxSolution, limits),
+    timeZone: 'Etc/UTC',
+  })
+  const store = createSolutionStore(db, limits)
+  const catalog = createCatalog(store, supervisor, makeSandboxSolution)
+  const uploads = createUploads({ store, catalog, supervisor, makeSandboxSolution, limits })
+  const lines: NewLogLine[] = []
+  const log = { write: (_solution: string, line: NewLogLine) => void lines.push(line) } as unknown as SolutionLog
+  const bindings = createGuestBindings({ plugins, limits, onPluginError: (error) => fail(String(error)) })
+  const callClient = createClientCaller({ supervisor, bindings, log })
+
+  function fail(message: string): never {
+    throw new Error(message)
+  }
+
+  async function open(solution: ActiveSolution, username: string, permissions: readonly string[] | null) {
+    const user: SignedInUser | null = permissions && { username, uid: `uid of ${username}`, permissions, tenant: null }
+    const shownUser = user && { ...user, loggedInAt: 0 }
+    const screen = createScreen({
+      solution,
+      locale: 'en',
+      user: shownUser,
+      account: () => null,
+      isTesting: false,
+      missing: (key) => fail(`the text ${key} is missing`),
+      overrides: new Map(),
+    })
+    const sandbox = await supervisor.openClient(solution.loadable, { log: (line) => void lines.push(line) })
+    if ('code' in sandbox) return fail(`${sandbox.code}: ${sandbox.message}`)
+
+    async function call(entry: string, args: readonly Json[], kind: 'open' | 'login' = 'open'): Promise<Effects> {
+      const host = { address: '127.0.0.1', locale: screen.locale, serverUrl: 'http://127.0.0.1:1' }
+      const known = { user, account: null, messages: new Map(), onlyForm: null }
+      const given = { kind, correlationId: randomUUID(), ...known, ...host }
+      const { failure, effects } = await callClient(sandbox as never, solution, {
+        entry,
+        args,
+        secrets: new Map(),
+        call: given,
+      })
+      if (failure !== null) return fail(`${failure.code}: ${failure.message}`)
+      screen.apply(effects, 0)
+      return effects
+    }
+
+    async function act(element: string, type: string, value: Json): Promise<Effects> {
+      const form = screen.shown ?? ''
+      const event = { kind: 'event', seq: 1, form, element, type, value } as BrowserEvent
+      const checked = checkEvent(event, definition(), screen.viewOf(form), screen.contextOf(form))
+      if (checked.kind !== 'accepted') return fail(`${type} of ${form}.${element} is ${checked.kind}`)
+      const mayLogIn = permissions === null && type === 'onAction'
+      return call('forms.event', [{ form, element, type, value }], mayLogIn ? 'login' : 'open')
+    }
+
+    function definition() {
+      return screen.definitionOf(screen.shown ?? '') ?? fail('no form is shown')
+    }
+
+    if (user !== null && solution.entries.main?.includes('onSolutionOpen')) await call('onSolutionOpen', [null, {}])
+    const { loginForm, firstForm } = solution.manifest
+    await call('forms.show', [user === null ? loginForm : firstForm])
+    return {
+      form: () => screen.shown,
+      see(element: string) {
+        const place = outlineOf(definition()).get(element) ?? fail(`there is no ${element}`)
+        return { ...place.element, ...screen.viewOf(screen.shown ?? '').elements.get(element) } as never
+      },
+      page() {
+        const form = screen.shown ?? ''
+        return renderForm(definition(), screen.viewOf(form), screen.contextOf(form))?.html ?? ''
+      },
+      press: (element: string) => act(element, 'onAction', null),
+      enter: (element: string, value: Json) => act(element, 'onElementDataChange', value),
+      selectRows: (element: string, rows: readonly number[]) =>
+        act(element, 'onRecordSelection', { rows: [...rows], selected: true }),
+      openRow: (element: string, id: number) => act(element, 'onAction', id),
+    }
+  }
+
+  return {
+    lines,
+    open,
+    async add(name) {
+      await uploads.upload(await packFolder(exampleFolder(name)), name)
+      return catalog.need(name)
+    },
+    eraseDatabase: (name) => databases.erase(name),
+    async addUser(username, permissions) {
+      await users.create({ username, password: PASSWORD, permissions: [...permissions], mustChangePassword: false })
+    },
+    async grantUsers(solution) {
+      await grants.put(solution, { databases: {}, http: [], users: true })
+    },
+    async stop() {
+      supervisor.stop()
+      await databases.stop()
+      await db.destroy()
+      rmSync(home, { recursive: true, force: true })
+    },
+  }
+}

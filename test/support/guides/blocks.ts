@@ -1,0 +1,73 @@
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { placeOf, splitModule } from '../../../runtime/bundle/layout.ts'
+
+export const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+
+/** Every page with blocks that somebody may copy; what is generated is checked where it is made. */
+export const GUIDES = globSync(['docs/*.md', 'README.md', 'SECURITY.md'], { cwd: ROOT }).sort()
+
+/** A fenced block. GitHub reads the first word after the fence and shows none of the others, which say what it is here. */
+export type Block = {
+  readonly guide: string
+  readonly line: number
+  readonly language: string
+  readonly words: readonly string[]
+  readonly code: string
+  /** The heading of second order above it; "" before the first. */
+  readonly section: string
+}
+
+export function readBlocks(guide: string): Block[] {
+  const lines = readFileSync(join(ROOT, guide), 'utf8').split('\n')
+  const blocks: Block[] = []
+  let section = ''
+  for (let at = 0; at < lines.length; at++) {
+    section = /^## (.+)/.exec(lines[at] ?? '')?.[1] ?? section
+    const [, indent = '', info] = /^( *)```(.*)$/.exec(lines[at] ?? '') ?? []
+    if (info === undefined) continue
+    const end = lines.indexOf(`${indent}\`\`\``, at + 1)
+    if (end < 0) throw new Error(`${guide}:${at + 1} begins a block that has no end`)
+    const [language = '', ...words] = info.trim().split(/\s+/)
+    const code = lines.slice(at + 1, end).map((line) => `${line.slice(indent.length)}\n`)
+    blocks.push({ guide, line: at + 1, language, words, code: code.join(''), section })
+    at = end
+  }
+  return blocks
+}
+
+/**
+ * - `solution`: `js globals.js`, a file of the solution that its section makes
+ * - `folder`: `js shop/globals.js`, a file of the folder in which the guide's commands run
+ * - `excerpt`: `json solutions/orders/solution.json`, lines of a file that is here
+ * - `claim`: `json session …`, what happens with the section's solution (`claims.ts`)
+ * - `commands`: `sh`, and `console` with what the commands print
+ * - `sql`: `sql embedded`, statements for the embedded database
+ */
+export type BlockKind = 'solution' | 'folder' | 'excerpt' | 'claim' | 'commands' | 'sql'
+
+const FILE_LANGUAGES = new Set(['js', 'ts', 'json', 'html', 'css'])
+export const CLAIMS = ['check', 'session', 'refused', 'log', 'log-return', 'form'] as const
+export type ClaimName = (typeof CLAIMS)[number]
+
+/** @returns null for what is none of these */
+export function kindOf({ guide, language, words: [first = ''] }: Block): BlockKind | null {
+  if (language === 'sh' || language === 'console') return first === '' ? 'commands' : null
+  if (language === 'sql') return first === 'embedded' ? 'sql' : null
+  if ((CLAIMS as readonly string[]).includes(first.split('?')[0] as string)) {
+    return language === 'json' || language === 'text' ? 'claim' : null
+  }
+  if (!FILE_LANGUAGES.has(language) || !first.endsWith(`.${language}`)) return null
+  if (placeOf(splitModule(first).path).kind !== 'unused') return 'solution'
+  if (existsSync(join(ROOT, first))) return 'excerpt'
+  return makesFolder(guide, first.split('/')[0] as string) ? 'folder' : null
+}
+
+function makesFolder(guide: string, folder: string): boolean {
+  return readFileSync(join(ROOT, guide), 'utf8').includes(`solhost init ${folder}`)
+}
+
+export function nameOf({ guide, line, language, words }: Block): string {
+  return `${guide}:${line} (${[language, ...words].join(' ')})`
+}

@@ -1,0 +1,85 @@
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { editorFiles } from '../../../host/cli/editor-files.ts'
+import { readSolutionFolder } from '../../../host/cli/solution-folder.ts'
+import { exampleFolder } from '../../../host/solutions/examples.ts'
+import { temporaryFolder, writeFiles } from '../cli.ts'
+import type { Files } from '../zip.ts'
+import { type Block, kindOf, ROOT } from './blocks.ts'
+
+/** What the blocks of one section make up. */
+export type GuideSolution = { readonly section: string; readonly name: string; readonly files: Record<string, string> }
+
+/**
+ * The files that a section names are one solution. A section without a manifest changes the guide's first solution: its
+ * files come over those.
+ */
+export function solutionsOf(blocks: readonly Block[]): GuideSolution[] {
+  const sections = Map.groupBy(blocks, ({ section }) => section)
+  let first: Record<string, string> | null = null
+  const solutions: GuideSolution[] = []
+  for (const [section, all] of sections) {
+    const own = filesOf(all)
+    if (Object.keys(own).length === 0) continue
+    const files: Record<string, string> = Object.hasOwn(own, 'solution.json') ? own : { ...first, ...own }
+    first ??= files
+    const { name } = JSON.parse(files['solution.json'] ?? '{}') as { name?: string }
+    if (name === undefined) throw new Error(`${all[0]?.guide}: the section "${section}" has no solution.json`)
+    solutions.push({ section, name, files })
+  }
+  return solutions
+}
+
+function filesOf(blocks: readonly Block[]): Record<string, string> {
+  const files: Record<string, string> = {}
+  for (const block of blocks.filter((one) => kindOf(one) === 'solution')) {
+    const path = block.words[0] as string
+    if (Object.hasOwn(files, path)) throw new Error(`${block.guide}:${block.line}: the section has ${path} twice`)
+    files[path] = block.code
+  }
+  return files
+}
+
+/** The example of `solutions/` that a section quotes; null where it quotes none. */
+export function quotedExample(blocks: readonly Block[]): string | null {
+  const paths = blocks.filter((one) => kindOf(one) === 'excerpt').map(({ words }) => words[0] as string)
+  const names = new Set(
+    paths.map((path) => /^solutions\/([^/]+)\//.exec(path)?.[1]).filter((name) => name !== undefined),
+  )
+  if (names.size > 1) throw new Error(`one section quotes several examples: ${[...names].join(', ')}`)
+  return [...names][0] ?? null
+}
+
+export function exampleFiles(name: string): Files {
+  return Object.fromEntries(readSolutionFolder(exampleFolder(name)).files)
+}
+
+/** Whether the lines stand in that file as they are. */
+export function isExcerpt({ words, code }: Block): boolean {
+  return readFileSync(join(ROOT, words[0] as string), 'utf8').includes(code.trimEnd())
+}
+
+const TSC = join(ROOT, 'node_modules/typescript/bin/tsc')
+
+/** What an editor marks in the solution: each as `file:line: what`. */
+export async function editorErrors(files: Readonly<Record<string, string>>): Promise<string[]> {
+  using folder = temporaryFolder(files)
+  writeFiles(folder.path, Object.fromEntries(editorFiles(readSolutionFolder(folder.path).files)))
+  return await editorErrorsIn(folder.path)
+}
+
+export async function editorErrorsIn(folder: string): Promise<string[]> {
+  const words = [TSC, '-p', join(folder, 'jsconfig.json'), '--pretty', 'false']
+  const child = spawn(process.execPath, words, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] })
+  const [printed, code] = await Promise.all([
+    text(child.stdout),
+    new Promise<number | null>((resolve) => child.once('close', resolve)),
+  ])
+  const errors = printed.split('\n').filter((line) => line.trim() !== '')
+  // Of a solution that has no script.
+  const real = errors.filter((line) => !line.includes('TS18003'))
+  if (code !== 0 && errors.length === 0) throw new Error(`tsc ended with ${code}`)
+  return real
+}

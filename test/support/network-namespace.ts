@@ -1,0 +1,57 @@
+import { spawnSync } from 'node:child_process'
+
+/** A machine of its own as far as the network goes: an address of its own, and a line to ours. */
+export type NetworkNamespace = {
+  readonly name: string
+  /** What a command begins with that is to run there. */
+  readonly prefix: readonly [program: string, ...options: string[]]
+  readonly address: string
+  /** Ours, as it is seen from there. */
+  readonly outside: string
+  readonly remove: () => void
+}
+
+/** Whether this machine lets us make one: it takes root, and `ip` of Debian's iproute2. */
+export function canMakeNamespaces(): boolean {
+  const name = `sh${process.pid}t`
+  if (process.getuid?.() !== 0 || spawnSync('ip', ['netns', 'add', name]).status !== 0) return false
+  return spawnSync('ip', ['netns', 'delete', name]).status === 0
+}
+
+/**
+ * @param number from 0 to 63, another one for each namespace of the process
+ * @throws Error when `ip` refuses
+ */
+export function makeNamespace(number: number): NetworkNamespace {
+  const name = `sh${process.pid}n${number}`
+  const near = `sh${process.pid % 100_000}a${number}`
+  const far = `sh${process.pid % 100_000}b${number}`
+  // Of the network for measurements between machines (RFC 2544, 198.18.0.0/15): nobody's.
+  const network = `198.18.${process.pid % 256}`
+  const outside = `${network}.${number * 4 + 1}`
+  const address = `${network}.${number * 4 + 2}`
+  run('netns', 'add', name)
+  try {
+    run('link', 'add', near, 'type', 'veth', 'peer', 'name', far, 'netns', name)
+    run('address', 'add', `${outside}/30`, 'dev', near)
+    run('link', 'set', near, 'up')
+    run('-n', name, 'address', 'add', `${address}/30`, 'dev', far)
+    run('-n', name, 'link', 'set', far, 'up')
+    run('-n', name, 'link', 'set', 'lo', 'up')
+  } catch (error) {
+    remove()
+    throw error
+  }
+
+  function remove(): void {
+    spawnSync('ip', ['link', 'delete', near])
+    spawnSync('ip', ['netns', 'delete', name])
+  }
+
+  return { name, prefix: ['ip', 'netns', 'exec', name], address, outside, remove }
+}
+
+function run(...options: string[]): void {
+  const { status, stderr } = spawnSync('ip', options, { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`ip ${options.join(' ')} failed: ${stderr}`)
+}

@@ -1,0 +1,89 @@
+import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { vi } from 'vitest'
+import { compileCache } from './compile-cache.ts'
+
+/** Tests that need a terminal are skipped where this is undefined. */
+export const tmuxPath = existsSync('/usr/bin/tmux') ? '/usr/bin/tmux' : undefined
+
+export type Typed = { readonly code: number; readonly screen: string }
+
+/** A terminal with a shell, as a person has one. */
+export interface Terminal extends AsyncDisposable {
+  /** Types a line and waits until the shell asks for the next one. */
+  run(line: string): Promise<Typed>
+  /** Types a line and goes on. */
+  type(line: string): Promise<void>
+  /** What stands in it, with what scrolled away since the last `run` or `type`. */
+  screen(): Promise<string>
+  /** Waits until this stands in it. */
+  until(text: string | RegExp): Promise<string>
+  press(key: 'C-c'): Promise<void>
+}
+
+/** The prompt tells the exit code of the last line. */
+const PROMPT = /(?:^|\n)\[(\d+)\]\$\s*$/
+// A shell that only starts another one takes the prompt out of the environment.
+const SHELL = "exec env 'PS1=[$?]$ ' bash --norc --noprofile"
+const PATIENCE = { timeout: 60_000, interval: 50 }
+
+/** @param env besides PATH and a HOME of its own; nothing of the tests' own environment is there */
+export async function openTerminal(options: {
+  readonly cwd: string
+  readonly env?: Readonly<Record<string, string>>
+}): Promise<Terminal> {
+  const home = mkdtempSync(join(tmpdir(), 'solhost-terminal-'))
+  const socket = `solhost-${randomUUID().slice(0, 8)}`
+  const tmux = async (...words: string[]) => {
+    // The server lives in its own environment, which the first call gives it.
+    const environment = {
+      PATH: process.env.PATH ?? '',
+      HOME: home,
+      LANG: 'C.UTF-8',
+      ...compileCache(),
+      ...options.env,
+    }
+    const { stdout } = await promisify(execFile)('/usr/bin/tmux', ['-L', socket, '-f', '/dev/null', ...words], {
+      env: environment,
+    })
+    return stdout
+  }
+  await tmux('new-session', '-d', '-x', '150', '-y', '60', '-c', options.cwd, SHELL)
+  const screen = async () => (await tmux('capture-pane', '-p', '-J', '-S', '-2000')).trimEnd()
+  const until = (text: string | RegExp) =>
+    vi.waitFor(async () => {
+      const shown = await screen()
+      const isThere = typeof text === 'string' ? shown.includes(text) : text.test(shown)
+      if (!isThere) throw new Error(`the terminal does not show ${text}, but:\n${shown}`)
+      return shown
+    }, PATIENCE)
+  await until(PROMPT)
+
+  async function type(line: string): Promise<void> {
+    await tmux('send-keys', '-R')
+    await tmux('clear-history')
+    await tmux('send-keys', '-l', line)
+    await tmux('send-keys', 'Enter')
+  }
+
+  return {
+    type,
+    screen,
+    until,
+    press: async (key) => void (await tmux('send-keys', key)),
+    async run(line) {
+      await type(line)
+      const shown = await until(PROMPT)
+      return { code: Number(PROMPT.exec(shown)?.[1]), screen: shown.replace(PROMPT, '') }
+    },
+    async [Symbol.asyncDispose]() {
+      await tmux('kill-server')
+      // npm writes its log there when all else is over.
+      rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
+    },
+  }
+}
