@@ -2,20 +2,26 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { openApi } from '../host/admin/openapi.ts'
 import { PROPERTIES, type Property } from '../host/config/properties.ts'
 import { OAUTH_PROBLEMS } from '../host/oauth/problems.ts'
+import { adviceFor } from '../host/solutions/advice.ts'
 import { FAULT_CODES, WARNING_CODES } from '../runtime/bundle/faults.ts'
 import { manifestJsonSchema } from '../runtime/bundle/manifest.ts'
 import { CODES } from '../runtime/errors.ts'
 import { formJsonSchema } from '../runtime/forms/form-schema.ts'
 import { LIMITS } from '../runtime/limits.ts'
 import { FAILURES } from '../runtime/outcome.ts'
+import { AFTER_ERRORS, AFTER_FAILURES, AFTER_OAUTH_PROBLEMS } from './next-steps.ts'
+import { scriptingPage } from './scripting-reference.ts'
 
 const files: Record<string, string> = {
   'schema/solution.schema.json': `${JSON.stringify(manifestJsonSchema(), null, 2)}\n`,
   'schema/form.schema.json': `${JSON.stringify(formJsonSchema(), null, 2)}\n`,
   'reference/settings.md': settingsPage(),
   'reference/codes.md': codesPage(),
+  'reference/scripting.md': scriptingPage(),
+  'reference/openapi.json': `${JSON.stringify(openApi(packageVersion()), null, 2)}\n`,
 }
 
 let stale = 0
@@ -67,9 +73,11 @@ ${limits.join('\n')}
 }
 
 function codesPage(): string {
-  const errors = Object.entries(CODES).map(([name, { status, fixedBy }]) => `| \`${name}\` | ${status} | ${fixedBy} |`)
-  const problems = Object.entries(OAUTH_PROBLEMS).map(
-    ([name, { status, what }]) => `| \`${name}\` | ${status} | ${what} |`,
+  const errors = entriesOf(CODES).map(
+    ([name, { status, fixedBy }]) => `| \`${name}\` | ${status} | ${fixedBy} | ${AFTER_ERRORS[name]} |`,
+  )
+  const problems = entriesOf(OAUTH_PROBLEMS).map(
+    ([name, { status, what }]) => `| \`${name}\` | ${status} | ${what} | ${AFTER_OAUTH_PROBLEMS[name]} |`,
   )
   return `# Codes
 
@@ -79,42 +87,56 @@ Stable: tools may branch on them. The texts beside them are for people and may c
 
 In the solution's log; the end user sees the login page's error label with a reference.
 
-${table(FAILURES)}
+${table(FAILURES, (code) => AFTER_FAILURES[code])}
 
 ## Sign-ins by a provider
 
 In the solution's log (\`oauth_script\` in the audit alone: the log has the script's own failure), in the audit, and as \`error\` in the
 address of \`login_failed_url\`, to which \`oauth_expired\` never leads. The status is that of the page ([oauth.md](../oauth.md)).
 
-| code | status | what it means |
-|---|---|---|
+| code | status | what it means | what to do next |
+|---|---|---|---|
 ${problems.join('\n')}
 
 ## Errors of the host
 
-As \`code\` of an \`application/problem+json\`.
+As \`code\` of an \`application/problem+json\`; \`detail\` says what is wrong in this case.
 
-| code | status | who can put it right |
-|---|---|---|
+| code | status | who can put it right | what to do next |
+|---|---|---|---|
 ${errors.join('\n')}
 
 ## Faults of a bundle
 
 In \`faults\` of a refused upload (422, or 413 where only sizes are at fault).
 
-${table(FAULT_CODES)}
+${table(FAULT_CODES, adviceFor)}
 
 ## Warnings of a bundle
 
 In \`warnings\` of an upload.
 
-${table(WARNING_CODES)}
+${table(WARNING_CODES, adviceFor)}
 `
 }
 
-function table(codes: Record<string, string>): string {
-  const rows = Object.entries(codes).map(([name, text]) => `| \`${name}\` | ${text} |`)
-  return `| code | what it means |\n|---|---|\n${rows.join('\n')}`
+function table<Code extends string>(
+  codes: Readonly<Record<Code, string>>,
+  next: (code: Code) => string | null,
+): string {
+  const rows = entriesOf(codes).map(([name, text]) => `| \`${name}\` | ${text} | ${next(name) ?? ''} |`)
+  return `| code | what it means | what to do next |\n|---|---|---|\n${rows.join('\n')}`
+}
+
+function entriesOf<Name extends string, Value>(record: Readonly<Record<Name, Value>>): [Name, Value][] {
+  return Object.entries(record) as [Name, Value][]
+}
+
+function packageVersion(): string {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+    version: string
+  }
+  return version
 }
 
 function code(text: string): string {
