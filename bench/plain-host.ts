@@ -6,8 +6,13 @@ import { pino } from 'pino'
 import { openAdminAccount } from '../host/admin/account.ts'
 import { createApiTokens } from '../host/admin/api-tokens.ts'
 import { requireAdmin } from '../host/admin/authentication.ts'
+import { createAdminCredentials } from '../host/admin/credentials.ts'
+import { createPageSessions } from '../host/admin/page-sessions.ts'
+import { createPreviewTickets } from '../host/admin/preview-tickets.ts'
 import { createApp, type HostParts } from '../host/app.ts'
 import { createAudit } from '../host/audit/audit.ts'
+import { createClients } from '../host/clients/clients.ts'
+import { createClientSignIns } from '../host/clients/sign-in-token.ts'
 import { openPlatformKey } from '../host/config/platform-key.ts'
 import { readSettings } from '../host/config/settings.ts'
 import { openDatabase } from '../host/database/open.ts'
@@ -20,6 +25,7 @@ import { createChangePasswordPages } from '../host/login/change-password.ts'
 import { createFormTokens } from '../host/login/form-token.ts'
 import { createKnownBrowsers } from '../host/login/known-browser.ts'
 import { createLoginTokens } from '../host/login/login-token.ts'
+import { createSignOutTargets } from '../host/login/sign-out-target.ts'
 import { createThrottle } from '../host/login/throttle.ts'
 import { createMaintenance } from '../host/maintenance/maintenance.ts'
 import { createOAuth } from '../host/oauth/oauth.ts'
@@ -27,11 +33,16 @@ import { createSecrets } from '../host/secrets/secrets.ts'
 import { createRemembered } from '../host/sessions/remembered.ts'
 import { createSessions } from '../host/sessions/sessions.ts'
 import { createCatalog } from '../host/solutions/catalog.ts'
+import { createGuestBindings } from '../host/solutions/guest-bindings.ts'
 import { type Effects, noEffects } from '../host/solutions/host-call.ts'
 import type { EntryRunner } from '../host/solutions/run-entry.ts'
 import { createSolutionLog } from '../host/solutions/solution-log.ts'
 import { createSolutionStore } from '../host/solutions/solution-store.ts'
 import { createUploads } from '../host/solutions/upload.ts'
+import { createFigures } from '../host/telemetry/figures.ts'
+import { createHealth } from '../host/telemetry/health-report.ts'
+import { createTelemetry } from '../host/telemetry/telemetry.ts'
+import { createTesting } from '../host/testing/testing.ts'
 import { createPasswords } from '../host/users/passwords.ts'
 import { createUsers } from '../host/users/users.ts'
 import { createUsersCsv } from '../host/users/users-csv.ts'
@@ -87,19 +98,45 @@ const oauth = createOAuth({
   audit,
   maintenance,
 })
+const clientSignIns = createClientSignIns(db, key)
+const signOutTargets = createSignOutTargets(key)
+const clients = createClients({
+  limits,
+  isTesting: false,
+  supervisor,
+  bindings: createGuestBindings({ plugins: [], limits, onPluginError: () => {} }),
+  catalog,
+  sites,
+  sessions,
+  throttle,
+  clientSignIns,
+  signOutTargets,
+  log: solutionLog,
+  audit,
+  onError: () => {},
+})
+const credentials = createAdminCredentials({ account, audit, limits })
 const parts: HostParts = {
   settings,
   log,
   version: 'bench',
   sites,
-  requireAdmin: requireAdmin({ account, tokens, audit, limits }),
+  requireAdmin: requireAdmin({ credentials, tokens }),
+  credentials,
+  pageSessions: createPageSessions(db, key, account, limits),
+  previewTickets: createPreviewTickets(key),
   tokens,
   grants: createGrants(db, key),
   secrets,
   oauth,
   oauthSettings: oauth.settings,
+  testOAuthSettings: oauth.testSettings,
   providerRequests: oauth.requests,
   loginTokens: createLoginTokens(db, key, limits),
+  clients,
+  testing: createTesting(false),
+  clientSignIns,
+  signOutTargets,
   maintenance,
   platformDatabase: { server: settings.database.kind, database: settings.database.name },
   catalog,
@@ -116,9 +153,25 @@ const parts: HostParts = {
   knownBrowsers: createKnownBrowsers(key, limits),
   accountSources: createAccountSources(users, askAuthenticator, oauth.providerSource),
   changePassword: createChangePasswordPages({ limits, sites, formTokens, key, users, throttle, audit }),
-  runEntry,
   supervisor,
-  isStopping: () => false,
+  health: createHealth({
+    figures: createFigures(),
+    supervisor,
+    store,
+    audit,
+    db,
+    kind: settings.database.kind,
+    version: 'bench',
+  }),
+  telemetry: createTelemetry({
+    settings: settings.telemetry,
+    environment: settings.environment,
+    version: 'bench',
+    home: settings.home,
+    bound: limits.TELEMETRY_QUEUE,
+    log,
+  }),
+  draining: { isReady: () => true, isRefusing: () => false },
 }
 const server = httpServer(createApp(parts))
 let port = 0
@@ -158,6 +211,11 @@ function noSupervisor(): Supervisor {
     call: noSandbox,
     openClient: noSandbox,
     checkUpload: noSandbox,
+    debug: null,
+    memory: () => ({ maximum: 0, configured: 0, groupLimit: null, used: 0 }),
+    isFull: () => false,
+    whenRoom: async () => true,
+    needRoom: () => {},
     retire: () => {},
     retryAt: () => null,
     processes: () => [],

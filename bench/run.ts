@@ -2,6 +2,7 @@
 // npm run bench -- w1 events --json figures.json
 import { parseArgs } from 'node:util'
 import { measureActiveMemory } from './active-memory.ts'
+import { measureClients } from './clients.ts'
 import { measureColdStart } from './cold-start.ts'
 import { measureEvents } from './events.ts'
 import { measureHashing } from './hashing.ts'
@@ -11,6 +12,7 @@ import { measureNeighbour } from './neighbour.ts'
 import { measureRefusals } from './refused.ts'
 import { type Measured, type Report, type Row, reportOf, tableOf, writeJson } from './report.ts'
 import { measureSessions } from './session.ts'
+import { measureTelemetry } from './telemetry.ts'
 import { measureLogins } from './w1-login.ts'
 import { measureFormPosts } from './w2-form-post.ts'
 
@@ -26,6 +28,8 @@ const SUBJECTS: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   refused: measureRefusals,
   users: measureManyUsers,
   hashing: measureHashing,
+  clients: measureClients,
+  telemetry: measureTelemetry,
 }
 
 // isolated-vm needs this flag in the process that holds isolates; the bare contestants of W1 run in this one.

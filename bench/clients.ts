@@ -1,0 +1,191 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { proportionalSize } from '../runtime/process-memory.ts'
+import { type ClientPage, openClient } from '../test/support/client-page.ts'
+import { createVisitor } from '../test/support/http.ts'
+import { UNTHROTTLED } from '../test/support/unthrottled.ts'
+import { moduleFile } from '../test/support/zip.ts'
+import { type RealHost, startRealHost } from './real-host.ts'
+import type { Row } from './report.ts'
+import { figure, median, pause, percentile } from './rounds.ts'
+
+const CLIENTS = Number(process.env.BENCH_CLIENTS ?? 500)
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 6)
+/** How long each part of a round takes, in ms. */
+const PART = 4000
+/** A click is due so often, in ms, on any of the open clients, whether the last one was answered or not. */
+const DUE_EVERY = 20
+/** So many sign in and open at once. */
+const AT_ONCE = 8
+const NAME = 'crowd'
+
+/** A form such as people have: twenty elements, a handler that changes two of them, one that takes two seconds. */
+const FORM = {
+  title: 'Crowd',
+  layout: [
+    {
+      columns: [
+        {
+          elements: [
+            { type: 'label', name: 'count', label: '0' },
+            ...Array.from({ length: 16 }, (_, n) => ({ type: 'text', name: `field${n}`, label: `Field ${n}` })),
+            { type: 'table', name: 'rows', label: 'Rows', columns: [{ name: 'text', label: 'Text' }] },
+            { type: 'button', name: 'up', label: 'Up', onAction: 'up' },
+            { type: 'button', name: 'slow', label: 'Slow', onAction: 'slow' },
+          ],
+        },
+      ],
+    },
+  ],
+}
+const SCRIPT = `
+let count = 0
+function onLoad() {
+  forms.crowd.elements.rows.rows = Array.from({ length: 50 }, (_, n) => ({ id: n, text: 'row ' + n }))
+}
+function up() {
+  count++
+  forms.crowd.elements.count.label = String(count)
+  forms.crowd.elements.field0.value = 'clicked ' + count
+}
+function slow() {
+  const until = Date.now() + 1900
+  while (Date.now() < until) {}
+}
+`
+
+/**
+ * Open clients of one solution over real WebSockets, each of a user who signed in, on a host of its own process. A click's
+ * time is that from when it was due to the host's word that it is handled.
+ */
+export async function measureClients(): Promise<Row[]> {
+  const crowded = await startCrowd()
+  const lonely = await startCrowd()
+  try {
+    const few = await openMany(crowded, Math.min(20, CLIENTS))
+    await settle()
+    const before = sizeOf(crowded)
+    const many = [...few, ...(await openMany(crowded, CLIENTS - few.length, few.length))]
+    await settle()
+    const grown = (sizeOf(crowded) - before) / (many.length - few.length) / 1024 ** 2
+    const [one] = await openMany(lonely, 1)
+    if (one === undefined) throw new Error('no client was opened')
+    const times = { alone: [] as number[], crowd: [] as number[], calm: [] as number[], beside: [] as number[] }
+    await clicks([one], PART / 4)
+    await clicks(many, PART / 4)
+    for (let round = 0; round < ROUNDS; round++) {
+      times.alone.push(...(await clicks([one], PART)))
+      times.crowd.push(...(await clicks(many, PART)))
+    }
+    const [busy, ...others] = many
+    for (let round = 0; round < ROUNDS; round++) {
+      times.calm.push(...(await clicks(others, PART / 2)))
+      const slow = busy?.press('crowd', 'slow')
+      times.beside.push(...(await clicks(others, 1800)))
+      await slow
+    }
+    return [
+      {
+        work: `memory (PSS of host and sandbox processes) per open client, ${CLIENTS} of one solution`,
+        against: '-',
+        reach: { atMost: 0.6 },
+        unit: 'MB',
+        measured: grown,
+        details: `from ${few.length} to ${many.length} clients`,
+      },
+      ratioRow(`click in one of ${CLIENTS} open clients`, 'one client alone', 3, times.crowd, times.alone),
+      ratioRow('click while another client’s handler runs 2 s', 'the same without it', 2, times.beside, times.calm),
+    ]
+  } finally {
+    await Promise.all([crowded.stop(), lonely.stop()])
+  }
+}
+
+async function startCrowd(): Promise<RealHost> {
+  const host = await startRealHost({ ...UNTHROTTLED, CLIENTS: String(CLIENTS + 10) })
+  const manifest = { name: NAME, authenticator: 'AUTHENTICATOR', modules: ['auth'], firstForm: 'crowd' }
+  await host.uploadPlain(manifest, {
+    ...moduleFile('auth', { type: 'authenticator' }),
+    'modules/auth/globals.js':
+      'function onSolutionOpen(arg, { username }) { security.login(username, username, ["Users"]) }',
+    'forms/crowd.json': JSON.stringify(FORM),
+    'forms/crowd.js': SCRIPT,
+  })
+  return host
+}
+
+async function openMany(host: RealHost, count: number, first = 0): Promise<ClientPage[]> {
+  const opened: ClientPage[] = []
+  let next = 0
+  async function openSome(): Promise<void> {
+    for (let one = next++; one < count; one = next++) opened.push(await open(host, `user-${first + one}`))
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, openSome))
+  return opened
+}
+
+async function open(host: RealHost, username: string): Promise<ClientPage> {
+  const visitor = createVisitor(host.url)
+  const page = `/solution/${NAME}/index.html`
+  await visitor.get(page)
+  const { status } = await visitor.post(page, { username, password: 'any' })
+  if (status !== 303) throw new Error(`the sign-in of ${username} was answered ${status}`)
+  return openClient(host.url, NAME, visitor)
+}
+
+/** The answers' times, in ms. @throws Error when a click is not answered */
+async function clicks(pages: readonly ClientPage[], milliseconds: number): Promise<number[]> {
+  const times: number[] = []
+  const running: Promise<void>[] = []
+  const start = performance.now()
+  for (let due = start; due < start + milliseconds; due += DUE_EVERY) {
+    if (due > performance.now()) await pause(due - performance.now())
+    const page = pages[Math.floor(Math.random() * pages.length)] as ClientPage
+    running.push(page.press('crowd', 'up').then(() => void times.push(performance.now() - due)))
+  }
+  await Promise.all(running)
+  return times
+}
+
+/** Heaps have been collected and processes that only waited have ended. */
+function settle(): Promise<void> {
+  return pause(4000)
+}
+
+/** PSS of the host and all processes below it, in bytes. */
+function sizeOf(host: RealHost): number {
+  return [host.pid, ...below(host.pid)].reduce((sum, pid) => sum + proportionalSize(pid), 0)
+}
+
+function below(parent: number): number[] {
+  const children = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => parentOf(pid) === parent)
+  return children.flatMap((pid) => [pid, ...below(pid)])
+}
+
+function parentOf(pid: number): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)?.split(' ')[1])
+  } catch {
+    return 0
+  }
+}
+
+function ratioRow(
+  work: string,
+  against: string,
+  atMost: number,
+  one: readonly number[],
+  other: readonly number[],
+): Row {
+  const [measured, plain] = [median(one), median(other)]
+  return {
+    work,
+    against,
+    reach: { atMost },
+    unit: 'ratio',
+    measured: measured / plain,
+    details: `${figure(measured)} ms : ${figure(plain)} ms (p99 ${figure(percentile(one, 99))} : ${figure(percentile(other, 99))})`,
+  }
+}
