@@ -1,5 +1,6 @@
 import type { RouterMiddleware } from '@koa/router'
-import Koa, { type Context, type Middleware } from 'koa'
+import type Koa from 'koa'
+import type { Middleware } from 'koa'
 import type { Logger } from 'pino'
 import type { Supervisor } from '../runtime/supervisor.ts'
 import { admitPageSession } from './admin/admit-page-session.ts'
@@ -13,15 +14,13 @@ import type { Clients } from './clients/clients.ts'
 import type { ClientSignIns } from './clients/sign-in-token.ts'
 import type { Settings } from './config/settings.ts'
 import { answerErrors } from './http/answer-errors.ts'
-import { type ClientSide, createClientReader, createProxyCheck } from './http/client.ts'
-import { setSecurityHeaders } from './http/content-security.ts'
-import { createCorrelationId } from './http/correlation.ts'
+import { createClientReader, createProxyCheck } from './http/client.ts'
 import { type Draining, endKeptConnections, refuseWhileStopping } from './http/draining.ts'
 import { health } from './http/health.ts'
 import { checkMethod } from './http/method-check.ts'
+import { appOf, identify, setHeaders } from './http/opening-steps.ts'
 import { needReadableTarget } from './http/readable-target.ts'
 import { refuseWhenFull } from './http/refuse-when-full.ts'
-import { stateOf } from './http/request.ts'
 import { adminGate, siteGate } from './http/site-gate.ts'
 import type { Sites } from './http/sites.ts'
 import type { AccountSources } from './login/account-sources.ts'
@@ -146,27 +145,6 @@ function openingSteps(
 function adminApiStep(parts: HostParts): Middleware {
   const api = adminApi({ ...parts, log: parts.solutionLog, limits: parts.settings.limits })
   return api.routes() as Middleware
-}
-
-function appOf(steps: readonly Middleware[]): Koa {
-  const app = new Koa()
-  // Errors are answered by the step `answerErrors`; what fails after it is a broken connection.
-  app.silent = true
-  for (const step of steps) app.use(step)
-  return app
-}
-
-function identify(readClient: (request: Context['req']) => ClientSide): Middleware {
-  return (ctx, next) => {
-    ctx.state = { correlationId: createCorrelationId(), client: readClient(ctx.req), site: null }
-    return next()
-  }
-}
-
-const setHeaders: Middleware = (ctx, next) => {
-  setSecurityHeaders(ctx)
-  ctx.set('X-Correlation-Id', stateOf(ctx).correlationId)
-  return next()
 }
 
 /** A solution's own pages know who is signed in and may go on: they refuse new work themselves. */

@@ -1,8 +1,8 @@
 import type { AddressInfo } from 'node:net'
-import type Koa from 'koa'
 import { createAdminApp, createApp, createRedirectApp, type HostParts } from './app.ts'
 import type { Settings } from './config/settings.ts'
-import { httpServer, httpsServer, type WebServer } from './http/server.ts'
+import { closeServer, listening, originOf, serverOf } from './http/listen.ts'
+import { httpServer, type WebServer } from './http/server.ts'
 import { isLoopback } from './http/sites.ts'
 import { metricsServer } from './telemetry/metrics-route.ts'
 import type { HostCertificate } from './tls/watch-certificate.ts'
@@ -26,9 +26,6 @@ export type Addresses = {
   /** Where metrics are read without a token, see `METRICS_PORT`; null: nowhere. */
   readonly metricsUrl: string | null
 }
-
-/** Running requests get this long at a stop, in ms. */
-const STOP_GRACE = 3_000
 
 /** @param certificate null: without TLS */
 export function createServers(settings: Settings, certificate: HostCertificate | null): Servers {
@@ -72,41 +69,6 @@ export function createServers(settings: Settings, certificate: HostCertificate |
         metricsUrl: await openMetrics(parts),
       }
     },
-    close: async () => void (await Promise.all(servers.map(close))),
+    close: async () => void (await Promise.all(servers.map(closeServer))),
   }
-}
-
-function serverOf(app: Koa, certificate: HostCertificate | null): WebServer {
-  return certificate === null ? httpServer(app) : httpsServer(app, certificate)
-}
-
-function listening(server: WebServer, port: number, host: string): Promise<WebServer> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      server.off('error', reject)
-      resolve(server)
-    })
-  })
-}
-
-function close(server: WebServer): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => server.closeAllConnections(), STOP_GRACE)
-    server.close(() => {
-      clearTimeout(timer)
-      resolve()
-    })
-    server.closeIdleConnections()
-  })
-}
-
-function originOf(certificate: HostCertificate | null, host: string, port: number): string {
-  return `${certificate === null ? 'http' : 'https'}://${urlHost(host)}:${port}`
-}
-
-/** The host part of an address for a listening address: any address is reached by loopback. */
-function urlHost(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
-  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
 }

@@ -1,10 +1,10 @@
 import { type Kysely, sql } from 'kysely'
-import type { Migration } from 'kysely/migration'
+import { DEFAULT_MIGRATION_LOCK_TABLE, DEFAULT_MIGRATION_TABLE, type Migration } from 'kysely/migration'
 import type { ColumnTypes, DatabaseKind } from './kind.ts'
 
 /** One statement that changes the schema. */
-type Step = { execute(): Promise<unknown> }
-type Steps = (schema: Kysely<never>['schema'], types: ColumnTypes, db: Kysely<never>) => readonly Step[]
+export type Step = { execute(): Promise<unknown> }
+export type Steps = (schema: Kysely<never>['schema'], types: ColumnTypes, db: Kysely<never>) => readonly Step[]
 
 /**
  * The schema's versions, in order. A version that was released is never changed: the next one changes the tables. It only
@@ -227,14 +227,28 @@ const VERSIONS: Readonly<Record<string, Steps>> = {
 /** Their names, in order; the last one is the schema of this version. */
 export const SCHEMA_VERSIONS: readonly string[] = Object.keys(VERSIONS)
 
+/** Tables that are brought up to date together. Where one database has several, each keeps its versions in a table of its own. */
+export type Schema = {
+  readonly versions: Readonly<Record<string, Steps>>
+  readonly migrationTableName: string
+  readonly migrationLockTableName: string
+}
+
+/** The platform's own. */
+export const PLATFORM_SCHEMA: Schema = {
+  versions: VERSIONS,
+  migrationTableName: DEFAULT_MIGRATION_TABLE,
+  migrationLockTableName: DEFAULT_MIGRATION_LOCK_TABLE,
+}
+
 /**
  * The migrations as a kind of database understands them.
  *
  * MySQL cannot undo a change of the schema: where a start was cut off in the middle, the next one finds steps done.
  */
-export function migrationsFor(kind: DatabaseKind): Record<string, Migration> {
+export function migrationsFor(kind: DatabaseKind, { versions } = PLATFORM_SCHEMA): Record<string, Migration> {
   return Object.fromEntries(
-    Object.entries(VERSIONS).map(([name, steps]) => [name, { up: (db: Kysely<never>) => run(db, kind, steps) }]),
+    Object.entries(versions).map(([name, steps]) => [name, { up: (db: Kysely<never>) => run(db, kind, steps) }]),
   )
 }
 

@@ -6,7 +6,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import { embedded, embeddedDialect } from './embedded.ts'
 import type { DatabaseKind, DatabaseServer, Failure, KindName, ServerKind, ServerKindName } from './kind.ts'
 import { SERVER_KINDS } from './kinds.ts'
-import { migrationsFor } from './migrations.ts'
+import { migrationsFor, PLATFORM_SCHEMA, type Schema } from './migrations.ts'
 import { readSchema, refuseNewerSchema } from './schema-version.ts'
 import { serverDialect, unreachable } from './server-dialect.ts'
 import type { Tables } from './tables.ts'
@@ -30,25 +30,35 @@ export type DatabaseSettings = {
  * Opens the platform's database and brings its schema up to date. On a server the database is there already, or is made
  * if the account may. Hosts that start at once wait for one another.
  * @param where a text is the home of an embedded database
+ * @param schemas what tables it has; the platform's own come first
  * @throws ERR_DATABASE_UNREACHABLE when the server is away or refuses the account, or the database is missing
  * @throws ERR_DATABASE_VERSION when a newer version of the platform wrote it
  */
-export async function openDatabase(where: DatabaseSettings | string, watch?: QueryWatch): Promise<Database> {
-  if (typeof where === 'string') return openEmbedded(where, 'platform')
+export async function openDatabase(
+  where: DatabaseSettings | string,
+  watch?: QueryWatch,
+  schemas: readonly Schema[] = [PLATFORM_SCHEMA],
+): Promise<Database> {
+  if (typeof where === 'string') return openEmbedded(where, 'platform', schemas)
   const { kind, name } = where.database
   mkdirSync(where.home, { recursive: true, mode: 0o700 })
   // Said here with its code; SQLite would say that it cannot open a file.
   accessSync(where.home, constants.R_OK | constants.W_OK | constants.X_OK)
-  if (kind === 'embedded') return openEmbedded(where.home, name, watch)
-  return openUpToDate(SERVER_KINDS[kind], where.databaseServers[kind], name, watch)
+  if (kind === 'embedded') return openEmbedded(where.home, name, schemas, watch)
+  return openUpToDate(SERVER_KINDS[kind], where.databaseServers[kind], name, schemas, watch)
 }
 
-async function openEmbedded(home: string, name: string, watch?: QueryWatch): Promise<Database> {
+async function openEmbedded(
+  home: string,
+  name: string,
+  schemas: readonly Schema[],
+  watch?: QueryWatch,
+): Promise<Database> {
   mkdirSync(home, { recursive: true, mode: 0o700 })
   const file = join(home, `${name}.sqlite`)
   const db = new Kysely<Tables>({ dialect: embeddedDialect(file), ...(watch ? { log: watch } : {}) })
   chmodSync(file, 0o600)
-  await migrate(db, embedded, file)
+  await migrate(db, embedded, file, schemas)
   return db
 }
 
@@ -56,10 +66,11 @@ async function openUpToDate(
   kind: ServerKind,
   server: DatabaseServer,
   name: string,
+  schemas: readonly Schema[],
   watch?: QueryWatch,
 ): Promise<Database> {
   const db = await openOnServer(kind, server, name, watch)
-  await migrate(db, kind, `"${name}" of ${titleOf(kind, server)}`, (error) => {
+  await migrate(db, kind, `"${name}" of ${titleOf(kind, server)}`, schemas, (error) => {
     if (kind.failureOf(error) === 'rights') throw errorOf(kind, server, name, { reason: 'rights', error })
   })
   return db
@@ -172,9 +183,11 @@ async function migrate(
   db: Database,
   kind: DatabaseKind,
   title: string,
+  schemas: readonly Schema[],
   onError: (error: unknown) => void = () => {},
 ): Promise<void> {
-  const { error } = await migrateTo(db, kind, title)
+  let error: unknown
+  for (const schema of schemas) error ??= (await migrateTo(db, kind, title, schema)).error
   if (error === undefined) return
   await db.destroy()
   if (error instanceof PlatformError) throw error
@@ -189,10 +202,17 @@ async function migrate(
 }
 
 /** @returns what went wrong, or nothing; a newer schema is left as it is */
-async function migrateTo(db: Database, kind: DatabaseKind, title: string): Promise<{ readonly error?: unknown }> {
+async function migrateTo(
+  db: Database,
+  kind: DatabaseKind,
+  title: string,
+  schema: Schema,
+): Promise<{ readonly error?: unknown }> {
+  const { migrationTableName, migrationLockTableName } = schema
+  const provider = { getMigrations: async () => migrationsFor(kind, schema) }
   try {
-    refuseNewerSchema(await readSchema(db), `The database ${title}`)
-    return await new Migrator({ db, provider: { getMigrations: async () => migrationsFor(kind) } }).migrateToLatest()
+    refuseNewerSchema(await readSchema(db, schema), `The database ${title}`, schema)
+    return await new Migrator({ db, provider, migrationTableName, migrationLockTableName }).migrateToLatest()
   } catch (error) {
     return { error }
   }

@@ -88,7 +88,7 @@ function stackOf(error: unknown): string {
 }
 
 function wantsPage(ctx: Context): boolean {
-  return isNavigation(ctx) && !/^\/admin\/api|\/session$/.test(ctx.path) && /text\/html/.test(ctx.get('Accept'))
+  return isNavigation(ctx) && !/^\/(admin\/)?api\/|\/session$/.test(ctx.path) && /text\/html/.test(ctx.get('Accept'))
 }
 
 function sendErrorPage(ctx: Context, error: PlatformError): void {

@@ -16,8 +16,14 @@ export const TELEMETRY_PROPERTIES = {
     default: '',
     read: (text) => (/^[\x21-\x7e]{0,4096}$/.test(text) ? text : undefined),
     form: 'at most 4096 printable ASCII characters without spaces',
-    what: 'token of the control center’s Credentials page: telemetry goes to CLOUD_URL with it',
+    what: 'token of the control center’s Credentials page: connects this host to it',
     secret: true,
+  },
+  CLOUD_PUBLIC_KEY: {
+    default: '',
+    read: (text) => (text === '' || /^[A-Za-z0-9_-]{43}$/.test(text) ? text : undefined),
+    form: 'the 43 characters that the Credentials page of the control center shows; empty: the key of the first contact is kept',
+    what: 'public key (Ed25519) that what the control center wants of this host must be signed with',
   },
   METRICS_PORT: {
     default: '',

@@ -12,7 +12,7 @@ import { hostnameOf, isLoopback } from '../http/sites.ts'
  * everything else on that machine, the admin port among them, could be reached no longer.
  */
 export function sendHsts(
-  settings: Pick<Settings, 'certificate' | 'publicUrl' | 'solutionOrigin' | 'hstsMaxAge'>,
+  settings: Pick<Settings, 'certificate' | 'publicUrl' | 'hstsMaxAge'> & Partial<Pick<Settings, 'solutionOrigin'>>,
 ): Middleware {
   const { certificate, publicUrl, solutionOrigin, hstsMaxAge } = settings
   const stays = certificate !== null || publicUrl?.protocol === 'https:' || solutionOrigin?.protocol === 'https:'

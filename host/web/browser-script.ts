@@ -14,32 +14,33 @@ const IMPORT = /^import\s+(type\s+)?[^'"]*?from\s+'([^']+)'\n?/gm
 
 /** The script of open clients. */
 export function makeClientScript(): BrowserScript {
-  return makeScript(new URL('client/', import.meta.url), idiomorphText())
+  return makeScript(new URL('client/main.ts', import.meta.url), idiomorphText())
 }
 
 /** The script of the administration's pages. */
 export function makeAdminScript(): BrowserScript {
-  return makeScript(new URL('admin/', import.meta.url), '')
+  return makeScript(new URL('admin/main.ts', import.meta.url))
 }
 
 /**
- * Puts the modules of a folder after one another, each after those that it imports, in one strict function. Types become
+ * Puts a module and those that it imports after one another, each after what it needs, in one strict function. Types become
  * white space, so there is no build and no source map to keep. All modules share that function's scope: a test sees to it
  * that no name is there twice.
+ * @param library a script that comes before them
  */
-function makeScript(folder: URL, library: string): BrowserScript {
+export function makeScript(main: URL, library = ''): BrowserScript {
   const modules: string[] = []
   const seen = new Set<string>()
-  const add = (file: string): void => {
-    if (seen.has(file)) return
-    seen.add(file)
-    const source = readFileSync(new URL(file, folder), 'utf8')
+  const add = (file: URL): void => {
+    if (seen.has(file.href)) return
+    seen.add(file.href)
+    const source = readFileSync(file, 'utf8')
     for (const [, isType, from] of source.matchAll(IMPORT)) {
-      if (isType === undefined && from?.startsWith('./')) add(from.slice('./'.length))
+      if (isType === undefined && from?.startsWith('.')) add(new URL(from, file))
     }
     modules.push(asPart(source))
   }
-  add('main.ts')
+  add(main)
   const text = `'use strict';(() => {\n${library}\n${modules.join('\n')}\n})()\n`
   return { text, hash: createHash('sha256').update(text).digest('base64url').slice(0, 22) }
 }

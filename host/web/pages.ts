@@ -1,16 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { Eta } from 'eta/core'
+import { readFileSync } from 'node:fs'
 import type { OAUTH_PROBLEMS, OAuthProblemCode } from '../oauth/problems.ts'
-import { platformLanguage, platformText, TEXTS } from './texts.ts'
+import { createPageRenderer, indent, loadTemplates, type PageFrame } from './render-page.ts'
+import { PLATFORM_TEXTS, platformText } from './texts.ts'
 
-/** What every page needs: whom it speaks to and the nonce of its Content-Security-Policy. */
-export type PageFrame = {
-  /** A BCP 47 tag such as 'nl-BE'. Texts fall back to 'nl', then 'en'; dates follow the whole tag. */
-  readonly locale: string
-  readonly nonce: string
-  /** The document's title; by default the page's heading. */
-  readonly title?: string
-}
+export type { PageFrame } from './render-page.ts'
 
 export type ErrorKind =
   | 'not-found'
@@ -121,23 +114,13 @@ export const ADMIN_PARTS = {
 
 export type AdminPart = keyof typeof ADMIN_PARTS
 
-/** Every template of `pages/`, compiled once: nothing is read from disk while a request waits. */
-const templates = new Eta({ autoEscape: true })
-for (const file of readdirSync(new URL('pages/', import.meta.url), { recursive: true, encoding: 'utf8' })) {
-  if (file.endsWith('.eta')) templates.loadTemplate(file.replace(/\.eta$/, ''), readText(`pages/${file}`))
-}
+const templates = loadTemplates([new URL('pages/', import.meta.url)])
 const tokens = readText('styles/tokens.css')
 const fields = readText('styles/fields.css')
 const pageStyles = indent(tokens + fields + readText('styles/pages.css'))
 const adminStyles = `${pageStyles}\n${indent(readText('styles/admin.css') + readText('styles/admin-operation.css'))}`
 const loginTemplate = templates.render('login', { styles: indent(tokens + fields + readText('styles/login.css')) })
-
-/** States of a solution and how they look. */
-const STATES: Readonly<Record<string, 'good' | 'bad' | 'quiet'>> = {
-  active: 'good',
-  quarantined: 'bad',
-  inactive: 'quiet',
-}
+const page = createPageRenderer(templates, PLATFORM_TEXTS, pageStyles)
 
 /** What happened, what the person can do next, and the reference for support. Never a stack. */
 export function errorPage(frame: PageFrame, model: ErrorModel): string {
@@ -216,98 +199,6 @@ export function defaultLoginTemplate(): string {
   return loginTemplate
 }
 
-const MOST_FORMATS = 100
-/** Characters of a name from outside that a page shows. */
-const MOST_SHOWN = 120
-const secondsFormat = keptByLocale(
-  (language) => new Intl.NumberFormat(language, { style: 'unit', unit: 'second', unitDisplay: 'long' }),
-)
-/** Chosen here: the times of the administration are UTC, as those of logs are, whatever the browser's clock says. */
-const timeFormat = keptByLocale(
-  (locale) => new Intl.DateTimeFormat(known(locale), { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' }),
-)
-const countFormat = keptByLocale((locale) => new Intl.NumberFormat(known(locale), { maximumFractionDigits: 1 }))
-/** What browsers send as a language may be none. */
-const known = (locale: string) => (Intl.DateTimeFormat.supportedLocalesOf(locale).length > 0 ? locale : 'en')
-
-const BYTE_UNITS = ['B', 'KB', 'MB', 'GB'] as const
-
-/** Such as '1.2 MB'; a unit is 1024 of the one before. */
-function bytesText(locale: string, count: number): string {
-  const step = Math.min(BYTE_UNITS.length - 1, Math.floor(Math.log2(Math.max(1, count)) / 10))
-  return `${countFormat(locale).format(count / 1024 ** step)} ${BYTE_UNITS[step]}`
-}
-
-/**
- * A page in the shared layout. The model stays below a key of its own, so that no value can take the place of the
- * layout's.
- */
-function page(template: string, frame: PageFrame, heading: string, model: object, more: object = {}): string {
-  const language = platformLanguage(frame.locale)
-  const text = (key: string, ...values: readonly (string | number)[]) => platformText(language, key, values)
-  return templates.render(template, {
-    page: {
-      language,
-      nonce: frame.nonce,
-      heading,
-      title: frame.title ?? `${heading} · Solhost`,
-      styles: pageStyles,
-      locale: frame.locale,
-      ...more,
-    },
-    model,
-    text,
-    hasText: (key: string) => TEXTS.get(language)?.has(key) === true,
-    parts: (key: string, ...values: readonly (string | null)[]) => partsOf(text(key), values),
-    shortened,
-    seconds: (count: number) => secondsFormat(language).format(Math.max(1, Math.ceil(count))),
-    initial: firstLetter,
-    time: (at: number) => timeFormat(frame.locale).format(at),
-    bytes: (count: number) => bytesText(frame.locale, count),
-    count: (value: number) => countFormat(frame.locale).format(value),
-    stateKind: (state: string) => (Object.hasOwn(STATES, state) ? STATES[state] : 'quiet'),
-    stateName: (state: string) => (Object.hasOwn(STATES, state) ? text(`platform.admin.state.${state}`) : state),
-  })
-}
-
-/** A text taken apart at its placeholders, so that a value's direction of writing leaves the rest alone. */
-function partsOf(text: string, values: readonly (string | null)[]): { text: string; value: string | null }[] {
-  return text.split(/(\{\d+\})/).map((part) => {
-    const value = /^\{\d+\}$/.test(part) ? values[Number(part.slice(1, -1))] : undefined
-    return { text: part, value: value == null ? null : shortened(value) }
-  })
-}
-
-function shortened(name: string): string {
-  const characters = [...name.trim().slice(0, 2 * MOST_SHOWN + 2)]
-  return characters.length > MOST_SHOWN ? `${characters.slice(0, MOST_SHOWN).join('')}…` : characters.join('')
-}
-
-/**
- * Formats that are made anew cost more than the rest of a page. Locales come from scripts and browsers, so only some are
- * kept.
- */
-function keptByLocale<T>(make: (locale: string) => T): (locale: string) => T {
-  const made = new Map<string, T>()
-  return (locale) => {
-    const known = made.get(locale)
-    if (known !== undefined) return known
-    if (made.size >= MOST_FORMATS) made.clear()
-    const one = make(locale)
-    made.set(locale, one)
-    return one
-  }
-}
-
-function firstLetter(title: string): string {
-  const [first] = new Intl.Segmenter().segment(title.trim())
-  return first?.segment.toLocaleUpperCase() ?? '·'
-}
-
 function readText(path: string): string {
   return readFileSync(new URL(path, import.meta.url), 'utf8')
-}
-
-function indent(styles: string): string {
-  return styles.trimEnd().replace(/^(?=.)/gm, '    ')
 }

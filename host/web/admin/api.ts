@@ -49,7 +49,8 @@ export function answerOf(status: number, text: string): Answer {
 }
 
 export function signInAgain(): void {
-  location.assign(`/admin/sign-in?to=${encodeURIComponent(location.pathname + location.search)}`)
+  const signIn = document.querySelector<HTMLMetaElement>('meta[name=sign-in]')?.content ?? ''
+  location.assign(`${signIn}?to=${encodeURIComponent(location.pathname + location.search)}`)
 }
 
 function parsed(text: string): unknown {

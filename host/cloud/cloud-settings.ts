@@ -1,0 +1,17 @@
+import type { Value } from '../config/property-groups.ts'
+
+/** Where a Satellite's control center is, and how the two know one another (design section 9). */
+export type CloudSettings = {
+  readonly url: URL
+  /** `REMOTE_ENVIRONMENT_TOKEN` */
+  readonly token: string
+  /** `CLOUD_PUBLIC_KEY`, an Ed25519 key as 32 bytes in base64url; empty: the one of the first contact is kept. */
+  readonly publicKey: string
+}
+
+/** Null without `ENVIRONMENT=onprem`, `REMOTE_ENVIRONMENT_TOKEN` and `CLOUD_URL`. */
+export function cloudSettingsOf(value: Value): CloudSettings | null {
+  const [url, token] = [value('CLOUD_URL'), value('REMOTE_ENVIRONMENT_TOKEN') as string]
+  if (value('ENVIRONMENT') !== 'onprem' || token === '' || !(url instanceof URL)) return null
+  return { url, token, publicKey: value('CLOUD_PUBLIC_KEY') as string }
+}

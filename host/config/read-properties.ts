@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs'
+import { PlatformError } from '../../runtime/errors.ts'
+import { LIMITS, type LimitName, parseQuantity, quantityForm } from '../../runtime/limits.ts'
+import type { Property } from './properties.ts'
+import type { ReadSetting } from './shown-settings.ts'
+import { unreadSecret } from './unread-secret.ts'
+
+/** Environment properties and the limits, read but not put together yet. */
+export type ReadProperties = {
+  /** By name; undefined: it is wrong. */
+  readonly values: ReadonlyMap<string, unknown>
+  readonly read: Map<string, ReadSetting>
+  readonly overrides: Partial<Record<LimitName, number>>
+  /** One line for each: the property, what it must be, and (secrets excepted) what it is. */
+  readonly faults: string[]
+}
+
+export function readProperties(
+  properties: Readonly<Record<string, Property>>,
+  environment: Readonly<Record<string, string | undefined>>,
+): ReadProperties {
+  const faults: string[] = []
+  const values = new Map<string, unknown>()
+  const read = new Map<string, ReadSetting>()
+  for (const [name, property] of Object.entries(properties)) {
+    const one = readText(name, property, environment, faults)
+    const { text } = one
+    read.set(name, one)
+    const value = property.read(text)
+    if (value === undefined) faults.push(faultLine(name, property, text))
+    values.set(name, value)
+  }
+  return { values, read, overrides: readLimits(environment, read, faults), faults }
+}
+
+/** @throws ERR_SETTINGS_INVALID with all of them, if there are any. @param who cannot start */
+export function refuseFaults(who: string, faults: readonly string[]): void {
+  if (faults.length === 0) return
+  throw new PlatformError(
+    'ERR_SETTINGS_INVALID',
+    `${who} cannot start, since these settings are wrong:\n${faults.map((line) => `  ${line}`).join('\n')}`,
+  )
+}
+
+/** The property's text: from the environment, for secrets also from the file that `NAME_FILE` names. */
+function readText(
+  name: string,
+  property: Property,
+  environment: Readonly<Record<string, string | undefined>>,
+  faults: string[],
+): ReadSetting {
+  const usual = { text: property.default, source: 'default' } as const
+  const file = property.secret ? environment[`${name}_FILE`] : undefined
+  if (file === undefined || file === '') {
+    const text = environment[name]?.trim()
+    return text === undefined ? usual : { text, source: 'environment' }
+  }
+  try {
+    return { text: readFileSync(file, 'utf8').trim(), source: 'file' }
+  } catch (error) {
+    faults.push(unreadSecret(name, error))
+    return usual
+  }
+}
+
+function readLimits(
+  environment: Readonly<Record<string, string | undefined>>,
+  read: Map<string, ReadSetting>,
+  faults: string[],
+): Partial<Record<LimitName, number>> {
+  const overrides: Partial<Record<LimitName, number>> = {}
+  for (const name of Object.keys(LIMITS) as LimitName[]) {
+    const text = environment[name]
+    if (text === undefined || text === '') continue
+    const { kind } = LIMITS[name]
+    const quantity = parseQuantity(kind, text)
+    if (quantity === null || quantity === 0) faults.push(`${name} must be ${quantityForm(kind)}, but is "${text}"`)
+    else {
+      overrides[name] = quantity
+      read.set(name, { text: text.trim(), source: 'environment' })
+    }
+  }
+  return overrides
+}
+
+function faultLine(name: string, property: Property, text: string): string {
+  const given = property.secret ? `has ${text.length} characters` : `is "${text}"`
+  return `${name} must be ${property.form}, but ${given}`
+}
