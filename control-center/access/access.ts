@@ -1,0 +1,143 @@
+import type { Context, Middleware } from 'koa'
+import { sourceOfPost } from '../../host/http/fetch-metadata.ts'
+import { createNews } from '../../host/http/news.ts'
+import { stateOf } from '../../host/http/request.ts'
+import type { User, Users } from '../../host/users/users.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Organisation, Organisations } from '../organisations/organisations.ts'
+import type { AccessToken, AccessTokens } from './access-tokens.ts'
+import type { Activity } from './activity.ts'
+import { type BrowserSession, type BrowserSessions, originOf } from './browser-sessions.ts'
+import { mayDo, type Right, type Role } from './roles.ts'
+
+/** Somebody in an organisation that he may see, by his own session or by an access token. */
+export type Member = {
+  /** For the activity: `user:{name}` or `token:{id}`. */
+  readonly name: string
+  /** Null for a token. */
+  readonly uid: string | null
+  readonly organisation: Organisation
+  readonly role: Role
+}
+
+/** Who asks: a person who is signed in to the pages, or the bearer of an access token. */
+export type Asker =
+  | { readonly kind: 'person'; readonly user: User; readonly browser: BrowserSession }
+  | { readonly kind: 'token'; readonly token: AccessToken & { readonly organisation: string } }
+
+export interface Access {
+  /** Finds who asks; every later step can ask for it. */
+  readonly identify: Middleware
+  /** Lets a request to the API through that somebody makes, and a browser's only from a page of ours. */
+  readonly requireAsker: Middleware
+  /**
+   * Who asks, in the organisation that the address names (`:organisation`).
+   * @throws ERR_NOT_FOUND to who is no member
+   * @throws ERR_FORBIDDEN when the role lacks the right
+   */
+  need(ctx: Context, right: Right): Promise<Member>
+  /** @throws ERR_FORBIDDEN for a token */
+  needPerson(ctx: Context): User
+}
+
+type State = { asker?: Asker | null }
+
+/** Null: nobody, or nobody yet. */
+export function askerOf(ctx: Context): Asker | null {
+  return (ctx.state as State).asker ?? null
+}
+
+export type AccessParts = {
+  readonly users: Users
+  readonly browserSessions: BrowserSessions
+  readonly accessTokens: AccessTokens
+  readonly organisations: Organisations
+  readonly activity: Activity
+}
+
+export function createAccess(parts: AccessParts): Access {
+  const { users, browserSessions, accessTokens, organisations, activity } = parts
+  const isNews = createNews()
+
+  async function findAsker(ctx: Context): Promise<Asker | null> {
+    const header = ctx.get('Authorization')
+    if (header !== '') {
+      const given = /^Bearer (\S{1,4096})$/i.exec(header)?.[1]
+      const token = given === undefined ? null : await accessTokens.find(given)
+      return token === null ? null : { kind: 'token', token }
+    }
+    const browser = await browserSessions.find(ctx)
+    if (browser === null) return null
+    const user = await users.get(browser.session.uid)
+    // Who must choose a new password does that at the sign-in.
+    return user?.enabled && !user.mustChangePassword ? { kind: 'person', user, browser } : null
+  }
+
+  function requireOwnPage(ctx: Context, { cookie }: BrowserSession): void {
+    const source = sourceOfPost(ctx, originOf(ctx))
+    const hasToken = browserSessions.isCsrfToken(cookie, ctx.get('X-CSRF-Token'))
+    const isReading = ctx.method === 'GET' || ctx.method === 'HEAD'
+    if (source !== 'foreign' && (hasToken || (isReading && source === 'same-origin'))) return
+    throw new PlatformError(
+      'ERR_FOREIGN_ORIGIN',
+      'The request did not come from a page of the control center, or that page is of an earlier sign-in: load it anew.',
+    )
+  }
+
+  async function membershipOf(ctx: Context): Promise<Member | null> {
+    const name = String((ctx.params as { organisation?: unknown }).organisation ?? '').slice(0, 100)
+    const asker = askerOf(ctx)
+    if (asker?.kind === 'person') {
+      const found = await organisations.membership(name, asker.user.uid)
+      return found === null ? null : { ...found, name: `user:${asker.user.username}`, uid: asker.user.uid }
+    }
+    const organisation = asker === null ? null : await organisations.find(name)
+    if (asker === null || organisation?.id !== asker.token.organisation) return null
+    return { name: `token:${asker.token.id}`, uid: null, organisation, role: asker.token.role }
+  }
+
+  return {
+    async identify(ctx, next) {
+      ;(ctx.state as State).asker =
+        ctx.path.startsWith('/satellite/') || ctx.path.startsWith('/otlp/') ? null : await findAsker(ctx)
+      return next()
+    },
+    async requireAsker(ctx, next) {
+      const asker = askerOf(ctx)
+      if (asker === null) {
+        // Not Basic: a browser would ask for the password and then send it along with every request.
+        ctx.set('WWW-Authenticate', 'Bearer realm="control-center"')
+        throw new PlatformError(
+          'ERR_UNAUTHENTICATED',
+          ctx.get('Authorization') === ''
+            ? 'Send an access token (Bearer) in the header Authorization, or sign in.'
+            : 'The access token is unknown, deleted or expired.',
+        )
+      }
+      if (asker.kind === 'person') requireOwnPage(ctx, asker.browser)
+      return next()
+    },
+    async need(ctx, right) {
+      const member = await membershipOf(ctx)
+      if (member === null)
+        throw new PlatformError('ERR_NOT_FOUND', 'There is no such organisation, or you are no member.')
+      if (mayDo(member.role, right)) return member
+      const { client, correlationId } = stateOf(ctx)
+      if (isNews(JSON.stringify([member.name, member.organisation.id, right]))) {
+        const act = {
+          organisation: member.organisation.id,
+          actor: member.name,
+          subject: right,
+          address: client.address,
+        }
+        await activity.record({ ...act, action: 'access', outcome: 'ERR_FORBIDDEN', correlationId })
+      }
+      throw new PlatformError('ERR_FORBIDDEN', `The role "${member.role}" does not have the right "${right}".`)
+    },
+    needPerson(ctx) {
+      const asker = askerOf(ctx)
+      if (asker?.kind === 'person') return asker.user
+      throw new PlatformError('ERR_FORBIDDEN', 'That is for people who are signed in, not for access tokens.')
+    },
+  }
+}

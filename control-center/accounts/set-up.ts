@@ -1,0 +1,32 @@
+import { randomBytes } from 'node:crypto'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { isSameSecret } from '../../host/secrets/same-secret.ts'
+import type { CenterDatabase } from '../database/tables.ts'
+
+/** The way in while there is no account: a code that only who starts the control center gets to see. */
+export interface SetUp {
+  /** Whether there is no account yet. */
+  isOpen(): Promise<boolean>
+  isCode(code: string): boolean
+  /** Takes the code away, once there is an account. */
+  close(): void
+  /** How to get to know the code; null: there are accounts. */
+  readonly shown: { readonly code: string } | { readonly file: string } | null
+}
+
+/** A new code at each start, until there is an account. @param terminal whether somebody reads the output */
+export async function openSetUp(db: CenterDatabase, home: string, terminal: boolean): Promise<SetUp> {
+  const isOpen = async () => (await db.selectFrom('users').select('uid').limit(1).executeTakeFirst()) === undefined
+  const file = join(home, 'set-up-code')
+  rmSync(file, { force: true })
+  if (!(await isOpen())) return { isOpen: async () => false, isCode: () => false, close() {}, shown: null }
+  const code = randomBytes(18).toString('base64url')
+  if (!terminal) writeFileSync(file, `${code}\n`, { mode: 0o600 })
+  return {
+    isOpen,
+    isCode: (given) => isSameSecret(given, code),
+    close: () => rmSync(file, { force: true }),
+    shown: terminal ? { code } : { file },
+  }
+}

@@ -1,0 +1,60 @@
+import type Koa from 'koa'
+import type { Middleware } from 'koa'
+import type { Logger } from 'pino'
+import { answerErrors } from '../host/http/answer-errors.ts'
+import { createClientReader } from '../host/http/client.ts'
+import { type Draining, endKeptConnections, refuseWhileStopping } from '../host/http/draining.ts'
+import { health } from '../host/http/health.ts'
+import { checkMethod } from '../host/http/method-check.ts'
+import { appOf, identify, setHeaders } from '../host/http/opening-steps.ts'
+import { needReadableTarget } from '../host/http/readable-target.ts'
+import type { Sites } from '../host/http/sites.ts'
+import { sendHsts } from '../host/tls/hsts.ts'
+import { redirectToHttps } from '../host/tls/redirect.ts'
+import { type CenterApiParts, centerApi } from './api.ts'
+import type { CenterSettings } from './config/settings.ts'
+import { hostGate } from './host-gate.ts'
+import { type CenterPageParts, centerPages } from './pages/pages.ts'
+import { satelliteApi } from './satellites/api.ts'
+import type { SatelliteParts } from './satellites/parts.ts'
+
+/** What the steps of a request need; `control-center/main.ts` makes it. */
+export type CenterParts = CenterApiParts &
+  CenterPageParts &
+  SatelliteParts & {
+    readonly settings: CenterSettings
+    readonly log: Logger
+    readonly sites: Sites
+    readonly draining: Pick<Draining, 'isReady' | 'isRefusing'>
+  }
+
+/** Every step of a request, in the order in which they happen. */
+export function createCenterApp(parts: CenterParts): Koa {
+  return appOf([
+    ...openingSteps(parts),
+    hostGate(parts.sites),
+    checkMethod,
+    satelliteApi(parts).routes() as Middleware,
+    parts.access.identify,
+    centerApi(parts).routes() as Middleware,
+    centerPages(parts).routes() as Middleware,
+  ])
+}
+
+/** The port without TLS that leads to the one with it. @param port of the latter */
+export function createCenterRedirectApp(parts: CenterParts, port: () => number): Koa {
+  return appOf([...openingSteps(parts), redirectToHttps(parts.sites, port)])
+}
+
+function openingSteps({ settings, log, draining }: CenterParts): Middleware[] {
+  return [
+    identify(createClientReader(settings.trustedProxies)),
+    setHeaders,
+    needReadableTarget,
+    sendHsts(settings),
+    answerErrors(log),
+    endKeptConnections(draining),
+    health(draining.isReady),
+    refuseWhileStopping(draining),
+  ]
+}

@@ -1,0 +1,70 @@
+import { PROPERTIES, type Property } from '../../host/config/properties.ts'
+
+const {
+  HOST,
+  PUBLIC_URL,
+  PLATFORM_KEY,
+  DB_ALPHA_SERVER,
+  DB_ALPHA_PORT,
+  DB_ALPHA_USERNAME,
+  DB_ALPHA_PASSWORD,
+  DB_ALPHA_TLS,
+  TRUSTED_PROXIES,
+  ALLOWED_HOSTS,
+  CERTIFICATE_NAME,
+  CERTIFICATE_PASS,
+  CERTIFICATE_FOLDER,
+  HTTP_REDIRECT_PORT,
+  HSTS_MAX_AGE,
+  DRAIN_TIME,
+  LOG_LEVEL,
+  RUNTIME_XMS,
+  RUNTIME_XMX,
+} = PROPERTIES
+
+/**
+ * Every environment property of the control center. Those that a host has too have the same names and forms; an area's own
+ * stand in its folder.
+ */
+export const CENTER_PROPERTIES = {
+  PORT: { ...PROPERTIES.PORT, default: '8090', what: 'port of the pages, the API and what Satellites ask' },
+  HOST: { ...HOST },
+  PUBLIC_URL: { ...PUBLIC_URL, what: 'the address that browsers and Satellites use; it stands in mails too' },
+  PLATFORM_HOME: {
+    ...PROPERTIES.PLATFORM_HOME,
+    default: './control-center-data',
+    what: 'the control center’s files',
+  },
+  PLATFORM_DATABASE: {
+    ...PROPERTIES.PLATFORM_DATABASE,
+    read: (text: string) => (['embedded', 'alpha'] as const).find((kind) => kind === text),
+    form: 'one of embedded, alpha',
+    what: 'where the control center keeps its data: a file, or PostgreSQL',
+  },
+  PLATFORM_DATABASE_NAME: {
+    ...PROPERTIES.PLATFORM_DATABASE_NAME,
+    default: 'control_center',
+    what: 'name of its database on that server',
+  },
+  DB_ALPHA_SERVER,
+  DB_ALPHA_PORT,
+  DB_ALPHA_USERNAME,
+  DB_ALPHA_PASSWORD,
+  DB_ALPHA_TLS,
+  PLATFORM_KEY: { ...PLATFORM_KEY, what: 'encrypts secrets and signs tokens; equal at every start' },
+  TRUSTED_PROXIES,
+  ALLOWED_HOSTS,
+  CERTIFICATE_NAME,
+  CERTIFICATE_PASS,
+  CERTIFICATE_FOLDER,
+  HTTP_REDIRECT_PORT,
+  HSTS_MAX_AGE,
+  DRAIN_TIME,
+  LOG_LEVEL: { ...LOG_LEVEL, what: 'the control center’s own log' },
+  RUNTIME_XMS: { ...RUNTIME_XMS, default: '64m', what: 'minimum memory, see a host’s' },
+  RUNTIME_XMX: {
+    ...RUNTIME_XMX,
+    default: '1g',
+    what: 'maximum memory: the service and the processes that check bundles',
+  },
+} as const satisfies Record<string, Property>

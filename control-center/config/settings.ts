@@ -1,0 +1,56 @@
+import { resolve } from 'node:path'
+import { certificateOf, databaseServersOf, tlsFaults } from '../../host/config/property-groups.ts'
+import { readProperties, refuseFaults } from '../../host/config/read-properties.ts'
+import type { Settings } from '../../host/config/settings.ts'
+import type { DatabaseSettings } from '../../host/database/open.ts'
+import { createLimits } from '../../runtime/limits.ts'
+import { CENTER_PROPERTIES } from './properties.ts'
+
+/** All settings of the control center, read and checked. */
+export type CenterSettings = DatabaseSettings &
+  Pick<
+    Settings,
+    | 'port'
+    | 'host'
+    | 'publicUrl'
+    | 'platformKey'
+    | 'certificate'
+    | 'httpRedirectPort'
+    | 'hstsMaxAge'
+    | 'trustedProxies'
+    | 'allowedHosts'
+    | 'drainTime'
+    | 'logLevel'
+    | 'memory'
+    | 'limits'
+  >
+
+/** @throws ERR_SETTINGS_INVALID with one line per fault */
+export function readCenterSettings(environment: Readonly<Record<string, string | undefined>>): CenterSettings {
+  const { values, overrides, faults } = readProperties(CENTER_PROPERTIES, environment)
+  const value = (name: string) => values.get(name)
+  const certificate = certificateOf(value, environment.CERTIFICATE_PASS_FILE || null)
+  faults.push(...tlsFaults(value, certificate).filter((fault) => !faults.includes(fault)))
+  refuseFaults('The control center', faults)
+  return {
+    port: value('PORT') as number,
+    host: value('HOST') as string,
+    publicUrl: value('PUBLIC_URL') as URL | null,
+    home: resolve(value('PLATFORM_HOME') as string),
+    platformKey: value('PLATFORM_KEY') as string,
+    database: {
+      kind: value('PLATFORM_DATABASE') as 'embedded' | 'alpha',
+      name: value('PLATFORM_DATABASE_NAME') as string,
+    },
+    databaseServers: databaseServersOf(value),
+    certificate,
+    httpRedirectPort: value('HTTP_REDIRECT_PORT') as number | null,
+    hstsMaxAge: value('HSTS_MAX_AGE') as number,
+    trustedProxies: value('TRUSTED_PROXIES') as string[],
+    allowedHosts: value('ALLOWED_HOSTS') as string[],
+    drainTime: value('DRAIN_TIME') as number,
+    logLevel: value('LOG_LEVEL') as Settings['logLevel'],
+    memory: { minimum: value('RUNTIME_XMS') as number, maximum: value('RUNTIME_XMX') as number },
+    limits: createLimits(overrides),
+  }
+}

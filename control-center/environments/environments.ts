@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto'
+import * as z from 'zod'
+import { PlatformError } from '../../runtime/errors.ts'
+import { insertOnce } from '../database/portable.ts'
+import type { CenterDatabase } from '../database/tables.ts'
+
+/** What an environment is for. `onprem` is a Satellite, called "Remote (On-Premise)" before release 2026.03 (guide 9). */
+export const ENVIRONMENT_TYPES = ['dev', 'uat', 'preprod', 'prod', 'onprem'] as const
+export type EnvironmentType = (typeof ENVIRONMENT_TYPES)[number]
+
+export const EnvironmentName = z
+  .string()
+  .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 lower-case letters, digits and hyphens')
+
+/** A place where solutions of an organisation run. `organisation` is its id. */
+export type Environment = {
+  readonly id: string
+  readonly organisation: string
+  readonly name: string
+  readonly type: EnvironmentType
+  readonly createdAt: number
+}
+
+export interface Environments {
+  /** @throws ERR_NAME_EXISTS */
+  create(organisation: string, wanted: Pick<Environment, 'name' | 'type'>): Promise<Environment>
+  /** By name. */
+  list(organisation: string): Promise<readonly Environment[]>
+  /** @throws ERR_NOT_FOUND */
+  need(organisation: string, name: string): Promise<Environment>
+  byId(id: string): Promise<Environment | null>
+  /** With its tokens and all that is kept of it. @throws ERR_NOT_FOUND */
+  remove(organisation: string, name: string): Promise<void>
+  /** The solutions that its token may read of and sign users in to. */
+  solutions(id: string): Promise<readonly string[]>
+  addSolution(id: string, solution: string): Promise<void>
+  /** @returns false when it was none of them */
+  removeSolution(id: string, solution: string): Promise<boolean>
+}
+
+/** @param now the clock, in epoch milliseconds */
+export function createEnvironments(db: CenterDatabase, now: () => number = Date.now): Environments {
+  async function find(organisation: string, name: string): Promise<Environment | null> {
+    const row = await db
+      .selectFrom('environments')
+      .selectAll()
+      .where('organisation', '=', organisation)
+      .where('name', '=', name.slice(0, 100))
+      .executeTakeFirst()
+    return row === undefined ? null : environmentOf(row)
+  }
+
+  async function need(organisation: string, name: string): Promise<Environment> {
+    const environment = await find(organisation, name)
+    if (environment !== null) return environment
+    throw new PlatformError('ERR_NOT_FOUND', `There is no environment "${name.slice(0, 100)}".`)
+  }
+
+  return {
+    need,
+    async create(organisation, { name, type }) {
+      const environment = { id: randomUUID(), organisation, name, type, createdAt: now() }
+      const { createdAt, ...row } = environment
+      if (await insertOnce(db, 'environments', { ...row, created_at: createdAt })) return environment
+      throw new PlatformError('ERR_NAME_EXISTS', `There is an environment "${name}" already; choose another name.`)
+    },
+    async list(organisation) {
+      const rows = await db
+        .selectFrom('environments')
+        .selectAll()
+        .where('organisation', '=', organisation)
+        .orderBy('name')
+        .execute()
+      return rows.map(environmentOf)
+    },
+    async byId(id) {
+      const row = await db.selectFrom('environments').selectAll().where('id', '=', id).executeTakeFirst()
+      return row === undefined ? null : environmentOf(row)
+    },
+    async remove(organisation, name) {
+      const { id } = await need(organisation, name)
+      await db.deleteFrom('environments').where('id', '=', id).execute()
+    },
+    async solutions(id) {
+      const rows = await db
+        .selectFrom('environment_solutions')
+        .select('solution')
+        .where('environment', '=', id)
+        .orderBy('solution')
+        .execute()
+      return rows.map(({ solution }) => solution)
+    },
+    async addSolution(id, solution) {
+      await insertOnce(db, 'environment_solutions', { environment: id, solution, added_at: now() })
+    },
+    async removeSolution(id, solution) {
+      const { numDeletedRows } = await db
+        .deleteFrom('environment_solutions')
+        .where('environment', '=', id)
+        .where('solution', '=', solution)
+        .executeTakeFirst()
+      return numDeletedRows > 0n
+    },
+  }
+}
+
+type Row = { id: string; organisation: string; name: string; type: string; created_at: number }
+
+function environmentOf({ id, organisation, name, type, created_at }: Row): Environment {
+  return { id, organisation, name, type: type as EnvironmentType, createdAt: created_at }
+}

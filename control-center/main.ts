@@ -1,0 +1,132 @@
+import type { AddressInfo } from 'node:net'
+import type { Logger } from 'pino'
+import { holdHome } from '../host/backup/home-lock.ts'
+import { openPlatformKey } from '../host/config/platform-key.ts'
+import { keepSweeping } from '../host/database/keep-sweeping.ts'
+import { createDraining } from '../host/http/draining.ts'
+import { closeServer, listening, originOf, serverOf } from '../host/http/listen.ts'
+import { httpServer, type WebServer } from '../host/http/server.ts'
+import { createSites } from '../host/http/sites.ts'
+import { createThrottle } from '../host/login/throttle.ts'
+import { createSessions } from '../host/sessions/sessions.ts'
+import { watchCertificate } from '../host/tls/watch-certificate.ts'
+import { createPasswords } from '../host/users/passwords.ts'
+import { createUsers } from '../host/users/users.ts'
+import { createAccess } from './access/access.ts'
+import { createAccessTokens } from './access/access-tokens.ts'
+import { createActivity } from './access/activity.ts'
+import { createBrowserSessions } from './access/browser-sessions.ts'
+import { openSetUp, type SetUp } from './accounts/set-up.ts'
+import { type CenterParts, createCenterApp, createCenterRedirectApp } from './app.ts'
+import type { CenterSettings } from './config/settings.ts'
+import { asPlatform, openCenterDatabase } from './database/open.ts'
+import { createEnvironmentTokens } from './environments/environment-tokens.ts'
+import { createEnvironments } from './environments/environments.ts'
+import { createOrganisations } from './organisations/organisations.ts'
+
+export type CenterOptions = {
+  readonly settings: CenterSettings
+  readonly log: Logger
+  readonly version: string
+  /** Whether somebody reads the output: then the set-up code is given back, else it goes into a file. */
+  readonly terminal: boolean
+}
+
+/** A running control center. */
+export type ControlCenter = {
+  /** On this machine, without a path. */
+  readonly url: string
+  /** Where browsers and Satellites find it: `PUBLIC_URL`, else `url`. */
+  readonly publicUrl: string
+  readonly setUp: SetUp['shown']
+  /** For tests: what it is made of. */
+  readonly parts: CenterParts
+  /** Goes on for `DRAIN_TIME` without being ready, then takes no new work and lets running requests end. */
+  readonly stop: () => Promise<void>
+}
+
+/** Starts everything, in the order in which the parts need one another; a start that fails ends what it had started. */
+export async function startControlCenter({ settings, log, version, terminal }: CenterOptions): Promise<ControlCenter> {
+  await using started = new AsyncDisposableStack()
+  const { limits, home } = settings
+  const names = settings.publicUrl === null ? [] : [settings.publicUrl.hostname]
+  const certificate = settings.certificate && watchCertificate(settings.certificate, { log, names })
+  if (certificate !== null) started.defer(() => certificate.stop())
+  const homeLock = holdHome(home)
+  started.defer(() => homeLock.release())
+  const db = await openCenterDatabase(settings)
+  started.defer(() => db.destroy())
+  const platform = asPlatform(db)
+  const key = await openPlatformKey(platform, home, settings.platformKey)
+  const setUp = await openSetUp(db, home, terminal)
+
+  const activity = createActivity(db, limits.AUDIT_KEPT)
+  const sessions = createSessions(platform, limits)
+  const users = createUsers(platform, await createPasswords(), limits, {
+    endAccess: (uid) => sessions.endOfUser('users', uid),
+    eraseFromAudit: async () => {},
+  })
+  started.defer(() => users.flush())
+  const throttle = createThrottle(platform, limits, settings.database.kind !== 'embedded')
+  const organisations = createOrganisations(db)
+  const accessTokens = createAccessTokens(db)
+  const browserSessions = createBrowserSessions(sessions, key)
+  const access = createAccess({ users, browserSessions, accessTokens, organisations, activity })
+  const environments = createEnvironments(db)
+  const environmentTokens = createEnvironmentTokens(db)
+
+  const servers: WebServer[] = []
+  let port = settings.port
+  const draining = createDraining(settings.drainTime)
+  const sites = createSites({ ...settings, solutionOrigin: null }, () => port)
+  const parts: CenterParts = {
+    settings,
+    log,
+    version,
+    limits,
+    sites,
+    draining,
+    access,
+    accessTokens,
+    activity,
+    browserSessions,
+    environments,
+    environmentTokens,
+    organisations,
+    setUp,
+    throttle,
+    users,
+  }
+
+  started.defer(async () => void (await Promise.all(servers.map(closeServer))))
+  const pages = serverOf(createCenterApp(parts), certificate)
+  servers.push(await listening(pages, settings.port, settings.host))
+  port = (pages.address() as AddressInfo).port
+  if (settings.httpRedirectPort !== null) {
+    const redirect = httpServer(createCenterRedirectApp(parts, () => port))
+    servers.push(await listening(redirect, settings.httpRedirectPort, settings.host))
+  }
+  started.defer(keepSweeping([sessions, throttle, activity], log))
+
+  const url = originOf(certificate, settings.host, port)
+  const everything = started.move()
+  let stopped: Promise<void> | null = null
+
+  async function drainAndEnd(): Promise<void> {
+    log.info({ drainTime: settings.drainTime }, 'the control center stops')
+    await draining.drain(async () => {})
+    await everything.disposeAsync()
+  }
+
+  return {
+    url,
+    publicUrl: settings.publicUrl?.origin ?? url,
+    setUp: setUp.shown,
+    parts,
+    stop() {
+      if (stopped !== null) draining.hurry()
+      stopped ??= drainAndEnd()
+      return stopped
+    },
+  }
+}

@@ -1,0 +1,29 @@
+import type Router from '@koa/router'
+import { requireNavigation } from '../../host/http/fetch-metadata.ts'
+import { askerOf } from '../access/access.ts'
+import type { PageRouter } from '../pages/page.ts'
+import type { Organisations } from './organisations.ts'
+
+export type OrganisationPageParts = { readonly organisations: Organisations }
+
+export function addOrganisationPages(
+  pages: PageRouter,
+  router: Router,
+  { organisations }: OrganisationPageParts,
+): void {
+  // What people type into the address bar leads to the only organisation, or to the list of them.
+  router.get('/', async (ctx) => {
+    requireNavigation(ctx)
+    const asker = askerOf(ctx)
+    const [first, ...others] = asker?.kind === 'person' ? await organisations.ofMember(asker.user.uid) : []
+    const isOne = first !== undefined && others.length === 0
+    ctx.status = 302
+    ctx.set('Location', isOne ? `/o/${first.name}/environments` : '/organisations')
+  })
+
+  pages.get('/organisations', async (ctx, text) => {
+    const asker = askerOf(ctx)
+    const items = asker?.kind === 'person' ? await organisations.ofMember(asker.user.uid) : []
+    return { template: 'organisations', heading: text('center.organisations'), model: { items } }
+  })
+}

@@ -1,0 +1,114 @@
+import type Router from '@koa/router'
+import type { Context } from 'koa'
+import { allowPage } from '../../host/http/content-security.ts'
+import { requireNavigation } from '../../host/http/fetch-metadata.ts'
+import { chooseLocale } from '../../host/http/languages.ts'
+import { createNonce, sendHtml } from '../../host/http/request.ts'
+import { PLATFORM_LOCALES } from '../../host/web/texts.ts'
+import { type Access, askerOf, type Member } from '../access/access.ts'
+import { mayDo, type Right } from '../access/roles.ts'
+import { CENTER_PARTS, CENTER_TEXTS, type CenterPart, centerPage } from '../web/render.ts'
+import { centerScriptPath } from './script.ts'
+
+/** What a page shows: a template of `control-center/web/pages/center/`, and what that needs. */
+export type ShownPage = {
+  readonly template: string
+  readonly heading: string
+  readonly model: object
+  /** Null unless given. */
+  readonly part?: CenterPart | null
+  /** 200 unless given. */
+  readonly status?: number
+  /** A further source of the Content-Security-Policy: the page holds a frame of our own. */
+  readonly frames?: boolean
+}
+
+/** A text in the reader's language. */
+export type PageText = (key: string, ...values: readonly (string | number)[]) => string
+
+/** Where pages are added: nothing that is added here answers without a sign-in. */
+export interface PageRouter {
+  /** A page of no organisation. */
+  get(path: string, show: (ctx: Context, text: PageText) => Promise<ShownPage>): void
+  /**
+   * A page of an organisation, for members with a right.
+   * @param path below `/o/:organisation`, as the router writes it: `/environments/:environment`
+   */
+  ofOrganisation(
+    path: string,
+    right: Right,
+    show: (ctx: Context, text: PageText, member: Member) => Promise<ShownPage>,
+  ): void
+}
+
+/** Who is not signed in goes to the sign-in first and comes back. */
+export function createPageRouter(router: Router, access: Access): PageRouter {
+  function isSignedIn(ctx: Context): boolean {
+    requireNavigation(ctx)
+    if (askerOf(ctx)?.kind === 'person') return true
+    ctx.status = 302
+    ctx.set('Location', `/sign-in?to=${encodeURIComponent(`${ctx.path}${ctx.search}`)}`)
+    return false
+  }
+
+  return {
+    get(path, show) {
+      router.get(path, async (ctx) => {
+        if (isSignedIn(ctx)) sendPage(ctx, await show(ctx, textFor(ctx)), null)
+      })
+    },
+    ofOrganisation(path, right, show) {
+      router.get(`/o/:organisation${path}`, async (ctx) => {
+        if (!isSignedIn(ctx)) return
+        const member = await access.need(ctx, right)
+        sendPage(ctx, await show(ctx, textFor(ctx), member), member)
+      })
+    },
+  }
+}
+
+export function textFor(ctx: Context): PageText {
+  const locale = localeOf(ctx)
+  return (key, ...values) => CENTER_TEXTS.text(locale, key, values)
+}
+
+/** @param member null: the page is of no organisation */
+export function sendPage(ctx: Context, page: ShownPage, member: Member | null): void {
+  const nonce = createNonce()
+  allowPage(ctx, nonce, { frames: page.frames === true })
+  ctx.vary('Accept-Language')
+  sendHtml(ctx, page.status ?? 200, htmlOf(ctx, page, member, nonce))
+}
+
+/** A template without the page around it: for what a page asks for again while it is open. */
+export function renderPart(ctx: Context, page: ShownPage): string {
+  return htmlOf(ctx, page, null, '')
+}
+
+function htmlOf(
+  ctx: Context,
+  { template, heading, model, part }: ShownPage,
+  member: Member | null,
+  nonce: string,
+): string {
+  const asker = askerOf(ctx)
+  const person = asker?.kind === 'person' ? asker : null
+  const frame = {
+    locale: localeOf(ctx),
+    nonce,
+    csrfToken: person?.browser.csrfToken ?? null,
+    part: part ?? null,
+    script: centerScriptPath,
+    person: person?.user.username ?? null,
+    organisation: member === null ? null : { ...member.organisation, parts: partsFor(member) },
+  }
+  return centerPage(template, frame, heading, model)
+}
+
+function partsFor({ role }: Member): readonly CenterPart[] {
+  return (Object.keys(CENTER_PARTS) as CenterPart[]).filter((part) => mayDo(role, CENTER_PARTS[part].right))
+}
+
+export function localeOf(ctx: Context): string {
+  return chooseLocale(ctx.get('Accept-Language'), PLATFORM_LOCALES)
+}

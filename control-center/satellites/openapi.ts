@@ -1,0 +1,15 @@
+import { problemSchema } from '../openapi-parts.ts'
+
+/** The OpenAPI 3.1 description of what Satellites ask. */
+export function satelliteOpenApi(version: string): object {
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Solhost control center, for Satellites', version },
+    components: {
+      securitySchemes: { environment: { type: 'http', scheme: 'bearer', description: 'a remote environment token' } },
+      schemas: { Problem: problemSchema },
+    },
+    security: [{ environment: [] }],
+    paths: {},
+  }
+}

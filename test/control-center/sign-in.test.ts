@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { NAVIGATION } from '../support/admin.ts'
+import { CENTER_PASSWORD, OWNER, signInToCenter, startTestCenter, type TestCenter } from '../support/center.ts'
+import { ask } from '../support/http.ts'
+
+let center: TestCenter
+beforeAll(async () => {
+  center = await startTestCenter()
+})
+afterAll(() => center?.stop())
+
+function post(path: string, fields: Record<string, string>, headers: Record<string, string> = NAVIGATION) {
+  const body = new URLSearchParams(fields).toString()
+  const type = { 'content-type': 'application/x-www-form-urlencoded' }
+  return ask(`${center.url}${path}`, { method: 'POST', headers: { ...headers, ...type }, body })
+}
+
+describe('sign-in', () => {
+  test('the right password leads to the page that was asked for', async () => {
+    const to = '/o/acme/environments'
+    const answer = await post('/sign-in', { username: OWNER, password: CENTER_PASSWORD, to })
+    expect([answer.status, answer.headers.location]).toEqual([303, to])
+  })
+
+  test('a wrong password and an unknown name get the same refusal', async () => {
+    const wrong = await post('/sign-in', { username: OWNER, password: 'wrong' })
+    const unknown = await post('/sign-in', { username: 'nobody@example.org', password: 'wrong' })
+    expect([wrong.status, unknown.status]).toEqual([401, 401])
+    for (const answer of [wrong, unknown]) expect(answer.text).toContain('The e-mail address or the password is wrong.')
+  })
+
+  test.each(['//evil.example/', 'https://evil.example/', '/\\evil.example', '/sign-out'])(
+    'it leads nowhere else: %s',
+    async (to) => {
+      const answer = await post('/sign-in', { username: OWNER, password: CENTER_PASSWORD, to })
+      expect(answer.headers.location).toBe('/')
+    },
+  )
+
+  test('a form of another origin is refused', async () => {
+    const answer = await post(
+      '/sign-in',
+      { username: OWNER, password: CENTER_PASSWORD },
+      { ...NAVIGATION, 'sec-fetch-site': 'cross-site' },
+    )
+    expect(answer.status).toBe(403)
+  })
+
+  test('after the sign-out the session is worth nothing', async () => {
+    const browser = await signInToCenter(center)
+    const headers = { ...NAVIGATION, cookie: browser.cookie }
+    expect((await browser.get('/organisations')).status).toBe(200)
+    await post('/sign-out', { csrf_token: browser.csrfToken }, headers)
+    expect((await browser.get('/organisations')).status).toBe(302)
+  })
+})
+
+describe('API', () => {
+  test('a page may ask with its token, and nothing but a page', async () => {
+    const browser = await signInToCenter(center)
+    expect((await browser.api('GET', 'organisations')).body).toEqual({
+      items: [{ name: 'acme', title: 'Acme', role: 'owner' }],
+    })
+    const wanted = { name: 'dev', type: 'dev' }
+    const path = 'organisations/acme/environments'
+    expect((await browser.api('POST', path, wanted, { 'x-csrf-token': 'wrong' })).status).toBe(403)
+    expect((await browser.api('POST', path, wanted, { 'sec-fetch-site': 'same-site' })).status).toBe(403)
+    expect((await browser.api('POST', path, wanted)).status).toBe(201)
+  })
+
+  test('without a sign-in, and with a token that there is none of, it says so', async () => {
+    for (const token of [null, 'scc_wrong', `scc_${'x'.repeat(43)}`]) {
+      const answer = await center.api('GET', 'organisations/acme/environments', undefined, token)
+      expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'Bearer realm="control-center"'])
+    }
+  })
+
+  test('who is no member sees no organisation', async () => {
+    await center.parts.organisations.create({ name: 'other', title: 'Other' }, await center.account('b@example.org'))
+    const stranger = await center.tokenOf('owner', 'other')
+    expect((await center.api('GET', 'organisations/acme/environments', undefined, stranger)).status).toBe(404)
+    const browser = await signInToCenter(center, 'b@example.org')
+    expect((await browser.get('/o/acme/environments')).status).toBe(404)
+    expect((await browser.get('/o/other/environments')).status).toBe(200)
+  })
+
+  test('a role without the right is refused, and that is written down once', async () => {
+    const viewer = await center.tokenOf('viewer')
+    for (let again = 0; again < 2; again++) {
+      const answer = await center.api('POST', 'organisations/acme/environments', { name: 'x', type: 'dev' }, viewer)
+      expect([answer.status, answer.body.code]).toEqual([403, 'ERR_FORBIDDEN'])
+    }
+    const { body } = await center.api('GET', 'organisations/acme/activity')
+    const items: { action: string; outcome: string; subject: string }[] = body.items
+    expect(items.filter(({ outcome }) => outcome === 'ERR_FORBIDDEN')).toMatchObject([
+      { action: 'access', subject: 'environments' },
+    ])
+  })
+})

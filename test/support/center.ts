@@ -1,0 +1,137 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import type { Page } from 'playwright-core'
+import type { Role } from '../../control-center/access/roles.ts'
+import { readCenterSettings } from '../../control-center/config/settings.ts'
+import { type ControlCenter, startControlCenter } from '../../control-center/main.ts'
+import { NAVIGATION } from './admin.ts'
+import { type Answer, type Ask, ask } from './http.ts'
+import { UNTHROTTLED } from './unthrottled.ts'
+
+export const OWNER = 'owner@example.org'
+export const CENTER_PASSWORD = 'a long test password'
+
+/** An answer with what it says as JSON; undefined: nothing, or no JSON. Whoever reads it knows what it is. */
+// biome-ignore lint/suspicious/noExplicitAny: tests say what they expect of it
+export type ApiAnswer = Answer & { readonly body: any }
+
+async function askApi(url: string, given: Ask): Promise<ApiAnswer> {
+  const answer = await ask(url, given)
+  const isJson = /json/.test(String(answer.headers['content-type']))
+  return { ...answer, body: isJson ? JSON.parse(answer.text) : undefined }
+}
+
+export type TestCenter = ControlCenter & {
+  readonly home: string
+  /** Everything that it logged. */
+  readonly logged: () => string
+  /** Asks the API as the owner of the organisation `acme`, or with another access token; null: with none. */
+  readonly api: (method: string, path: string, body?: unknown, token?: string | null) => Promise<ApiAnswer>
+  /** A further access token of that organisation. */
+  readonly tokenOf: (role: Role, organisation?: string) => Promise<string>
+  /** Makes an environment of `acme` with a remote environment token. */
+  readonly environment: (name: string) => Promise<{ readonly id: string; readonly token: string }>
+  /** Makes an account; @returns its uid. */
+  readonly account: (username: string) => Promise<string>
+}
+
+/** A real control center on a free port of loopback, with a folder of its own, an owner and the organisation `acme`. */
+export async function startTestCenter(
+  properties: Record<string, string> = {},
+  options: { readonly home?: string } = {},
+): Promise<TestCenter> {
+  const home = options.home ?? mkdtempSync(join(tmpdir(), 'center-test-'))
+  const settings = readCenterSettings({ PORT: '0', PLATFORM_HOME: home, ...UNTHROTTLED, ...properties })
+  const lines: string[] = []
+  const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) })
+  const center = await startControlCenter({ settings, log, version: 'test', terminal: true })
+  const { users, organisations, accessTokens, environments, environmentTokens } = center.parts
+
+  async function account(username: string): Promise<string> {
+    const password = CENTER_PASSWORD
+    const user = await users.create({ username, email: username, password, mustChangePassword: false })
+    return user.uid
+  }
+
+  async function idOf(organisation: string): Promise<string> {
+    const found = await organisations.find(organisation)
+    if (found === null) throw new Error(`there is no organisation ${organisation}`)
+    return found.id
+  }
+
+  if ((await organisations.find('acme')) === null) {
+    await organisations.create({ name: 'acme', title: 'Acme' }, await account(OWNER))
+  }
+  const tokenOf = async (role: Role, organisation = 'acme') =>
+    (await accessTokens.create(await idOf(organisation), { name: 'test', role, expiresAt: null })).token
+  const owner = await tokenOf('owner')
+
+  return {
+    ...center,
+    home,
+    logged: () => lines.join(''),
+    account,
+    tokenOf,
+    api: (method, path, body, token = owner) =>
+      askApi(`${center.url}/api/${path}`, {
+        method,
+        headers: {
+          ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }),
+    async environment(name) {
+      const { id } = await environments.create(await idOf('acme'), { name, type: 'onprem' })
+      return { id, token: (await environmentTokens.create(id, 'test')).token }
+    },
+    async stop() {
+      await center.stop()
+      if (options.home === undefined) rmSync(home, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A browser at the pages, as far as HTTP goes. */
+export async function signInToCenter(center: Pick<ControlCenter, 'url'>, username = OWNER) {
+  const signedIn = await ask(`${center.url}/sign-in`, {
+    method: 'POST',
+    headers: { ...NAVIGATION, 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ username, password: CENTER_PASSWORD }).toString(),
+  })
+  if (signedIn.status !== 303) throw new Error(`the sign-in was answered ${signedIn.status}: ${signedIn.text}`)
+  const cookies = signedIn.headers['set-cookie'] ?? []
+  const cookie = cookies.findLast((one) => !/=;/.test(one))?.split(';', 1)[0] ?? ''
+  const get = (path: string) => ask(`${center.url}${path}`, { headers: { ...NAVIGATION, cookie } })
+  const csrfToken = /name="csrf-token" content="([^"]+)"/.exec((await get('/organisations')).text)?.[1] ?? ''
+  return {
+    cookie,
+    csrfToken,
+    get,
+    /** What the script of a page asks of the API. */
+    api: (method: string, path: string, body?: unknown, more: Record<string, string> = {}): Promise<ApiAnswer> =>
+      askApi(`${center.url}/api/${path}`, {
+        method,
+        headers: {
+          'sec-fetch-site': 'same-origin',
+          'sec-fetch-dest': 'empty',
+          'sec-fetch-mode': 'cors',
+          cookie,
+          'x-csrf-token': csrfToken,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...more,
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }),
+  }
+}
+
+/** Signs a real browser in and ends on the page that was asked for. */
+export async function openCenterPage(page: Page, center: Pick<ControlCenter, 'url'>, path: string): Promise<void> {
+  await page.goto(`${center.url}${path}`)
+  await page.fill('#username', OWNER)
+  await page.fill('#password', CENTER_PASSWORD)
+  await Promise.all([page.waitForURL(`${center.url}${path}`), page.click('button[type=submit]')])
+}
