@@ -1,0 +1,156 @@
+import * as z from 'zod'
+import { PartialOAuthForm } from '../../runtime/bundle/manifest-schema.ts'
+
+/*
+ * What a Satellite and the control center say to one another (design section 9), always asked by the Satellite, below
+ * `CLOUD_URL/satellite/v1/` with the remote environment token as bearer. Both sides check with these schemas. Released
+ * Satellites rely on it: what is added is optional, what is there stays.
+ */
+
+export const SATELLITE_API = '/satellite/v1'
+
+/** A solution's name (design section 4). */
+export const SolutionName = z
+  .string()
+  .regex(/^(?!.{2}--)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/)
+  .max(63)
+const Sha256 = z.string().regex(/^[0-9a-f]{64}$/)
+/** Epoch ms. */
+const Time = z.int().min(0)
+const Text = z.string().max(2000)
+const MOST_SOLUTIONS = 200
+
+/**
+ * What the control center wants of an environment: a closed list. Anything else in it makes it void, so that nobody who
+ * holds the control center can reach grants, secrets, the admin account or addresses of a Satellite through it.
+ */
+export const DesiredState = z.strictObject({
+  /** The environment's id; the Satellite keeps the one of its first statement and takes no other's. */
+  environment: z.uuid(),
+  /** Rises with each change; a Satellite never takes a lower one, nor another text under the same one. */
+  number: z.int().min(1).max(Number.MAX_SAFE_INTEGER),
+  issuedAt: Time,
+  /** Solutions that are not named stay as they are. */
+  solutions: z.record(SolutionName, z.strictObject({ sha256: Sha256, version: z.string().max(100) })),
+  settings: z.strictObject({
+    /** Null: the list of solutions. Absent: what the Satellite's own environment says. */
+    defaultSolution: SolutionName.nullable().optional(),
+    logLevel: z.enum(['debug', 'info', 'warn', 'error']).optional(),
+    /** By solution. A secret can only be named: `%%NAME%%` is one that the Satellite's operator stored there. */
+    oauth: z
+      .record(
+        SolutionName,
+        PartialOAuthForm.extend({
+          apiSecret: z
+            .string()
+            .regex(/^%%[A-Z][A-Z0-9_]{0,63}%%$/)
+            .optional(),
+        }),
+      )
+      .optional(),
+  }),
+})
+export type DesiredState = z.infer<typeof DesiredState>
+
+/** `typ` of the JWS (RFC 7515, compact, alg `EdDSA` with Ed25519) that a desired state comes in. */
+export const DESIRED_TYPE = 'solhost-desired+jws'
+/** Characters of that JWS. */
+export const LONGEST_STATEMENT = 256 * 1024
+
+/**
+ * GET `desired?after={number}&wait={seconds}`: 200 `{statement}` as soon as there is one with a higher number (0: any), 204 when
+ * there was none within `wait` (at most `LONGEST_WAIT` s).
+ */
+export const DesiredAnswer = z.object({ statement: z.string().max(LONGEST_STATEMENT) })
+export const LONGEST_WAIT = 55
+
+/** GET `key`: the public key that statements are signed with, kept from the first contact where none is pinned. */
+export const KeyAnswer = z.object({ publicKey: z.string().regex(/^[A-Za-z0-9_-]{43}$/) })
+
+/* GET `bundles/{sha256}`: `application/zip`, only of a bundle that the environment's desired state names. */
+
+/** How one solution of a desired state came out. `code` and `faults` are those of an upload (design section 7). */
+export const SolutionResult = z.object({
+  name: SolutionName,
+  sha256: Sha256,
+  outcome: z.enum(['active', 'failed']),
+  code: z.string().max(100).optional(),
+  message: Text.optional(),
+  faults: z
+    .array(z.looseObject({ message: Text }))
+    .max(50)
+    .optional(),
+})
+export type SolutionResult = z.infer<typeof SolutionResult>
+
+/** POST `report`: what a node of an environment is and runs, at least every `REPORT_EVERY`, and after each change. */
+export const Report = z.object({
+  /** One per process, made at its start: an environment can have several nodes. */
+  node: z.uuid(),
+  /** The Satellite's version. */
+  version: z.string().max(100),
+  /** The number of the desired state that it tried last; 0: none yet. */
+  number: z.int().min(0),
+  /** `refused`: the statement itself was not taken; `reason` says why. */
+  outcome: z.enum(['none', 'applied', 'failed', 'refused']),
+  reason: Text.optional(),
+  results: z.array(SolutionResult).max(MOST_SOLUTIONS),
+  /** What runs now. */
+  solutions: z
+    .array(z.object({ name: SolutionName, sha256: Sha256.nullable(), version: z.string().max(100) }))
+    .max(MOST_SOLUTIONS),
+  /** What its health page shows first: in words of its own, for people. */
+  health: z.enum(['good', 'warning', 'bad']),
+  findings: z.array(Text).max(20),
+})
+export type Report = z.infer<typeof Report>
+/** In ms. */
+export const REPORT_EVERY = 30_000
+
+/**
+ * GET `solutions/{name}/login-page` with `If-None-Match`: 200 with ETag, or 304. `template` is a login template under the rules
+ * of design section 8; `texts` are i18n tables, locale (`default`, `nl`, …) to key to text.
+ */
+export const LoginPageAnswer = z.object({
+  template: z.string().max(256 * 1024),
+  texts: z.record(z.string().max(35), z.record(z.string().max(200), z.string().max(10_000))),
+})
+export type LoginPageAnswer = z.infer<typeof LoginPageAnswer>
+
+/** POST `solutions/{name}/authenticate`. `address` is the browser's, for the throttle. */
+export const AuthenticateRequest = z.strictObject({
+  username: z.string().max(200),
+  password: z.string().max(1000),
+  /** Further fields of the login page, `custom_…`. */
+  custom: z.record(z.string().max(100), z.string().max(1000)).optional(),
+  address: z.string().max(100),
+})
+export type AuthenticateRequest = z.infer<typeof AuthenticateRequest>
+
+/**
+ * POST `solutions/{name}/refresh`: asks again about a remembered user. `since` is when the user last gave credentials: a password
+ * that was changed after it ends the remembered login.
+ */
+export const RefreshRequest = z.strictObject({ uid: z.string().max(200), since: Time })
+export type RefreshRequest = z.infer<typeof RefreshRequest>
+
+/** Both are answered so, with 200: a refusal is an answer. 429 with Retry-After when throttled. */
+export const AuthenticateAnswer = z.discriminatedUnion('outcome', [
+  z.object({
+    outcome: z.literal('accepted'),
+    uid: z.string().min(1).max(200),
+    username: z.string().min(1).max(200),
+    permissions: z.array(z.string().min(1).max(200)).max(1000),
+    /** As `security.setTenantValue` takes it; null: none. */
+    tenant: z
+      .array(z.union([z.string().max(200), z.number()]))
+      .max(100)
+      .nullable(),
+  }),
+  z.object({
+    outcome: z.literal('refused'),
+    /** `verify`: the e-mail address was not confirmed yet; told only after the right password. */
+    reason: z.enum(['credentials', 'verify']),
+  }),
+])
+export type AuthenticateAnswer = z.infer<typeof AuthenticateAnswer>
