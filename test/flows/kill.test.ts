@@ -1,14 +1,8 @@
-import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { startTestHost, type TestHost } from '../support/host.ts'
-import { startHostProcess } from '../support/host-process.ts'
 import { ask, createVisitor } from '../support/http.ts'
+import { killUploads } from '../support/killed-uploads.ts'
 import { slowSolution, untilSlowLogin } from '../support/slow-solution.ts'
-import { bundleOf } from '../support/zip.ts'
 
 const PAGE = '/solution/slow/index.html'
 
@@ -71,54 +65,9 @@ test('a killed spare process is replaced, and the next solution gets a process',
   await host.stop()
 })
 
-const ROUNDS = 50
-
-test('kill -9 of the host during an upload, 50 times: the database opens, the old or the new version is active', {
-  timeout: 240_000,
+// `npm run long -- kill-uploads` does it 50 times.
+test('kill -9 of the host during an upload, 12 times: the database opens, the old or the new version is active', {
+  timeout: 120_000,
 }, async () => {
-  const home = mkdtempSync(join(tmpdir(), 'solhost-kill-'))
-  const headers = { authorization: `Basic ${Buffer.from('admin:secret-of-admin').toString('base64')}` }
-  let active = ''
-  let sent = ''
-  let interrupted = 0
-  for (let round = 0; round < ROUNDS; round++) {
-    const { child, url, gone } = await startHostProcess(home, { SERVLET_PASSWORD: 'secret-of-admin' })
-    const api = `${url}/admin/api/solutions/crm`
-    const before = await ask(api, { headers })
-    // What the round before sent is either active or not there at all, and then the version before it still is.
-    if (round > 0) {
-      const one = before.json() as { active: string; state: string; versions: { sha256: string; version: string }[] }
-      const now = one.versions.find(({ sha256 }) => sha256 === one.active)?.version ?? 'none'
-      expect([active, sent]).toContain(now)
-      expect(one.versions.some(({ version }) => version === sent)).toBe(now === sent)
-      active = now
-      expect((await ask(`${url}/solution/crm/index.html`)).status).toBe(200)
-      expect((await ask(`${url}/solution/crm/media/which.txt`)).text).toBe(now)
-    }
-    const version = `1.0.${round}`
-    const bundle = await bundleOf(
-      { name: 'crm', authenticator: 'NONE', version },
-      { 'media/which.txt': version, 'media/big.bin': randomBytes(200_000) },
-    )
-    sent = version
-    const upload = ask(api, {
-      method: 'PUT',
-      headers: { ...headers, 'content-type': 'application/zip' },
-      body: bundle,
-    }).then(
-      () => 'answered',
-      () => 'interrupted',
-    )
-    // The first one is let through, so that there is an old version; the others are killed somewhere on their way.
-    if (round === 0) await upload
-    else await new Promise((resolve) => setTimeout(resolve, (round * 7) % 260))
-    child.kill('SIGKILL')
-    await gone
-    if ((await upload) === 'interrupted') interrupted++
-    const database = new DatabaseSync(join(home, 'platform.sqlite'))
-    expect(database.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
-    database.close()
-  }
-  expect(interrupted).toBeGreaterThan(ROUNDS / 4)
-  rmSync(home, { recursive: true, force: true })
+  expect(await killUploads(12)).toBeGreaterThan(3)
 })

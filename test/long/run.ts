@@ -4,6 +4,7 @@ import { chaos } from './chaos.ts'
 import { collectorAway } from './collector-away.ts'
 import { devSaves } from './dev-saves.ts'
 import { growth } from './growth.ts'
+import { killedUploads } from './killed-uploads.ts'
 import { manySolutions } from './many-solutions.ts'
 import { memory } from './memory.ts'
 import { outage } from './outage.ts'
@@ -16,6 +17,7 @@ const RUNS: Readonly<Record<string, (rows: Rows) => Promise<void>>> = {
   'collector-away': collectorAway,
   'dev-saves': devSaves,
   growth,
+  'kill-uploads': killedUploads,
   'many-solutions': manySolutions,
   memory,
   outage,

@@ -1,0 +1,10 @@
+import { killUploads } from '../support/killed-uploads.ts'
+import type { Rows } from './report.ts'
+
+const ROUNDS = Number(process.env.LONG_ROUNDS ?? 50)
+
+/** `kill -9` of a host somewhere during an upload; it throws when what runs afterwards is neither the old nor the new version. */
+export async function killedUploads(rows: Rows): Promise<void> {
+  rows.tell('rounds, each of which left the old or the new version', ROUNDS)
+  rows.atLeast('uploads that the kill interrupted', ROUNDS / 4, await killUploads(ROUNDS))
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as wait } from 'node:timers/promises'
+import { startHostProcess } from './host-process.ts'
+import { ask } from './http.ts'
+import { bundleOf } from './zip.ts'
+
+type Versions = { readonly active: string; readonly versions: readonly { sha256: string; version: string }[] }
+
+/** The longest that an upload is let go on before its host is killed, in ms. */
+const LONGEST = 260
+
+/**
+ * Kills a host with SIGKILL somewhere during an upload, again and again, over one folder.
+ * @returns how many of the uploads were interrupted
+ * @throws AssertionError when the database does not open, or what runs is neither the version before nor the new one
+ */
+export async function killUploads(rounds: number): Promise<number> {
+  const home = mkdtempSync(join(tmpdir(), 'solhost-kill-'))
+  let active = ''
+  let sent = ''
+  let interrupted = 0
+  for (let round = 0; round < rounds; round++) {
+    const { child, url, gone } = await startHostProcess(home, { SERVLET_PASSWORD: PASSWORD })
+    if (round > 0) active = await checkVersions(url, active, sent)
+    sent = `1.0.${round}`
+    const upload = uploadTo(url, sent)
+    // The first one is let through, so that there is an old version.
+    if (round === 0) await upload
+    else await wait(((round - 1) / (rounds - 1)) * LONGEST)
+    child.kill('SIGKILL')
+    await gone
+    if ((await upload) === 'interrupted') interrupted++
+    const database = new DatabaseSync(join(home, 'platform.sqlite'))
+    assert.deepEqual({ ...database.prepare('PRAGMA integrity_check').get() }, { integrity_check: 'ok' })
+    database.close()
+  }
+  rmSync(home, { recursive: true, force: true })
+  return interrupted
+}
+
+const PASSWORD = 'secret-of-admin'
+const HEADERS = { authorization: `Basic ${Buffer.from(`admin:${PASSWORD}`).toString('base64')}` }
+
+/** What was sent last is either active or not there at all, and then the version before it still is. */
+async function checkVersions(url: string, before: string, sent: string): Promise<string> {
+  const answer = await ask(`${url}/admin/api/solutions/crm`, { headers: HEADERS })
+  const { active, versions } = answer.json() as Versions
+  const now = versions.find(({ sha256 }) => sha256 === active)?.version ?? 'none'
+  assert.ok([before, sent].includes(now), `"${now}" is active, and neither "${before}" nor "${sent}"`)
+  const isSentThere = versions.some(({ version }) => version === sent)
+  assert.equal(isSentThere, now === sent)
+  assert.equal((await ask(`${url}/solution/crm/index.html`)).status, 200)
+  assert.equal((await ask(`${url}/solution/crm/media/which.txt`)).text, now)
+  return now
+}
+
+async function uploadTo(url: string, version: string): Promise<'answered' | 'interrupted'> {
+  const body = await bundleOf(
+    { name: 'crm', authenticator: 'NONE', version },
+    { 'media/which.txt': version, 'media/big.bin': randomBytes(200_000) },
+  )
+  const headers = { ...HEADERS, 'content-type': 'application/zip' }
+  return ask(`${url}/admin/api/solutions/crm`, { method: 'PUT', headers, body }).then(
+    () => 'answered',
+    () => 'interrupted',
+  )
+}
