@@ -30,6 +30,9 @@ export interface Activity {
     readonly organisation: string
     readonly limit: number
     readonly before?: number | undefined
+    /** As in `Act`. */
+    readonly actor?: string | undefined
+    readonly action?: string | undefined
   }): Promise<{ readonly items: readonly WrittenAct[]; readonly next?: string }>
   /** Removes what is older than `AUDIT_KEPT`. */
   sweep(): Promise<void>
@@ -48,9 +51,11 @@ export function createActivity(db: CenterDatabase, kept: number, now: () => numb
         .values({ ...texts, time: now() })
         .execute()
     },
-    async read({ organisation, limit, before }) {
+    async read({ organisation, limit, before, actor, action }) {
       let query = db.selectFrom('activity').selectAll().where('organisation', '=', organisation).orderBy('id', 'desc')
       if (before !== undefined) query = query.where('id', '<', before)
+      if (actor !== undefined) query = query.where('actor', '=', actor)
+      if (action !== undefined) query = query.where('action', '=', action)
       const rows = await firstRows(db, query, limit + 1).execute()
       const items = rows.slice(0, limit).map(({ organisation: _, correlation, ...act }) => {
         return { ...act, correlationId: correlation }

@@ -12,6 +12,8 @@ export const NewAccessToken = z.strictObject({
 export const ActivityQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1000).default(200),
   before: z.coerce.number().int().min(1).optional(),
+  actor: z.string().trim().min(1).max(250).optional(),
+  action: z.string().trim().min(1).max(100).optional(),
 })
 
 const AccessToken = z.object({
@@ -62,6 +64,8 @@ export const accessPaths = {
       parameters: [
         inQuery('limit', { type: 'integer', minimum: 1, maximum: 1000, default: 200 }),
         inQuery('before', { type: 'integer' }, 'the `next` of an earlier answer'),
+        inQuery('actor', { type: 'string' }, 'such as `user:anna@example.org` or `token:{id}`'),
+        inQuery('action', { type: 'string' }, 'such as `environment-create`'),
       ],
     },
   },

@@ -9,6 +9,9 @@ export const RoleName = z.enum(ROLES)
 export const RIGHTS = {
   /** See environments, packages, pipelines, rollouts, figures and logs. */
   read: ROLES,
+  /** Its title. */
+  organisation: ['owner'],
+  /** Members and invitations: also to see them. */
   members: ['owner'],
   'access-tokens': ['owner'],
   activity: ['owner', 'operator'],

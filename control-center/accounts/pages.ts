@@ -1,42 +1,43 @@
 import type Router from '@koa/router'
 import type { Context } from 'koa'
-import { requireNavigation, sourceOfPost } from '../../host/http/fetch-metadata.ts'
+import { requireNavigation } from '../../host/http/fetch-metadata.ts'
 import { readForm } from '../../host/http/read-body.ts'
 import { stateOf } from '../../host/http/request.ts'
 import type { Throttle } from '../../host/login/throttle.ts'
-import type { Users } from '../../host/users/users.ts'
-import { PlatformError } from '../../runtime/errors.ts'
+import type { User, Users } from '../../host/users/users.ts'
 import type { Limits } from '../../runtime/limits.ts'
-import type { Activity } from '../access/activity.ts'
-import { type BrowserSessions, originOf } from '../access/browser-sessions.ts'
-import { OrganisationName, type Organisations } from '../organisations/organisations.ts'
-import { sendPage, textFor } from '../pages/page.ts'
+import { askerOf } from '../access/access.ts'
+import type { BrowserSessions } from '../access/browser-sessions.ts'
+import { OrganisationName, type Organisations, OrganisationTitle } from '../organisations/organisations.ts'
+import { type PageRouter, sendPage, textFor } from '../pages/page.ts'
+import type { CheckedCredentials, Credentials } from './credentials.ts'
+import { goTo, pageToGoTo, requireOwnForm } from './own-form.ts'
+import type { PasswordTickets } from './password-tickets.ts'
+import { reasonOf } from './refusal.ts'
 import type { SetUp } from './set-up.ts'
 
 export type AccountPageParts = {
   readonly users: Users
   readonly organisations: Organisations
   readonly browserSessions: BrowserSessions
+  readonly credentials: Credentials
+  readonly passwordTickets: PasswordTickets
   readonly throttle: Throttle
-  readonly activity: Activity
   readonly setUp: SetUp
   readonly limits: Limits
 }
 
 /** The pages that answer who is not signed in. Accounts are the host's users, whose user name is their mail address. */
-export function addAccountPages(router: Router, parts: AccountPageParts): void {
-  const { users, browserSessions, throttle, activity, setUp, organisations, limits } = parts
-
-  async function note(ctx: Context, username: string, action: string, outcome: string): Promise<void> {
-    const { client, correlationId } = stateOf(ctx)
-    const act = { organisation: '', actor: `user:${username}`, action, subject: '', outcome }
-    await activity.record({ ...act, address: client.address, correlationId })
-  }
+export function addAccountPages(pages: PageRouter, router: Router, parts: AccountPageParts): void {
+  const { users, browserSessions, credentials, passwordTickets, throttle, setUp, organisations, limits } = parts
+  const { note } = credentials
 
   router.get('/sign-in', async (ctx) => {
     requireNavigation(ctx)
     if (await setUp.isOpen()) return goTo(ctx, '/set-up')
-    showSignIn(ctx, { to: pageToGoTo(String(ctx.query.to ?? '')), username: '', refusal: null })
+    const isChanged = ctx.query['password-changed'] !== undefined
+    const to = pageToGoTo(String(ctx.query.to ?? ''))
+    showSignIn(ctx, { to, username: '', refusal: null, isChanged })
   })
 
   router.post('/sign-in', async (ctx) => {
@@ -44,25 +45,37 @@ export function addAccountPages(router: Router, parts: AccountPageParts): void {
     const fields = await readForm(ctx, limits)
     const [username, password] = [fields.get('username') ?? '', fields.get('password') ?? '']
     const to = pageToGoTo(fields.get('to') ?? '')
-    const text = textFor(ctx)
-    const attempt = { source: 'center', username, address: stateOf(ctx).client.address }
-    const wait = await throttle.count(attempt, false)
-    if (wait !== null) {
-      ctx.set('Retry-After', String(wait))
-      await note(ctx, username, 'sign-in', 'throttled')
-      const refusal = text('admin.signin.throttled', Math.ceil(wait / 60))
-      return showSignIn(ctx, { to, username, refusal }, 429)
+    const checked = await credentials.check(ctx, username, password)
+    if (checked.kind !== 'right') {
+      await note(ctx, username, 'sign-in', checked.kind === 'wrong' ? 'refused' : 'throttled')
+      const { status, text } = refusalOf(ctx, checked)
+      return showSignIn(ctx, { to, username, refusal: text, isChanged: false }, status)
     }
-    const user = await users.authenticate(username, password)
-    if (user === null) {
-      await note(ctx, username, 'sign-in', 'refused')
-      return showSignIn(ctx, { to, username, refusal: text('center.signin.refused') }, 401)
-    }
-    await throttle.succeeded(attempt, false)
+    const { user } = checked
     await browserSessions.end(ctx)
+    if (user.mustChangePassword) {
+      await note(ctx, user.username, 'sign-in', 'must-change-password')
+      return showForced(ctx, { user, ticket: passwordTickets.issue(user), to, refusal: null }, limits)
+    }
     await browserSessions.start(ctx, user)
     await note(ctx, user.username, 'sign-in', 'ok')
     goTo(ctx, to)
+  })
+
+  router.post('/change-password', async (ctx) => {
+    requireOwnForm(ctx)
+    const fields = await readForm(ctx, limits)
+    const [ticket, wanted] = [fields.get('ticket') ?? '', fields.get('new') ?? '']
+    const to = pageToGoTo(fields.get('to') ?? '')
+    const user = await passwordTickets.read(ticket)
+    if (user === null) return goTo(ctx, `/sign-in?to=${encodeURIComponent(to)}`)
+    const text = textFor(ctx)
+    const refuse = (refusal: string) => showForced(ctx, { user, ticket, to, refusal }, limits, 422)
+    if (wanted !== fields.get('repeat')) return refuse(text('platform.password.differ'))
+    const fault = await users.setPassword(user.uid, wanted)
+    await note(ctx, user.username, 'password-change', fault === null ? 'ok' : 'refused')
+    if (fault !== null) return refuse(text(fault.key, ...fault.values))
+    goTo(ctx, `/sign-in?password-changed&to=${encodeURIComponent(to)}`)
   })
 
   router.post('/sign-out', async (ctx) => {
@@ -102,46 +115,62 @@ export function addAccountPages(router: Router, parts: AccountPageParts): void {
         password: fields.get('password') ?? '',
         mustChangePassword: false,
       })
-      await organisations.create({ name: name.data, title: values.title || name.data }, user.uid)
+      const title = OrganisationTitle.catch(name.data).parse(values.title)
+      await organisations.create({ name: name.data, title }, user.uid)
       setUp.close()
       await browserSessions.start(ctx, user)
       await note(ctx, user.username, 'set-up', 'ok')
       goTo(ctx, '/')
     } catch (error) {
-      if (!(error instanceof PlatformError) || error.status >= 500) throw error
-      const { faults } = error.details as { faults?: readonly { readonly message: string }[] }
-      refuse(faults?.map(({ message }) => message).join(' ') ?? error.message)
+      refuse(reasonOf(text, error))
     }
+  })
+
+  pages.get('/account', async (ctx, text) => {
+    const asker = askerOf(ctx)
+    const user = asker?.kind === 'person' ? asker.user : null
+    const model = { user, leastLength: limits.PASSWORD_LENGTH }
+    return { template: 'account', heading: text('center.account.title'), model }
   })
 }
 
-type SignInModel = { readonly to: string; readonly username: string; readonly refusal: string | null }
+/** How an attempt that was refused is told on a page. */
+export function refusalOf(
+  ctx: Context,
+  checked: Exclude<CheckedCredentials, { readonly kind: 'right' }>,
+): { readonly status: 401 | 429; readonly text: string } {
+  const text = textFor(ctx)
+  if (checked.kind === 'wrong') return { status: 401, text: text('center.signin.refused') }
+  return { status: 429, text: text('admin.signin.throttled', Math.ceil(checked.wait / 60)) }
+}
+
+type SignInModel = {
+  readonly to: string
+  readonly username: string
+  readonly refusal: string | null
+  /** Whether the password was changed a moment ago. */
+  readonly isChanged: boolean
+}
 
 function showSignIn(ctx: Context, model: SignInModel, status = 200): void {
-  sendPage(ctx, { template: 'sign-in', heading: textFor(ctx)('admin.signin.title'), model, status }, null)
+  sendPage(ctx, { template: 'sign-in', heading: textFor(ctx)('center.signin.title'), model, status }, null)
+}
+
+type ForcedModel = {
+  readonly user: User
+  readonly ticket: string
+  readonly to: string
+  readonly refusal: string | null
+}
+
+function showForced(ctx: Context, { user, ...shown }: ForcedModel, limits: Limits, status = 200): void {
+  const model = { ...shown, username: user.username, leastLength: limits.PASSWORD_LENGTH }
+  const heading = textFor(ctx)('platform.password.title')
+  sendPage(ctx, { template: 'change-password', heading, model, status }, null)
 }
 
 type SetUpModel = { readonly values: Readonly<Record<string, string>>; readonly refusal: string | null }
 
 function showSetUp(ctx: Context, model: SetUpModel, status = 200): void {
   sendPage(ctx, { template: 'set-up', heading: textFor(ctx)('center.setup.title'), model, status }, null)
-}
-
-/** Browsers say with every POST where it comes from; who says nothing is no browser, and has the API. */
-function requireOwnForm(ctx: Context): void {
-  requireNavigation(ctx)
-  if (sourceOfPost(ctx, originOf(ctx)) === 'same-origin') return
-  throw new PlatformError('ERR_FOREIGN_ORIGIN', 'The form was not sent by a page of the control center.')
-}
-
-/** Nothing but a page of the control center, however it is spelled. */
-function pageToGoTo(asked: string): string {
-  const address = URL.parse(asked, 'http://center.invalid')
-  const isOurs = address?.host === 'center.invalid' && !address.pathname.startsWith('/sign-')
-  return isOurs ? `${address.pathname}${address.search}` : '/'
-}
-
-function goTo(ctx: Context, path: string): void {
-  ctx.status = 303
-  ctx.set('Location', path)
 }

@@ -18,6 +18,8 @@ export interface EnvironmentTokens {
   create(environment: string, name: string): Promise<EnvironmentToken & { readonly token: string }>
   /** The oldest first. */
   list(environment: string): Promise<readonly EnvironmentToken[]>
+  /** Of all its environments: by the environment's name, which comes along, then the oldest first. */
+  ofOrganisation(organisation: string): Promise<readonly (EnvironmentToken & { readonly environmentName: string })[]>
   /** It is worth nothing from the next request on. @returns false when there is none */
   remove(environment: string, id: string): Promise<boolean>
   /** Asked at every request of a Satellite; null for an unknown or revoked one. */
@@ -56,6 +58,19 @@ export function createEnvironmentTokens(db: CenterDatabase, now: () => number = 
         .orderBy('id')
         .execute()
       return rows.map(tokenOf)
+    },
+    async ofOrganisation(organisation) {
+      const rows = await db
+        .selectFrom('environment_tokens')
+        .innerJoin('environments', 'environments.id', 'environment_tokens.environment')
+        .selectAll('environment_tokens')
+        .select('environments.name as environment_name')
+        .where('environments.organisation', '=', organisation)
+        .orderBy('environments.name')
+        .orderBy('environment_tokens.created_at')
+        .orderBy('environment_tokens.id')
+        .execute()
+      return rows.map((row) => ({ ...tokenOf(row), environmentName: row.environment_name }))
     },
     async remove(environment, id) {
       const { numDeletedRows } = await db

@@ -4,7 +4,7 @@ import { readJson } from '../../host/http/read-body.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Access } from '../access/access.ts'
 import { type Activity, recorded } from '../access/activity.ts'
-import { NewOrganisation } from './openapi.ts'
+import { NewOrganisation, OrganisationChange } from './openapi.ts'
 import type { Organisations } from './organisations.ts'
 
 export type OrganisationApiParts = {
@@ -32,5 +32,19 @@ export function addOrganisationRoutes(router: Router, parts: OrganisationApiPart
     ctx.status = 201
     ctx.set('Location', `/api/organisations/${name}`)
     ctx.body = { name, title, role: 'owner' }
+  })
+
+  router.get('/organisations/:organisation', async (ctx) => {
+    const { organisation, role } = await access.need(ctx, 'read')
+    ctx.body = { name: organisation.name, title: organisation.title, role }
+  })
+
+  router.patch('/organisations/:organisation', async (ctx) => {
+    const member = await access.need(ctx, 'organisation')
+    const { id, name } = member.organisation
+    const { title } = readWith(OrganisationChange, await readJson(ctx, limits))
+    const act = { action: 'organisation-change', subject: title }
+    await recorded(ctx, activity, member, act, () => organisations.rename(id, title))
+    ctx.body = { name, title, role: member.role }
   })
 }

@@ -12,6 +12,14 @@ export const OrganisationName = z
   .string()
   .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 lower-case letters, digits and hyphens')
 
+/** It stands in mails too: one line. */
+export const OrganisationTitle = z
+  .string()
+  .trim()
+  .min(1)
+  .max(200)
+  .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'must be one line')
+
 export interface Organisations {
   /** Its maker is its first owner. @throws ERR_NAME_EXISTS */
   create(wanted: { readonly name: string; readonly title: string }, uid: string): Promise<Organisation>
@@ -20,6 +28,21 @@ export interface Organisations {
   /** Null when there is none of this name, or the person is no member. */
   membership(name: string, uid: string): Promise<{ readonly organisation: Organisation; readonly role: Role } | null>
   find(name: string): Promise<Organisation | null>
+  rename(id: string, title: string): Promise<void>
+  /** By user name. */
+  members(id: string): Promise<readonly ListedMember[]>
+  /** @throws ERR_NOT_FOUND, ERR_LAST_OWNER */
+  setRole(id: string, uid: string, role: Role): Promise<void>
+  /** @throws ERR_NOT_FOUND, ERR_LAST_OWNER */
+  removeMember(id: string, uid: string): Promise<void>
+}
+
+/** `since` in epoch ms. */
+export type ListedMember = {
+  readonly uid: string
+  readonly username: string
+  readonly role: Role
+  readonly since: number
 }
 
 /** @param now the clock, in epoch milliseconds */
@@ -32,7 +55,50 @@ export function createOrganisations(db: CenterDatabase, now: () => number = Date
       .select([...columns, 'members.role'])
       .where('members.uid', '=', uid)
 
+  /** Of two changes at the same time the second waits for the first, so that the two last owners cannot take each other out. */
+  function changeMember(
+    id: string,
+    uid: string,
+    change: (transaction: CenterDatabase) => Promise<bigint>,
+  ): Promise<void> {
+    return db.transaction().execute(async (transaction) => {
+      const lock = transaction.updateTable('organisations').set((row) => ({ name: row.ref('name') }))
+      await lock.where('id', '=', id).execute()
+      if ((await change(transaction)) === 0n) throw new PlatformError('ERR_NOT_FOUND', 'There is no such member.')
+      const owners = transaction.selectFrom('members').select('uid').where('organisation', '=', id)
+      if ((await owners.where('role', '=', 'owner').executeTakeFirst()) !== undefined) return
+      throw new PlatformError(
+        'ERR_LAST_OWNER',
+        'An organisation has at least one owner: make somebody else an owner first.',
+        { uid },
+      )
+    })
+  }
+
   return {
+    async rename(id, title) {
+      await db.updateTable('organisations').set({ title }).where('id', '=', id).execute()
+    },
+    async members(id) {
+      const rows = await db
+        .selectFrom('members')
+        .innerJoin('users', 'users.uid', 'members.uid')
+        .select(['members.uid', 'users.username', 'members.role', 'members.created_at'])
+        .where('members.organisation', '=', id)
+        .orderBy('users.username_key')
+        .execute()
+      return rows.map(({ created_at, role, ...member }) => ({ ...member, role: role as Role, since: created_at }))
+    },
+    setRole: (id, uid, role) =>
+      changeMember(id, uid, async (transaction) => {
+        const update = transaction.updateTable('members').set({ role }).where('organisation', '=', id)
+        return (await update.where('uid', '=', uid).executeTakeFirst()).numUpdatedRows
+      }),
+    removeMember: (id, uid) =>
+      changeMember(id, uid, async (transaction) => {
+        const removal = transaction.deleteFrom('members').where('organisation', '=', id)
+        return (await removal.where('uid', '=', uid).executeTakeFirst()).numDeletedRows
+      }),
     async create({ name, title }, uid) {
       const organisation = { id: randomUUID(), name, title }
       await db.transaction().execute(async (transaction) => {

@@ -5,6 +5,18 @@ export type OrganisationTables = {
   organisations: { id: string; name: string; title: string; created_at: number }
   /** `uid` is of the table `users`. */
   members: { organisation: string; uid: string; role: string; created_at: number }
+  /** Open ones: who accepts one takes it away. Of the link's token only a hash is stored. */
+  invitations: {
+    id: string
+    organisation: string
+    email: string
+    role: string
+    /** As in the activity. */
+    invited_by: string
+    token_hash: string
+    created_at: number
+    expires_at: number
+  }
 }
 
 export const ORGANISATION_STEPS: Steps = (schema, { key, text }) => [
@@ -26,4 +38,22 @@ export const ORGANISATION_STEPS: Steps = (schema, { key, text }) => [
     )
     .addForeignKeyConstraint('members_user', ['uid'], 'users', ['uid'], (constraint) => constraint.onDelete('cascade')),
   schema.createIndex('members_of_user').on('members').columns(['uid']),
+]
+
+export const INVITATION_STEPS: Steps = (schema, { key, text }) => [
+  schema
+    .createTable('invitations')
+    .addColumn('id', key, (column) => column.primaryKey())
+    .addColumn('organisation', key, (column) => column.notNull())
+    .addColumn('email', key, (column) => column.notNull())
+    .addColumn('role', key, (column) => column.notNull())
+    .addColumn('invited_by', text, (column) => column.notNull())
+    .addColumn('token_hash', key, (column) => column.notNull().unique())
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('expires_at', 'bigint', (column) => column.notNull())
+    .addForeignKeyConstraint('invitations_organisation', ['organisation'], 'organisations', ['id'], (constraint) =>
+      constraint.onDelete('cascade'),
+    ),
+  schema.createIndex('invitations_of').on('invitations').columns(['organisation', 'email']),
+  schema.createIndex('invitations_expiry').on('invitations').columns(['expires_at']),
 ]

@@ -1,0 +1,54 @@
+import { readWith } from '../../host/admin/read-with.ts'
+import type { PageRouter } from '../pages/page.ts'
+import type { AccessTokens } from './access-tokens.ts'
+import type { Activity } from './activity.ts'
+import { ActivityQuery } from './openapi.ts'
+import { ROLES } from './roles.ts'
+
+export type AccessPageParts = { readonly accessTokens: AccessTokens; readonly activity: Activity }
+
+const DAY = 86_400_000
+/** What can be chosen for how long a token holds, in days. */
+const LIFETIMES = [30, 90, 365]
+/** Entries of a page. */
+const SHOWN = 100
+
+/** @param now the clock, in epoch milliseconds */
+export function addAccessPages(
+  pages: PageRouter,
+  { accessTokens, activity }: AccessPageParts,
+  now: () => number = Date.now,
+): void {
+  pages.ofOrganisation('/access-tokens', 'access-tokens', async (_ctx, text, { organisation }) => {
+    const isExpired = ({ expiresAt }: { expiresAt: number | null }) => expiresAt !== null && expiresAt <= now()
+    const tokens = (await accessTokens.list(organisation.id)).map((one) => ({ ...one, isExpired: isExpired(one) }))
+    const model = {
+      organisation,
+      tokens,
+      roles: ROLES.filter((role) => role !== 'owner'),
+      lifetimes: LIFETIMES.map((days) => ({ days, expiresAt: now() + days * DAY })),
+    }
+    return { template: 'access-tokens', heading: text('center.part.access-tokens'), part: 'access-tokens', model }
+  })
+
+  pages.ofOrganisation('/activity', 'activity', async (ctx, text, { organisation }) => {
+    // An empty field of the filter is none.
+    const given = Object.fromEntries(Object.entries(ctx.query).filter(([, value]) => value !== ''))
+    const { before, actor, action } = readWith(ActivityQuery, given)
+    const filter = { ...(actor === undefined ? {} : { actor }), ...(action === undefined ? {} : { action }) }
+    const page = `/o/${organisation.name}/activity`
+    const hrefOf = (more: Record<string, string>) => {
+      const query = new URLSearchParams({ ...filter, ...more }).toString()
+      return query === '' ? page : `${page}?${query}`
+    }
+    const { items, next } = await activity.read({ organisation: organisation.id, limit: SHOWN, before, ...filter })
+    const model = {
+      page,
+      filter,
+      items,
+      firstHref: before === undefined ? null : hrefOf({}),
+      nextHref: next === undefined ? null : hrefOf({ before: next }),
+    }
+    return { template: 'activity', heading: text('center.part.activity'), part: 'activity', model }
+  })
+}

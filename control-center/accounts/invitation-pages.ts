@@ -1,0 +1,124 @@
+import type Router from '@koa/router'
+import type { Context } from 'koa'
+import { requireNavigation } from '../../host/http/fetch-metadata.ts'
+import { readForm } from '../../host/http/read-body.ts'
+import type { User, Users } from '../../host/users/users.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import { askerOf } from '../access/access.ts'
+import { type Activity, recorded } from '../access/activity.ts'
+import type { BrowserSessions } from '../access/browser-sessions.ts'
+import type { Invitations, OpenInvitation } from '../organisations/invitations.ts'
+import { type PageText, sendPage, textFor } from '../pages/page.ts'
+import type { Credentials } from './credentials.ts'
+import { goTo, requireOwnForm } from './own-form.ts'
+import { refusalOf } from './pages.ts'
+import { reasonOf } from './refusal.ts'
+
+export type InvitationPageParts = {
+  readonly users: Users
+  readonly invitations: Invitations
+  readonly browserSessions: BrowserSessions
+  readonly credentials: Credentials
+  readonly activity: Activity
+  readonly limits: Limits
+}
+
+/** Why the invited person is no further; null: nothing was tried yet. */
+type Refusal = { readonly status: number; readonly text: string } | null
+
+/** Who goes on with an invitation, or why nobody does. */
+type Found = { readonly user: User } | { readonly refusal: Refusal }
+
+/**
+ * Where the link of an invitation leads: `/invitation#token=…`. The page's script (control-center/web/scripts/invitation.ts) sends
+ * the token on as a form, so that it is part of no address.
+ *
+ * Who has no account of that address makes one here by choosing a password; who has one gives its password. Chosen here: who
+ * is signed in can also accept as who he is, since people have more than one address; the activity names both.
+ */
+export function addInvitationPages(router: Router, parts: InvitationPageParts): void {
+  const { users, invitations, browserSessions, credentials, activity, limits } = parts
+
+  router.get('/invitation', (ctx) => {
+    requireNavigation(ctx)
+    const heading = textFor(ctx)('center.invitation.title')
+    sendPage(ctx, { template: 'invitation-open', heading, model: {} }, null)
+  })
+
+  router.post('/invitation', async (ctx) => {
+    requireOwnForm(ctx)
+    const fields = await readForm(ctx, limits)
+    const token = fields.get('token') ?? ''
+    const invitation = await invitations.find(token)
+    if (invitation === null) return showVoid(ctx)
+    const password = fields.get('password') ?? ''
+    const found = await personOf(ctx, invitation, fields.get('as') ?? '', password)
+    if ('refusal' in found) return show(ctx, token, invitation, found.refusal)
+    await accept(ctx, token, invitation, found.user)
+  })
+
+  async function personOf(ctx: Context, { email }: OpenInvitation, as: string, password: string): Promise<Found> {
+    const asker = askerOf(ctx)
+    if (as === 'me') return asker?.kind === 'person' ? { user: asker.user } : { refusal: null }
+    if (as === 'existing') return signIn(ctx, email, password)
+    return as === 'new' ? makeAccount(textFor(ctx), email, password) : { refusal: null }
+  }
+
+  async function signIn(ctx: Context, email: string, password: string): Promise<Found> {
+    const checked = await credentials.check(ctx, email, password)
+    if (checked.kind !== 'right') {
+      await credentials.note(ctx, email, 'sign-in', checked.kind === 'wrong' ? 'refused' : 'throttled')
+      return { refusal: refusalOf(ctx, checked) }
+    }
+    if (!checked.user.mustChangePassword) return { user: checked.user }
+    return { refusal: { status: 422, text: textFor(ctx)('center.invitation.mustchange') } }
+  }
+
+  async function makeAccount(text: PageText, email: string, password: string): Promise<Found> {
+    try {
+      return { user: await users.create({ username: email, email, password, mustChangePassword: false }) }
+    } catch (error) {
+      return { refusal: { status: 422, text: reasonOf(text, error) } }
+    }
+  }
+
+  async function accept(ctx: Context, token: string, invitation: OpenInvitation, user: User): Promise<void> {
+    const { organisation, email } = invitation
+    const asker = askerOf(ctx)
+    const actor = { name: `user:${user.username}`, organisation }
+    const act = { action: 'invitation-accept', subject: email }
+    await recorded(ctx, activity, actor, act, async () => {
+      if ((await invitations.accept(token, user.uid)) !== null) return
+      throw new PlatformError('ERR_NOT_FOUND', 'The invitation was accepted or revoked a moment ago.')
+    })
+    if (asker?.kind !== 'person' || asker.user.uid !== user.uid) {
+      await browserSessions.end(ctx)
+      await browserSessions.start(ctx, user)
+      await credentials.note(ctx, user.username, 'sign-in', 'ok')
+    }
+    goTo(ctx, `/o/${organisation.name}/environments`)
+  }
+
+  async function show(ctx: Context, token: string, invitation: OpenInvitation, refusal: Refusal): Promise<void> {
+    const asker = askerOf(ctx)
+    const { organisation, role, email } = invitation
+    const model = {
+      token,
+      role,
+      email,
+      title: organisation.title,
+      me: asker?.kind === 'person' ? asker.user.username : null,
+      hasAccount: (await users.find(email)) !== null,
+      leastLength: limits.PASSWORD_LENGTH,
+      refusal: refusal?.text ?? null,
+    }
+    const heading = textFor(ctx)('center.invitation.title')
+    sendPage(ctx, { template: 'invitation', heading, model, status: refusal?.status ?? 200 }, null)
+  }
+}
+
+function showVoid(ctx: Context): void {
+  const heading = textFor(ctx)('center.invitation.title')
+  sendPage(ctx, { template: 'invitation-void', heading, model: {}, status: 410 }, null)
+}

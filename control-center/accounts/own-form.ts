@@ -1,0 +1,23 @@
+import type { Context } from 'koa'
+import { requireNavigation, sourceOfPost } from '../../host/http/fetch-metadata.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import { originOf } from '../access/browser-sessions.ts'
+
+/** Browsers say with every POST where it comes from; who says nothing is no browser, and has the API. */
+export function requireOwnForm(ctx: Context): void {
+  requireNavigation(ctx)
+  if (sourceOfPost(ctx, originOf(ctx)) === 'same-origin') return
+  throw new PlatformError('ERR_FOREIGN_ORIGIN', 'The form was not sent by a page of the control center.')
+}
+
+/** Nothing but a page of the control center, however it is spelled. */
+export function pageToGoTo(asked: string): string {
+  const address = URL.parse(asked, 'http://center.invalid')
+  const isOurs = address?.host === 'center.invalid' && !address.pathname.startsWith('/sign-')
+  return isOurs ? `${address.pathname}${address.search}` : '/'
+}
+
+export function goTo(ctx: Context, path: string): void {
+  ctx.status = 303
+  ctx.set('Location', path)
+}

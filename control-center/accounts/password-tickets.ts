@@ -1,0 +1,40 @@
+import type { PlatformKey } from '../../host/config/platform-key.ts'
+import type { User, Users } from '../../host/users/users.ts'
+
+/** Shows, in place of a session, that somebody gave the right password and must choose another one before going on. */
+export interface PasswordTickets {
+  issue(user: User): string
+  /** Null for one that expired, was used or never issued. */
+  read(ticket: string): Promise<User | null>
+}
+
+const PURPOSE = 'center-change-password'
+/** How long a person has to think of a password, in ms. */
+const LIFETIME = 15 * 60_000
+
+/** @param now the clock, in epoch milliseconds */
+export function createPasswordTickets(
+  users: Pick<Users, 'get'>,
+  key: PlatformKey,
+  now: () => number = Date.now,
+): PasswordTickets {
+  /** Worth nothing once the password was changed, and for another person. */
+  function textOf({ uid, passwordChangedAt }: User, expiry: string): string {
+    return `${expiry} ${passwordChangedAt} ${uid}`
+  }
+
+  return {
+    issue(user) {
+      const expiry = String(now() + LIFETIME)
+      const uid = Buffer.from(user.uid).toString('base64url')
+      return `${expiry}.${key.sign(PURPOSE, textOf(user, expiry))}.${uid}`
+    },
+    async read(ticket) {
+      const [expiry = '', signature = '', uid = ''] = ticket.slice(0, 1000).split('.')
+      if (!(Number(expiry) > now())) return null
+      const user = await users.get(Buffer.from(uid, 'base64url').toString('utf8'))
+      if (!user?.enabled || !user.mustChangePassword) return null
+      return key.verify(PURPOSE, textOf(user, expiry), signature) ? user : null
+    },
+  }
+}

@@ -1,0 +1,35 @@
+import { originOf } from '../access/browser-sessions.ts'
+import type { CenterSettings } from '../config/settings.ts'
+import type { PageRouter } from '../pages/page.ts'
+import type { Registries } from '../registries/registries.ts'
+import type { Signing } from '../signing/signing.ts'
+import type { EnvironmentTokens } from './environment-tokens.ts'
+import type { Environments } from './environments.ts'
+
+export type CredentialPageParts = {
+  readonly environments: Environments
+  readonly environmentTokens: EnvironmentTokens
+  readonly registries: Registries
+  readonly settings: Pick<CenterSettings, 'publicUrl'>
+  readonly signing: Pick<Signing, 'publicKey'>
+}
+
+/** What Satellites and the container runtime show: remote environment tokens and access keys of registries (guide 5.4). */
+export function addCredentialPages(pages: PageRouter, parts: CredentialPageParts): void {
+  const { environments, environmentTokens, registries, settings, signing } = parts
+
+  pages.ofOrganisation('/credentials', 'credentials', async (ctx, text, { organisation }) => {
+    const all = await environments.list(organisation.id)
+    const asked = String(ctx.query.environment ?? '')
+    const model = {
+      organisation,
+      environments: all.map(({ name }) => name),
+      chosen: all.find(({ name }) => name === asked)?.name ?? null,
+      tokens: await environmentTokens.ofOrganisation(organisation.id),
+      registries: await registries.list(organisation.id),
+      cloudUrl: settings.publicUrl?.origin ?? originOf(ctx),
+      publicKey: signing.publicKey,
+    }
+    return { template: 'credentials', heading: text('center.part.credentials'), part: 'credentials', model }
+  })
+}

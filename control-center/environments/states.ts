@@ -1,0 +1,61 @@
+import * as z from 'zod'
+import type { CenterDatabase } from '../database/tables.ts'
+
+/** What the Satellites of an environment last said of themselves. */
+export type EnvironmentState = {
+  /** Whether that was within `CONNECTED`. */
+  readonly isConnected: boolean
+  /** Epoch ms. */
+  readonly lastSeenAt: number
+  readonly version: string | null
+  readonly health: z.infer<typeof Health> | null
+}
+
+export interface EnvironmentStates {
+  /** Null: no Satellite of it ever connected. */
+  find(environment: string): Promise<EnvironmentState | null>
+  /** Of all environments of an organisation, by the environment's id. */
+  ofOrganisation(organisation: string): Promise<ReadonlyMap<string, EnvironmentState>>
+}
+
+/** A Satellite reports at least every 30 s: what said nothing for so long, in ms, is away. */
+const CONNECTED = 120_000
+
+/** As the route `report` writes it. */
+const Health = z.object({ health: z.enum(['good', 'warning', 'bad']), findings: z.array(z.string()) })
+
+/** @param now the clock, in epoch milliseconds */
+export function createEnvironmentStates(db: CenterDatabase, now: () => number = Date.now): EnvironmentStates {
+  function stateOf({ last_seen_at, version, health }: Row): EnvironmentState {
+    const isConnected = last_seen_at > now() - CONNECTED
+    return { isConnected, lastSeenAt: last_seen_at, version, health: healthOf(health) }
+  }
+
+  return {
+    async find(environment) {
+      const state = db.selectFrom('environment_states').selectAll().where('environment', '=', environment)
+      const row = await state.executeTakeFirst()
+      return row === undefined ? null : stateOf(row)
+    },
+    async ofOrganisation(organisation) {
+      const rows = await db
+        .selectFrom('environment_states')
+        .innerJoin('environments', 'environments.id', 'environment_states.environment')
+        .selectAll('environment_states')
+        .where('environments.organisation', '=', organisation)
+        .execute()
+      return new Map(rows.map((row) => [row.environment, stateOf(row)]))
+    },
+  }
+}
+
+type Row = { last_seen_at: number; version: string | null; health: string | null }
+
+function healthOf(text: string | null): EnvironmentState['health'] {
+  if (text === null) return null
+  try {
+    return Health.safeParse(JSON.parse(text)).data ?? null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,142 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { storedHash } from '../../host/database/stored-hash.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Role } from '../access/roles.ts'
+import { insertOnce } from '../database/portable.ts'
+import type { CenterDatabase } from '../database/tables.ts'
+
+/** Somebody who was asked to join and did not answer yet. Times are epoch ms. */
+export type Invitation = {
+  readonly id: string
+  /** Lower case; the user name of the account that is made for it. */
+  readonly email: string
+  readonly role: Role
+  /** As in the activity. */
+  readonly invitedBy: string
+  readonly createdAt: number
+  readonly expiresAt: number
+}
+
+/** What its link leads to. */
+export type OpenInvitation = Invitation & {
+  readonly organisation: { readonly id: string; readonly name: string; readonly title: string }
+}
+
+export interface Invitations {
+  /**
+   * `token` is part of the link alone: 256 random bits, of which a hash is stored. An earlier invitation of the same address
+   * is worth nothing any more.
+   * @throws ERR_REQUEST_INVALID when too many are open
+   */
+  create(
+    organisation: string,
+    wanted: Pick<Invitation, 'email' | 'role' | 'invitedBy'>,
+  ): Promise<Invitation & { readonly token: string }>
+  /** Those that are open, the newest first. */
+  list(organisation: string): Promise<readonly Invitation[]>
+  /** @returns null when there is none */
+  remove(organisation: string, id: string): Promise<Invitation | null>
+  /** Null for one that is unknown, expired, revoked or was accepted. */
+  find(token: string): Promise<OpenInvitation | null>
+  /**
+   * Takes the invitation away and makes the person a member; who is one already keeps the role.
+   * @returns null as `find`
+   */
+  accept(token: string, uid: string): Promise<OpenInvitation | null>
+  /** Removes those that expired. */
+  sweep(): Promise<void>
+}
+
+const FORM = /^sci_[A-Za-z0-9_-]{43}$/
+/** In ms: 7 days. */
+const LIFETIME = 7 * 86_400_000
+/** Open ones of an organisation. */
+const MOST_OPEN = 200
+
+/** @param now the clock, in epoch milliseconds */
+export function createInvitations(db: CenterDatabase, now: () => number = Date.now): Invitations {
+  function openOf(organisation: string) {
+    return db
+      .selectFrom('invitations')
+      .selectAll()
+      .where('organisation', '=', organisation)
+      .where('expires_at', '>', now())
+  }
+
+  async function find(token: string): Promise<OpenInvitation | null> {
+    if (!FORM.test(token)) return null
+    const row = await db
+      .selectFrom('invitations')
+      .innerJoin('organisations', 'organisations.id', 'invitations.organisation')
+      .select(['invitations.id', 'email', 'role', 'invited_by', 'invitations.created_at', 'expires_at'])
+      .select(['organisations.id as organisation', 'organisations.name', 'organisations.title'])
+      .where('token_hash', '=', storedHash(token))
+      .where('expires_at', '>', now())
+      .executeTakeFirst()
+    if (row === undefined) return null
+    const { organisation: id, name, title } = row
+    return { ...invitationOf(row), organisation: { id, name, title } }
+  }
+
+  return {
+    find,
+    async create(organisation, { email: address, role, invitedBy }) {
+      const email = address.toLowerCase()
+      const others = (await openOf(organisation).execute()).filter((one) => one.email !== email)
+      if (others.length >= MOST_OPEN) {
+        throw new PlatformError(
+          'ERR_REQUEST_INVALID',
+          `At most ${MOST_OPEN} invitations are open at a time; revoke one first.`,
+        )
+      }
+      const token = `sci_${randomBytes(32).toString('base64url')}`
+      const times = { created_at: now(), expires_at: now() + LIFETIME }
+      const row = { id: randomUUID(), email, role, invited_by: invitedBy, ...times }
+      await db.transaction().execute(async (transaction) => {
+        const earlier = transaction.deleteFrom('invitations').where('organisation', '=', organisation)
+        await earlier.where('email', '=', email).execute()
+        const values = { ...row, organisation, token_hash: storedHash(token) }
+        await transaction.insertInto('invitations').values(values).execute()
+      })
+      return { ...invitationOf(row), token }
+    },
+    async list(organisation) {
+      const rows = await openOf(organisation).orderBy('created_at', 'desc').orderBy('id').execute()
+      return rows.map(invitationOf)
+    },
+    async remove(organisation, id) {
+      const row = await openOf(organisation).where('id', '=', id).executeTakeFirst()
+      if (row === undefined) return null
+      const { numDeletedRows } = await db.deleteFrom('invitations').where('id', '=', row.id).executeTakeFirst()
+      return numDeletedRows > 0n ? invitationOf(row) : null
+    },
+    async accept(token, uid) {
+      const invitation = await find(token)
+      if (invitation === null) return null
+      const { id, role, organisation } = invitation
+      return db.transaction().execute(async (transaction) => {
+        // Of two that accept at the same time one finds it gone.
+        const taken = await transaction.deleteFrom('invitations').where('id', '=', id).executeTakeFirst()
+        if (taken.numDeletedRows === 0n) return null
+        await insertOnce(transaction, 'members', { organisation: organisation.id, uid, role, created_at: now() })
+        return invitation
+      })
+    },
+    async sweep() {
+      await db.deleteFrom('invitations').where('expires_at', '<=', now()).execute()
+    },
+  }
+}
+
+type Row = {
+  id: string
+  email: string
+  role: string
+  invited_by: string
+  created_at: number
+  expires_at: number
+}
+
+function invitationOf({ id, email, role, invited_by, created_at, expires_at }: Row): Invitation {
+  return { id, email, role: role as Role, invitedBy: invited_by, createdAt: created_at, expiresAt: expires_at }
+}

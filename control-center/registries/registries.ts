@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto'
+import type { PlatformKey } from '../../host/config/platform-key.ts'
+import { isUniqueViolation } from '../../host/database/portable.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import { insertOnce } from '../database/portable.ts'
+import type { CenterDatabase } from '../database/tables.ts'
+
+/** An image registry of an organisation, without its keys. Times are epoch ms. */
+export type Registry = {
+  readonly id: string
+  readonly name: string
+  /** `{registry_host}` of the deployment procedure (guide 4.3), with the region in it. */
+  readonly host: string
+  /** `<region-name>` */
+  readonly region: string
+  /** `<namespace-name>`, the folder of the registry that repositories lie in. */
+  readonly namespace: string
+  /** The last characters of the access key's id: enough to tell one from another. */
+  readonly keyEnd: string
+  readonly createdAt: number
+  readonly changedAt: number
+}
+
+export type RegistryKeys = { readonly accessKeyId: string; readonly secretAccessKey: string }
+
+export type RegistryInput = Pick<Registry, 'name' | 'host' | 'region' | 'namespace'> & RegistryKeys
+
+/** The registries that pipelines push images to and Satellites pull them from. `organisation` is always an id. */
+export interface Registries {
+  /** By name. */
+  list(organisation: string): Promise<readonly Registry[]>
+  find(organisation: string, id: string): Promise<Registry | null>
+  /** For whoever speaks to the registry; never for an answer, a page or a log. Null when there is no such registry. */
+  secret(organisation: string, id: string): Promise<RegistryKeys | null>
+  /** @throws ERR_NAME_EXISTS, ERR_REQUEST_INVALID when there are too many */
+  create(organisation: string, wanted: RegistryInput): Promise<Registry>
+  /**
+   * Chosen here: always with the keys. Else whoever may enter another host could have the kept keys sent there.
+   * @throws ERR_NOT_FOUND, ERR_NAME_EXISTS
+   */
+  replace(organisation: string, id: string, wanted: RegistryInput): Promise<Registry>
+  /** @throws ERR_NOT_FOUND */
+  remove(organisation: string, id: string): Promise<Registry>
+}
+
+const SHOWN = 4
+/** Of one organisation. */
+const MOST_REGISTRIES = 100
+
+/** @param now the clock, in epoch milliseconds */
+export function createRegistries(db: CenterDatabase, key: PlatformKey, now: () => number = Date.now): Registries {
+  function columnsOf(id: string, { name, host, region, namespace, accessKeyId, secretAccessKey }: RegistryInput) {
+    return {
+      name,
+      host,
+      region,
+      namespace,
+      key_end: accessKeyId.slice(-SHOWN),
+      access_key_id: key.encrypt(purposeOf(id, 'id'), accessKeyId),
+      secret_access_key: key.encrypt(purposeOf(id, 'secret'), secretAccessKey),
+      changed_at: now(),
+    }
+  }
+
+  function rowOf(organisation: string, id: string) {
+    return db.selectFrom('registries').selectAll().where('organisation', '=', organisation).where('id', '=', id)
+  }
+
+  async function need(organisation: string, id: string): Promise<Registry> {
+    const row = await rowOf(organisation, id).executeTakeFirst()
+    if (row !== undefined) return registryOf(row)
+    throw new PlatformError('ERR_NOT_FOUND', 'There is no such registry, or no longer.')
+  }
+
+  async function refuseTooMany(organisation: string): Promise<void> {
+    const { count } = await db
+      .selectFrom('registries')
+      .select(({ fn }) => fn.countAll().as('count'))
+      .where('organisation', '=', organisation)
+      .executeTakeFirstOrThrow()
+    if (Number(count) < MOST_REGISTRIES) return
+    throw new PlatformError(
+      'ERR_REQUEST_INVALID',
+      `An organisation has at most ${MOST_REGISTRIES} registries; delete one first.`,
+    )
+  }
+
+  return {
+    async list(organisation) {
+      const all = db.selectFrom('registries').selectAll().where('organisation', '=', organisation)
+      return (await all.orderBy('name').execute()).map(registryOf)
+    },
+    async find(organisation, id) {
+      const row = await rowOf(organisation, id).executeTakeFirst()
+      return row === undefined ? null : registryOf(row)
+    },
+    async secret(organisation, id) {
+      const row = await rowOf(organisation, id).executeTakeFirst()
+      if (row === undefined) return null
+      const accessKeyId = key.decrypt(purposeOf(id, 'id'), row.access_key_id)
+      const secretAccessKey = key.decrypt(purposeOf(id, 'secret'), row.secret_access_key)
+      if (accessKeyId !== null && secretAccessKey !== null) return { accessKeyId, secretAccessKey }
+      throw new PlatformError(
+        'ERR_PLATFORM_KEY',
+        `The access keys of the registry "${row.name}" cannot be read with the platform's key: enter them again.`,
+      )
+    },
+    async create(organisation, wanted) {
+      await refuseTooMany(organisation)
+      const id = randomUUID()
+      const row = { id, organisation, ...columnsOf(id, wanted), created_at: now() }
+      if (await insertOnce(db, 'registries', row)) return registryOf(row)
+      throw nameExists(wanted.name)
+    },
+    async replace(organisation, id, wanted) {
+      await need(organisation, id)
+      const update = db.updateTable('registries').set(columnsOf(id, wanted))
+      await update
+        .where('organisation', '=', organisation)
+        .where('id', '=', id)
+        .execute()
+        .catch((error: unknown) => {
+          throw isUniqueViolation(error) ? nameExists(wanted.name) : error
+        })
+      return need(organisation, id)
+    },
+    async remove(organisation, id) {
+      const registry = await need(organisation, id)
+      await db.deleteFrom('registries').where('organisation', '=', organisation).where('id', '=', id).execute()
+      return registry
+    },
+  }
+}
+
+/** Of its own for each text, so that nobody with the database alone can put one in the place of another. */
+function purposeOf(id: string, part: 'id' | 'secret'): string {
+  return `registry ${id} ${part}`
+}
+
+function nameExists(name: string): PlatformError {
+  return new PlatformError('ERR_NAME_EXISTS', `There is a registry "${name}" already; choose another name.`)
+}
+
+type Row = {
+  id: string
+  name: string
+  host: string
+  region: string
+  namespace: string
+  key_end: string
+  created_at: number
+  changed_at: number
+}
+
+function registryOf({ id, name, host, region, namespace, key_end, created_at, changed_at }: Row): Registry {
+  return { id, name, host, region, namespace, keyEnd: key_end, createdAt: created_at, changedAt: changed_at }
+}

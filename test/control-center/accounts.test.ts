@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createPasswordTickets } from '../../control-center/accounts/password-tickets.ts'
+import { asPlatform, openCenterDatabase } from '../../control-center/database/open.ts'
+import { openPlatformKey } from '../../host/config/platform-key.ts'
+import { NAVIGATION } from '../support/admin.ts'
+import { CENTER_PASSWORD, OWNER, signInToCenter, startTestCenter, type TestCenter } from '../support/center.ts'
+import { ask } from '../support/http.ts'
+
+let center: TestCenter
+beforeAll(async () => {
+  center = await startTestCenter()
+})
+afterAll(() => center?.stop())
+
+function post(path: string, fields: Record<string, string>) {
+  return ask(`${center.url}${path}`, {
+    method: 'POST',
+    headers: { ...NAVIGATION, 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams(fields).toString(),
+  })
+}
+
+const signIn = (username: string, password: string) => post('/sign-in', { username, password })
+const WANTED = 'seven quiet elephants'
+
+test('the own account: name and times, and no token has one', async () => {
+  await center.account('reads@example.org')
+  const browser = await signInToCenter(center, 'reads@example.org')
+  expect((await browser.api('GET', 'account')).body).toEqual({
+    username: 'reads@example.org',
+    lastLoginAt: expect.any(Number),
+    passwordChangedAt: expect.any(Number),
+  })
+  expect((await browser.get('/account')).text).toContain('reads@example.org')
+  expect((await center.api('GET', 'account')).status).toBe(403)
+})
+
+test('the own password changes with the current one, and all sessions end', async () => {
+  await center.account('changes@example.org')
+  const browser = await signInToCenter(center, 'changes@example.org')
+  const other = await signInToCenter(center, 'changes@example.org')
+  const change = (current: string, wanted: string) => browser.api('PUT', 'account/password', { current, new: wanted })
+  expect((await change('wrong', WANTED)).body.detail).toBe('The current password is wrong.')
+  expect((await change(CENTER_PASSWORD, 'short')).body.detail).toContain('at least')
+  expect((await change(CENTER_PASSWORD, CENTER_PASSWORD)).body.code).toBe('ERR_REQUEST_INVALID')
+  expect((await change(CENTER_PASSWORD, WANTED)).status).toBe(204)
+  for (const one of [browser, other]) expect((await one.get('/organisations')).status).toBe(302)
+  expect((await signIn('changes@example.org', CENTER_PASSWORD)).status).toBe(401)
+  expect((await signIn('changes@example.org', WANTED)).status).toBe(303)
+})
+
+test('signing out everywhere ends the sessions of all browsers', async () => {
+  await center.account('leaves@example.org')
+  const [browser, other] = [
+    await signInToCenter(center, 'leaves@example.org'),
+    await signInToCenter(center, 'leaves@example.org'),
+  ]
+  expect((await browser.api('DELETE', 'account/sessions')).status).toBe(204)
+  for (const one of [browser, other]) expect((await one.get('/organisations')).status).toBe(302)
+})
+
+test('what is done with accounts is written down, without any password', async () => {
+  const items = (await center.parts.activity.read({ organisation: '', limit: 200, actor: 'user:changes@example.org' }))
+    .items
+  expect(items.map(({ action, outcome }) => `${action} ${outcome}`)).toEqual(
+    expect.arrayContaining(['password-change ok', 'password-change ERR_REQUEST_INVALID', 'sign-in ok']),
+  )
+  expect(JSON.stringify(items)).not.toContain(WANTED)
+  expect(center.logged()).not.toContain(WANTED)
+})
+
+test('who must choose another password does that at the sign-in, before anything else', async () => {
+  const username = 'forced@example.org'
+  await center.parts.users.create({ username, email: username, password: CENTER_PASSWORD })
+  const to = '/o/acme/environments'
+  const asked = await post('/sign-in', { username, password: CENTER_PASSWORD, to })
+  expect([asked.status, asked.headers['set-cookie']?.some((one) => !/=;/.test(one)) ?? false]).toEqual([200, false])
+  const ticket = /name="ticket" value="([^"]+)"/.exec(asked.text)?.[1] ?? ''
+  const change = (fields: Record<string, string>) => post('/change-password', { ticket, to, ...fields })
+
+  expect((await change({ new: WANTED, repeat: 'another one here' })).text).toContain('The two new passwords differ.')
+  expect((await change({ new: CENTER_PASSWORD, repeat: CENTER_PASSWORD })).text).toContain('the password that you had')
+  const forged = await change({ ticket: ticket.replace(/^\d+/, String(Date.now() + 1e9)), new: WANTED, repeat: WANTED })
+  expect([forged.status, forged.headers.location]).toEqual([303, `/sign-in?to=${encodeURIComponent(to)}`])
+
+  const done = await change({ new: WANTED, repeat: WANTED })
+  expect([done.status, done.headers.location]).toEqual([303, `/sign-in?password-changed&to=${encodeURIComponent(to)}`])
+  const page = await ask(`${center.url}${done.headers.location}`, { headers: NAVIGATION })
+  expect(page.text).toContain('Your password was changed.')
+  // The ticket is used up.
+  expect((await change({ new: 'eight quiet elephants', repeat: 'eight quiet elephants' })).status).toBe(303)
+  expect((await signIn(username, WANTED)).status).toBe(303)
+})
+
+test('a ticket for another password holds 15 minutes', async () => {
+  await using stack = new AsyncDisposableStack()
+  const { settings, users } = center.parts
+  const db = asPlatform(await openCenterDatabase(settings))
+  stack.defer(() => db.destroy())
+  const username = 'slow@example.org'
+  const user = await users.create({ username, email: username, password: CENTER_PASSWORD })
+  const clock = { now: Date.now() }
+  const key = await openPlatformKey(db, settings.home, settings.platformKey)
+  const tickets = createPasswordTickets(users, key, () => clock.now)
+  const ticket = tickets.issue(user)
+  clock.now += 15 * 60_000 - 1
+  expect((await tickets.read(ticket))?.username).toBe(username)
+  clock.now += 1
+  expect(await tickets.read(ticket)).toBeNull()
+  expect(await tickets.read('no.ticket.at all')).toBeNull()
+})
+
+test('guesses at the current password are throttled together with those of the sign-in', async () => {
+  const strict = await startTestCenter({ THROTTLE_ACCOUNT_NETWORK: '3' })
+  try {
+    const browser = await signInToCenter(strict)
+    const guess = () => browser.api('PUT', 'account/password', { current: 'wrong', new: WANTED })
+    for (let tries = 0; tries < 3; tries++) expect((await guess()).status).toBe(422)
+    const refused = await guess()
+    expect([refused.status, refused.body.code]).toEqual([429, 'ERR_THROTTLED'])
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
+    const body = new URLSearchParams({ username: OWNER, password: CENTER_PASSWORD }).toString()
+    const headers = { ...NAVIGATION, 'content-type': 'application/x-www-form-urlencoded' }
+    expect((await ask(`${strict.url}/sign-in`, { method: 'POST', headers, body })).status).toBe(429)
+  } finally {
+    await strict.stop()
+  }
+})
