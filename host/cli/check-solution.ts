@@ -4,8 +4,8 @@ import type { HttpPorts } from '../../plugins/http/host.ts'
 import type { Fault, Warning } from '../../runtime/bundle/faults.ts'
 import type { Manifest } from '../../runtime/bundle/manifest.ts'
 import { type Bundle, readBundle } from '../../runtime/bundle/read-bundle.ts'
-import { createLimits } from '../../runtime/limits.ts'
-import { ScriptError } from '../../runtime/plugin.ts'
+import { createLimits, type Limits } from '../../runtime/limits.ts'
+import { type Plugin, ScriptError } from '../../runtime/plugin.ts'
 import { createSupervisor } from '../../runtime/supervisor.ts'
 import { builtInPlugins, usableTrusted } from '../plugins.ts'
 import { packFiles } from '../solutions/examples.ts'
@@ -32,7 +32,7 @@ const limits = createLimits()
 export async function checkSolution(folder: SolutionFolder): Promise<CheckedSolution> {
   const { bundle, ...read } = await readPacked(folder)
   if (bundle === null) return read
-  const plugins = builtInPlugins('none', limits, { database: NO_DATABASE, http: NO_HTTP })
+  const plugins = pluginsForChecks(limits)
   const makeSandboxSolution = createSandboxSolutionMaker(plugins)
   const trusted = usableTrusted(plugins, makeSandboxSolution, limits)
   const supervisor = createSupervisor({ limits, trusted, timeZone: 'Etc/UTC' })
@@ -42,6 +42,11 @@ export async function checkSolution(folder: SolutionFolder): Promise<CheckedSolu
   } finally {
     supervisor.stop()
   }
+}
+
+/** The platform's plugins where bundles are only checked: scripts find the bindings, and nothing is behind them. */
+export function pluginsForChecks(limits: Limits): readonly Plugin[] {
+  return builtInPlugins('none', limits, { database: NO_DATABASE, http: NO_HTTP })
 }
 
 /** The same without what needs a sandbox process. */

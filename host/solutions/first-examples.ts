@@ -35,7 +35,7 @@ export async function addExamplesOnce(
   await insertOnce(db, 'platform', { key: 'examples', value })
 }
 
-/** An empty platform gets the examples where somebody tries it out, never on a server (README). */
-function getsExamples({ host, environment }: Settings): boolean {
-  return isLoopback(host) && ['none', 'dev', 'e2e'].includes(environment)
+/** An empty platform gets the examples where somebody tries it out, never on a server (README) or beside baked-in solutions. */
+function getsExamples({ host, environment, solutionsFolder }: Settings): boolean {
+  return solutionsFolder === '' && isLoopback(host) && ['none', 'dev', 'e2e'].includes(environment)
 }

@@ -1,0 +1,98 @@
+import { pluginsForChecks } from '../../host/cli/check-solution.ts'
+import { usableTrusted } from '../../host/plugins.ts'
+import { createSandboxSolutionMaker } from '../../host/solutions/sandbox-solution.ts'
+import { createBundleCheck } from '../../host/solutions/upload.ts'
+import type { Fault, Warning } from '../../runtime/bundle/faults.ts'
+import { type Bundle, readBundle } from '../../runtime/bundle/read-bundle.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import { createGate } from '../../runtime/gate.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import { createSupervisor } from '../../runtime/supervisor.ts'
+
+/** What a bundle came to; `bundle` is null where there is a fault. */
+export type BundleFindings = {
+  readonly bundle: Bundle | null
+  readonly faults: readonly Fault[]
+  readonly warnings: readonly Warning[]
+}
+
+/** Checks bundles as a host checks an upload: zip and manifests here, all else in a sandbox process. */
+export interface BundleChecks {
+  /** @throws ERR_MEMORY_FULL, ERR_SANDBOX_BUSY when too many wait */
+  check(packed: Uint8Array): Promise<BundleFindings>
+  /** The name in its manifest; '' where it cannot be read. @throws as `check` */
+  nameOf(packed: Uint8Array): Promise<string>
+  /** Before so many bytes are taken in. @throws ERR_MEMORY_FULL */
+  needRoom(bytes: number): void
+  stop(): void
+}
+
+/** Each holds its unpacked files here (`BUNDLE_UNPACKED`), so only so many are worked on at once; others wait. */
+const AT_ONCE = 2
+/** In ms: several of the longest checks. */
+const PATIENCE = 60_000
+/** What bundles mostly grow by when they are unpacked. */
+const UNPACKED = 4
+
+/**
+ * Limits and plugins are those of a host without settings of its own. The supervisor, which always keeps a spare process
+ * waiting, is made when the first bundle comes: a control center that gets none does without.
+ * @param memory in bytes, `RUNTIME_XMS` and `RUNTIME_XMX`
+ */
+export function createBundleChecks(
+  limits: Limits,
+  memory: { readonly minimum: number; readonly maximum: number },
+): BundleChecks {
+  const turns = createGate(AT_ONCE)
+  let made: ReturnType<typeof make> | null = null
+  let isStopped = false
+
+  function make() {
+    const plugins = pluginsForChecks(limits)
+    const makeSandboxSolution = createSandboxSolutionMaker(plugins)
+    const trusted = usableTrusted(plugins, makeSandboxSolution, limits)
+    const supervisor = createSupervisor({ limits, trusted, timeZone: 'Etc/UTC', memory })
+    return { supervisor, check: createBundleCheck({ supervisor, makeSandboxSolution, limits }) }
+  }
+
+  function needMade() {
+    if (isStopped) throw new PlatformError('ERR_STOPPING', 'The control center stops: send it again in a moment.')
+    made ??= make()
+    return made
+  }
+
+  /** With room for what it unpacks. */
+  async function inTurn<T>(packed: Uint8Array, work: () => Promise<T>): Promise<T> {
+    if (!(await turns.enter(PATIENCE))) {
+      const message = `Too many bundles are checked: this one waited ${PATIENCE / 1000} s.`
+      throw new PlatformError('ERR_SANDBOX_BUSY', message, { retryAfter: 30 })
+    }
+    try {
+      needMade().supervisor.needRoom(Math.min(packed.length * UNPACKED, limits.BUNDLE_UNPACKED))
+      return await work()
+    } finally {
+      turns.leave()
+    }
+  }
+
+  async function checkNow(packed: Uint8Array): Promise<BundleFindings> {
+    const read = await readBundle(packed, limits)
+    if (read.bundle === null) return read
+    const checked = await needMade().check(read.bundle)
+    return {
+      bundle: checked.prepared === null ? null : read.bundle,
+      faults: checked.faults,
+      warnings: [...read.warnings, ...checked.warnings],
+    }
+  }
+
+  return {
+    check: (packed) => inTurn(packed, () => checkNow(packed)),
+    nameOf: (packed) => inTurn(packed, async () => (await readBundle(packed, limits)).bundle?.manifest.name ?? ''),
+    needRoom: (bytes) => needMade().supervisor.needRoom(bytes),
+    stop() {
+      isStopped = true
+      made?.supervisor.stop()
+    },
+  }
+}

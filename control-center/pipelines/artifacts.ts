@@ -1,0 +1,113 @@
+import { hash, randomUUID } from 'node:crypto'
+import { PlatformError } from '../../runtime/errors.ts'
+import { firstRows } from '../database/portable.ts'
+import type { CenterDatabase } from '../database/tables.ts'
+
+/** What a run made of a version of a package: a build context to download, or an image in a registry. Times are epoch ms. */
+export type Artifact = {
+  readonly id: string
+  readonly kind: 'context' | 'image'
+  readonly name: string
+  /** Of the version's bundle. */
+  readonly sha256: string
+  readonly version: string
+  /** The pipeline's name and the number of its run. */
+  readonly pipeline: string
+  readonly run: number
+  /** Of the context; 0 for an image. */
+  readonly bytes: number
+  /** Of the context; null for an image. */
+  readonly contentSha256: string | null
+  /** The image with its tag; null for a context. */
+  readonly reference: string | null
+  /** `sha256:…`, as the registry knows the image; null for a context. */
+  readonly digest: string | null
+  readonly createdAt: number
+}
+
+/** What an artifact is of. `organisation` is an id. */
+export type ArtifactOrigin = Pick<Artifact, 'sha256' | 'version' | 'pipeline' | 'run'> & {
+  readonly organisation: string
+  readonly package: string
+}
+
+export interface Artifacts {
+  keepContext(origin: ArtifactOrigin, name: string, content: Uint8Array): Promise<void>
+  noteImage(origin: ArtifactOrigin, reference: string, digest: string | null): Promise<void>
+  /** The newest first, at most `MOST_LISTED`. */
+  list(organisation: string, name: string): Promise<readonly Artifact[]>
+  /** @throws ERR_NOT_FOUND, also for an image, which lies in its registry */
+  content(
+    organisation: string,
+    name: string,
+    id: string,
+  ): Promise<{ readonly name: string; readonly bytes: Uint8Array }>
+  /** Of an image only what is known of it here. @throws ERR_NOT_FOUND */
+  remove(organisation: string, name: string, id: string): Promise<void>
+  /** How many there are of a version. */
+  countOf(organisation: string, name: string, sha256: string): Promise<number>
+}
+
+const MOST_LISTED = 500
+
+const COLUMNS = [
+  ...(['id', 'kind', 'name', 'sha256', 'version', 'pipeline', 'run', 'bytes'] as const),
+  ...(['content_sha256', 'reference', 'digest', 'created_at'] as const),
+] as const
+
+/** @param now the clock, in epoch milliseconds */
+export function createArtifacts(db: CenterDatabase, now: () => number = Date.now): Artifacts {
+  const of = (organisation: string, name: string) =>
+    db.selectFrom('artifacts').where('organisation', '=', organisation).where('package', '=', name)
+  const nothing = { content: null, content_sha256: null, reference: null, digest: null }
+
+  return {
+    async keepContext(origin, name, content) {
+      const row = { ...origin, ...nothing, id: randomUUID(), kind: 'context', name, bytes: content.length }
+      const kept = { content: Buffer.from(content), content_sha256: hash('sha256', content, 'hex') }
+      await db
+        .insertInto('artifacts')
+        .values({ ...row, ...kept, created_at: now() })
+        .execute()
+    },
+    async noteImage(origin, reference, digest) {
+      const row = { ...origin, ...nothing, id: randomUUID(), kind: 'image', name: reference, bytes: 0 }
+      await db
+        .insertInto('artifacts')
+        .values({ ...row, reference, digest, created_at: now() })
+        .execute()
+    },
+    async list(organisation, name) {
+      const query = of(organisation, name).select(COLUMNS).orderBy('created_at', 'desc').orderBy('id')
+      const rows = await firstRows(db, query, MOST_LISTED).execute()
+      return rows.map(({ kind, content_sha256, created_at, ...row }) => {
+        return { ...row, kind: kind as Artifact['kind'], contentSha256: content_sha256, createdAt: created_at }
+      })
+    },
+    async content(organisation, name, id) {
+      const row = await of(organisation, name).select(['name', 'content']).where('id', '=', id).executeTakeFirst()
+      if (row === undefined || row.content === null) throw noArtifact()
+      return { name: row.name, bytes: new Uint8Array(row.content) }
+    },
+    async remove(organisation, name, id) {
+      const { numDeletedRows } = await db
+        .deleteFrom('artifacts')
+        .where('organisation', '=', organisation)
+        .where('package', '=', name)
+        .where('id', '=', id)
+        .executeTakeFirst()
+      if (numDeletedRows === 0n) throw noArtifact()
+    },
+    async countOf(organisation, name, sha256) {
+      const { count } = await of(organisation, name)
+        .select(({ fn }) => fn.countAll().as('count'))
+        .where('sha256', '=', sha256)
+        .executeTakeFirstOrThrow()
+      return Number(count)
+    },
+  }
+}
+
+function noArtifact(): PlatformError {
+  return new PlatformError('ERR_NOT_FOUND', 'There is no such artifact to be had here, or no longer.')
+}

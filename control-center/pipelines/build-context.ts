@@ -1,0 +1,67 @@
+import { packFiles } from '../../host/solutions/examples.ts'
+import type { BuildStamp } from '../packages/build-stamp.ts'
+
+/** Where an image has its baked-in solutions: `SOLUTIONS_FOLDER` of the host in it. */
+export const SOLUTIONS_FOLDER = '/usr/local/solutions'
+
+export type ContextParts = {
+  readonly baseImage: string
+  readonly solution: string
+  readonly title: string
+  readonly version: string
+  /** Of the bundle. */
+  readonly sha256: string
+  readonly stamp: BuildStamp
+  readonly bundle: Uint8Array
+}
+
+/** The files of a build context, by name. The same parts give the same bytes. */
+export function contextFiles(parts: ContextParts): ReadonlyMap<string, Buffer> {
+  const { solution, bundle } = parts
+  return new Map([
+    ['.dockerignore', Buffer.from(`*\n!${solution}.zip\n!build.json\n`)],
+    ['Dockerfile', Buffer.from(dockerfile(parts))],
+    ['build.json', Buffer.from(`${JSON.stringify(buildOf(parts), null, 2)}\n`)],
+    [`${solution}.zip`, Buffer.from(bundle)],
+  ])
+}
+
+/** The same as one zip. */
+export function packContext(files: ReadonlyMap<string, Buffer>): Promise<Buffer> {
+  return packFiles(files)
+}
+
+/** What the image's `build.json` says. */
+function buildOf({ solution, title, version, sha256, stamp }: ContextParts) {
+  return { solution, title, version, sha256, ...stamp }
+}
+
+function dockerfile({ baseImage, solution, title, version, sha256, stamp }: ContextParts): string {
+  const labels = {
+    'org.opencontainers.image.title': title,
+    'org.opencontainers.image.version': version,
+    'org.opencontainers.image.created': stamp.date,
+    'org.opencontainers.image.revision': stamp.commit,
+    'org.opencontainers.image.base.name': baseImage,
+    'solhost.solution': solution,
+    'solhost.solution.sha256': sha256,
+    'solhost.build.branch': stamp.branch,
+    'solhost.build.number': stamp.number,
+  }
+  const lines = Object.entries(labels).flatMap(([name, value]) => (value ? [`${name}=${quoted(value)}`] : []))
+  return [
+    `# "${solution}" baked into an image: its host adds it at the start.`,
+    `FROM ${baseImage}`,
+    `COPY ${solution}.zip ${SOLUTIONS_FOLDER}/${solution}.zip`,
+    `COPY build.json ${SOLUTIONS_FOLDER}/build.json`,
+    `ENV SOLUTIONS_FOLDER=${SOLUTIONS_FOLDER}`,
+    `LABEL ${lines.join(' \\\n      ')}`,
+    '',
+  ].join('\n')
+}
+
+/** A value of a label: builders put variables in for `$name`, and a title may have any character. */
+function quoted(text: string): string {
+  const line = text.toWellFormed().replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
+  return `"${line.replace(/[\\"$]/g, '\\$&')}"`
+}

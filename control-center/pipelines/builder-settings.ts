@@ -1,0 +1,17 @@
+import type { Property } from '../../host/config/properties.ts'
+
+/** The property of what builds and pushes images. */
+export const BUILDER_PROPERTIES = {
+  BUILDER_COMMAND: {
+    default: '',
+    read: (text) => (text === '' ? null : readWords(text)),
+    form: 'a command such as buildah, its own options after it, separated by spaces; empty: pipelines end at the build context',
+    what: 'builds images and pushes them: buildah, or what takes the same words (build, push, rmi), such as podman; it is run without a shell',
+  },
+} as const satisfies Record<string, Property>
+
+function readWords(text: string): readonly string[] | undefined {
+  const words = text.split(' ').filter((word) => word !== '')
+  const isCommand = words.length > 0 && !words[0]?.startsWith('-')
+  return isCommand && text.length <= 4000 && !/\p{Cc}/u.test(text) ? words : undefined
+}

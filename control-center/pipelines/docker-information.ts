@@ -1,0 +1,111 @@
+import { isLoopback } from '../../host/http/sites.ts'
+import type { Registry } from '../registries/registries.ts'
+import type { Pipeline } from './pipelines.ts'
+import { isElastic } from './registry-login.ts'
+
+/** The systems that the procedure is written for. */
+export const SYSTEMS = ['unix', 'windows'] as const
+export type System = (typeof SYSTEMS)[number]
+
+/** What differs between the systems. `config` is null where the registry needs no entry in `config.json`. */
+export type Commands = {
+  /** Where `config.json` of the container runtime lies. */
+  readonly configFile: string
+  readonly logIn: string
+  readonly pull: string
+  readonly run: string
+}
+
+/**
+ * The deployment procedure of a package's image (guide 4.3), with namespace, region and repository filled in: what the Docker
+ * Information dialog shows.
+ */
+export type DockerInformation = {
+  readonly registryHost: string
+  readonly namespaceName: string
+  readonly regionName: string
+  readonly dockerRepoName: string
+  readonly image: string
+  /** Whether the registry's provider has a tool that prints login passwords: else user name and password are asked for. */
+  readonly isElastic: boolean
+  /** The content of `config.json`; null where it needs no entry. */
+  readonly config: string | null
+  readonly commands: Readonly<Record<System, Commands>>
+}
+
+export type InformationParts = {
+  readonly registry: Pick<Registry, 'host' | 'region' | 'namespace'>
+  readonly pipeline: Pick<Pipeline, 'repository'>
+  /** Where Satellites find the control center. */
+  readonly cloudUrl: string
+  /** What desired states are signed with; null: not known. */
+  readonly cloudPublicKey: string | null
+}
+
+export function dockerInformation(parts: InformationParts): DockerInformation {
+  const { registry, pipeline } = parts
+  const { host, region, namespace } = registry
+  const image = imageOf(registry, pipeline, 'latest')
+  const elastic = isElastic(host)
+  return {
+    registryHost: host,
+    namespaceName: namespace,
+    regionName: region,
+    dockerRepoName: pipeline.repository,
+    image,
+    isElastic: elastic,
+    config: elastic ? JSON.stringify({ credHelpers: { [host]: 'ecr-login' } }, null, 2) : null,
+    commands: {
+      unix: {
+        configFile: '~/.docker/config.json',
+        logIn: elastic
+          ? `aws ecr get-login-password --region ${region} | docker login --username AWS --password-stdin ${host}`
+          : `docker login ${host}`,
+        pull: `docker pull ${image}`,
+        run: runCommand(parts, image, ' \\\n  ', '/srv/solhost'),
+      },
+      windows: {
+        configFile: '%USERPROFILE%\\.docker\\config.json',
+        logIn: elastic
+          ? `(Get-ECRLoginCommand -Region ${region}).Password | docker login --username AWS --password-stdin ${host}`
+          : `docker login ${host}`,
+        pull: `docker pull ${image}`,
+        run: runCommand(parts, image, ' `\n  ', 'C:\\solhost'),
+      },
+    },
+  }
+}
+
+/** `{registry_host}/<namespace-name>/<docker-repo-name>:{tag}` */
+export function imageOf(
+  { host, namespace }: Pick<Registry, 'host' | 'namespace'>,
+  { repository }: Pick<Pipeline, 'repository'>,
+  tag: string,
+): string {
+  return `${host}/${namespace}/${repository}:${tag}`
+}
+
+/** @param next how a command goes on in the next line @param folder of the machine, for the platform's files */
+function runCommand({ cloudUrl, cloudPublicKey }: InformationParts, image: string, next: string, folder: string) {
+  const environment = [
+    ['ENVIRONMENT', 'onprem'],
+    ['DB_ALPHA_SERVER', 'database-server'],
+    ['DB_ALPHA_PORT', '5432'],
+    ['DB_ALPHA_PASSWORD', 'database-password'],
+    ['REMOTE_ENVIRONMENT_TOKEN', 'token-of-the-Credentials-page'],
+    ['CLOUD_URL', cloudUrl],
+    ...(cloudPublicKey === null ? [] : [['CLOUD_PUBLIC_KEY', cloudPublicKey]]),
+  ]
+  return [
+    'docker run --detach',
+    '-p 8080:8080',
+    ...environment.map(([name, value]) => `-e ${name}=${value}`),
+    `-v ${folder}:/usr/local/platform`,
+    image,
+  ].join(next)
+}
+
+/** Registries on this machine, in tests and trials, have no certificate. */
+export function hasNoTls(host: string): boolean {
+  return isLoopback(host.replace(/:\d+$/, ''))
+}

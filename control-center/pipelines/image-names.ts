@@ -1,0 +1,34 @@
+import * as z from 'zod'
+
+/* Names of images as registries and builders write them (OCI distribution specification, "Pulling manifests"). */
+
+const PART = '[a-z0-9]+(?:(?:\\.|_{1,2}|-+)[a-z0-9]+)*'
+const REPOSITORY = new RegExp(`^${PART}(?:/${PART})*$`)
+const HOST = '[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::[0-9]{1,5})?'
+const TAG = '[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}'
+const IMAGE = new RegExp(`^(?:${HOST}/)?${PART}(?:/${PART})*(?::${TAG})?(?:@sha256:[0-9a-f]{64})?$`)
+
+/** What builders read in place of a registry: another's files and images could be reached by them. */
+const TRANSPORT =
+  /^(?:atomic|containers-storage|dir|docker|docker-archive|docker-daemon|oci|oci-archive|ostree|sif|tarball):/
+
+/** `<docker-repo-name>` */
+export const RepositoryName = z
+  .string()
+  .trim()
+  .max(200)
+  .regex(REPOSITORY, 'must be lower-case letters, digits, ".", "_", "-", in parts divided by "/"')
+
+/** The image that a solution is baked into. */
+export const BaseImage = z
+  .string()
+  .trim()
+  .max(300)
+  .regex(IMAGE, 'must be the name of an image, such as registry.example.org/solhost:1.0')
+  .refine((name) => !TRANSPORT.test(name), 'must be in a registry')
+
+/** A version as a tag: "+" and the like are no part of one. */
+export function tagOf(version: string): string {
+  const tag = version.replace(/[^A-Za-z0-9_.-]/g, '-').replace(/^[.-]+/, '')
+  return tag.slice(0, 128) || 'untagged'
+}

@@ -1,0 +1,17 @@
+import type { Context } from 'koa'
+import { originOf } from '../access/browser-sessions.ts'
+import type { Registries } from '../registries/registries.ts'
+import { type DockerInformation, dockerInformation } from './docker-information.ts'
+import type { Pipeline } from './pipelines.ts'
+
+/** Finds the deployment procedure of a pipeline's image; null: its registry was deleted. */
+export type InformationFinder = (ctx: Context, pipeline: Pipeline) => Promise<DockerInformation | null>
+
+/** @param publicKey what desired states are signed with */
+export function createInformationFinder(registries: Pick<Registries, 'find'>, publicKey: string): InformationFinder {
+  return async (ctx, pipeline) => {
+    const registry = await registries.find(pipeline.organisation, pipeline.registry)
+    if (registry === null) return null
+    return dockerInformation({ registry, pipeline, cloudUrl: originOf(ctx), cloudPublicKey: publicKey })
+  }
+}

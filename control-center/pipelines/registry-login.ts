@@ -1,0 +1,106 @@
+import { createHash, createHmac } from 'node:crypto'
+import * as z from 'zod'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Registry, RegistryKeys } from '../registries/registries.ts'
+
+/** What a builder signs in to a registry with. */
+export type RegistryLogin = { readonly username: string; readonly password: string }
+
+/** Whether a registry is one of the provider whose tool prints login passwords (guide 4.3). */
+export function isElastic(host: string): boolean {
+  return /^\d{12}\.dkr\.ecr(?:-fips)?\.[a-z0-9-]+\.amazonaws\.com(?:\.cn)?$/.test(host)
+}
+
+/** In ms. */
+const PATIENCE = 20_000
+const LONGEST = 64 * 1024
+
+const Answer = z.object({
+  authorizationData: z.array(z.object({ authorizationToken: z.string().max(10_000) })).min(1),
+})
+
+/**
+ * An elastic registry wants a password of hours that it gives for the access keys. Any other gets the keys themselves: their
+ * id is the user name there.
+ * @param send how a request goes out
+ * @throws ERR_REGISTRY_LOGIN
+ */
+export async function logInToRegistry(
+  { host, region }: Pick<Registry, 'host' | 'region'>,
+  keys: RegistryKeys,
+  send: typeof fetch = fetch,
+): Promise<RegistryLogin> {
+  if (!isElastic(host)) return { username: keys.accessKeyId, password: keys.secretAccessKey }
+  const place = `api.ecr.${region}.amazonaws.com${host.endsWith('.cn') ? '.cn' : ''}`
+  const request = signedRequest({ place, region, keys, time: new Date() })
+  const answer = await send(`https://${place}/`, {
+    ...request,
+    redirect: 'error',
+    signal: AbortSignal.timeout(PATIENCE),
+  })
+    .then(async (response) => ({ status: response.status, text: (await response.text()).slice(0, LONGEST) }))
+    .catch((error: Error) => refuse(`${place} cannot be reached: ${error.message}`))
+  if (answer.status !== 200) refuse(`${place} answered ${answer.status}: look at the registry’s access keys`)
+  const token = tokenOf(answer.text)
+  const [username, password] = token?.split(':', 2) ?? []
+  if (!username || !password) return refuse(`${place} gave no login password`)
+  return { username, password }
+}
+
+function tokenOf(text: string): string | null {
+  try {
+    const [first] = Answer.parse(JSON.parse(text)).authorizationData
+    return Buffer.from(first?.authorizationToken ?? '', 'base64').toString('utf8')
+  } catch {
+    return null
+  }
+}
+
+function refuse(what: string): never {
+  throw new PlatformError('ERR_REGISTRY_LOGIN', `No sign-in to the registry: ${what}.`)
+}
+
+export type SignedRequest = {
+  readonly place: string
+  readonly region: string
+  readonly keys: RegistryKeys
+  readonly time: Date
+}
+
+const BODY = '{}'
+const TARGET = 'AmazonEC2ContainerRegistry_V20150921.GetAuthorizationToken'
+
+/** @see AWS Signature Version 4, "Create a signed AWS API request" */
+export function signedRequest({ place, region, keys, time }: SignedRequest) {
+  const stamp = time.toISOString().replace(/[-:]|\.\d{3}/g, '')
+  const day = stamp.slice(0, 8)
+  const headers: Record<string, string> = {
+    'content-type': 'application/x-amz-json-1.1',
+    host: place,
+    'x-amz-date': stamp,
+    'x-amz-target': TARGET,
+  }
+  const names = Object.keys(headers).sort()
+  const lines = names.map((name) => `${name}:${headers[name]}\n`).join('')
+  const canonical = ['POST', '/', '', lines, names.join(';'), sha256(BODY)].join('\n')
+  const scope = `${day}/${region}/ecr/aws4_request`
+  const toSign = ['AWS4-HMAC-SHA256', stamp, scope, sha256(canonical)].join('\n')
+  const signature = hmac(signingKey(keys.secretAccessKey, day, region, 'ecr'), toSign).toString('hex')
+  const credential = `Credential=${keys.accessKeyId}/${scope}`
+  const authorization = `AWS4-HMAC-SHA256 ${credential}, SignedHeaders=${names.join(';')}, Signature=${signature}`
+  const { host: _, ...sent } = headers
+  return { method: 'POST', headers: { ...sent, authorization }, body: BODY }
+}
+
+export function signingKey(secret: string, day: string, region: string, service: string): Buffer {
+  const parts = [day, region, service, 'aws4_request']
+  return parts.reduce<Buffer>((key, part) => hmac(key, part), Buffer.from(`AWS4${secret}`))
+}
+
+function hmac(key: Buffer, text: string): Buffer {
+  return createHmac('sha256', key).update(text).digest()
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}

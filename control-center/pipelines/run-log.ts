@@ -1,0 +1,85 @@
+import type { Logger } from 'pino'
+import type { CenterDatabase } from '../database/tables.ts'
+import type { RunLine, RunStep } from './run-states.ts'
+
+/** The log of one run while it goes on: kept here for who follows it, and written to the database as it comes. */
+export interface RunLog {
+  say(step: RunStep, text: string): void
+  /** All lines from the one after `after` on, and then each as it comes, until the returned function is called. */
+  follow(after: number, onLine: (line: RunLine) => void): () => void
+  /** Resolves when all lines are in the database. */
+  flush(): Promise<void>
+}
+
+const MOST_LINES = 5000
+/** In characters. */
+const LONGEST_LINE = 2000
+const AT_ONCE = 100
+
+/** @param now the clock, in epoch milliseconds */
+export function createRunLog(
+  db: CenterDatabase,
+  run: string,
+  log: Pick<Logger, 'error'>,
+  now: () => number = Date.now,
+): RunLog {
+  const lines: RunLine[] = []
+  const followers = new Set<(line: RunLine) => void>()
+  let written = 0
+  let writing: Promise<void> | null = null
+
+  async function write(): Promise<void> {
+    while (written < lines.length) {
+      const next = lines.slice(written, written + AT_ONCE)
+      await db
+        .insertInto('pipeline_log')
+        .values(next.map((line) => ({ run, ...line })))
+        .execute()
+      written += next.length
+    }
+  }
+
+  function writeSoon(): void {
+    writing ??= write()
+      .catch((error: Error) => {
+        // The run goes on without these lines: what it makes matters more.
+        written = lines.length
+        log.error({ run, message: error.message }, 'lines of a pipeline run could not be written')
+      })
+      .finally(() => {
+        writing = null
+        if (written < lines.length) writeSoon()
+      })
+  }
+
+  return {
+    say(step, text) {
+      if (lines.length >= MOST_LINES) return
+      const isLast = lines.length === MOST_LINES - 1
+      const told = isLast ? `(more than ${MOST_LINES} lines: what follows is left out)` : text.slice(0, LONGEST_LINE)
+      const line = { number: lines.length + 1, time: now(), step, text: told }
+      lines.push(line)
+      for (const follower of followers) follower(line)
+      writeSoon()
+    },
+    follow(after, onLine) {
+      for (const line of lines.slice(after)) onLine(line)
+      followers.add(onLine)
+      return () => void followers.delete(onLine)
+    },
+    async flush() {
+      while (writing !== null) await writing
+    },
+  }
+}
+
+/** The lines that are in the database. */
+export function readRunLog(db: CenterDatabase, run: string, after: number): Promise<readonly RunLine[]> {
+  return db
+    .selectFrom('pipeline_log')
+    .select(['number', 'time', 'step', 'text'])
+    .where('run', '=', run)
+    .where('number', '>', after)
+    .orderBy('number')
+    .execute() as Promise<RunLine[]>
+}

@@ -1,0 +1,194 @@
+import { randomUUID } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { BundleChecks } from '../packages/bundle-checks.ts'
+import type { Packages } from '../packages/packages.ts'
+import type { Registries, Registry } from '../registries/registries.ts'
+import type { ArtifactOrigin, Artifacts } from './artifacts.ts'
+import { contextFiles, packContext } from './build-context.ts'
+import { runBuilder } from './builder.ts'
+import { hasNoTls, imageOf } from './docker-information.ts'
+import { tagOf } from './image-names.ts'
+import type { Pipeline } from './pipelines.ts'
+import { logInToRegistry, type RegistryLogin } from './registry-login.ts'
+import type { RunStep } from './run-states.ts'
+import type { Run } from './runs.ts'
+
+export type RunTask = {
+  readonly pipeline: Pipeline
+  readonly run: Run
+  readonly signal: AbortSignal
+  /** Writes into the log of the step that is at work. */
+  readonly say: (text: string) => void
+}
+
+/** Makes what does the steps of one run. */
+export type StepWork = (task: RunTask) => {
+  isSetUp(step: RunStep): boolean
+  /** @throws PlatformError whose message says why the step failed */
+  perform(step: RunStep): Promise<void>
+  /** Removes what the run left in files and among the builder's images. Never rejects. */
+  tidyUp(): Promise<void>
+}
+
+export type StepParts = {
+  readonly packages: Pick<Packages, 'bundle' | 'stamp'>
+  readonly checks: Pick<BundleChecks, 'check'>
+  readonly artifacts: Pick<Artifacts, 'keepContext' | 'noteImage'>
+  readonly registries: Pick<Registries, 'find' | 'secret'>
+  /** `BUILDER_COMMAND`: the command and its own options; null: none. */
+  readonly builder: readonly string[] | null
+  /** Where runs have their files; what an earlier process left there was removed. */
+  readonly folder: string
+}
+
+/** In ms: of one build, and of the push of one tag. */
+const BUILD_TIME = 15 * 60_000
+const PUSH_TIME = 15 * 60_000
+/** Of what tidies up. */
+const REMOVE_TIME = 30_000
+
+export function createStepWork(parts: StepParts): StepWork {
+  return (task) => {
+    const steps = stepsOf(parts, task, join(parts.folder, task.run.id))
+    return {
+      isSetUp: (step) => parts.builder !== null || (step !== 'image' && step !== 'push'),
+      perform: (step) => steps[step](),
+      tidyUp: () => steps.tidyUp().catch(() => {}),
+    }
+  }
+}
+
+function stepsOf(
+  { packages, checks, artifacts, registries, builder }: StepParts,
+  { pipeline, run, signal, say }: RunTask,
+  folder: string,
+): Record<RunStep | 'tidyUp', () => Promise<void>> {
+  const { organisation, package: name } = pipeline
+  const origin: ArtifactOrigin = {
+    ...{ organisation, package: name, sha256: run.sha256, version: run.version },
+    ...{ pipeline: pipeline.name, run: run.number },
+  }
+  /** Nobody else can guess it: what one run builds, no other can build on. */
+  const local = `localhost/solhost-run-${randomUUID()}`
+  /** Also where the run was ended: what it built is in the way of nobody, but takes room. */
+  const quietly = { signal: new AbortController().signal, say: () => {} }
+  let isBuilding = false
+  let bundle: Uint8Array = new Uint8Array()
+  let title = name
+  let files: ReadonlyMap<string, Buffer> = new Map()
+
+  async function needBundle(): Promise<Uint8Array> {
+    const found = await packages.bundle(organisation, name, run.sha256)
+    if (found !== null) return found
+    throw new PlatformError('ERR_VERSION_NOT_FOUND', `"${name}" has no version ${run.sha256} any more.`)
+  }
+
+  async function needRegistry(): Promise<{ registry: Registry; login: RegistryLogin }> {
+    const registry = await registries.find(organisation, pipeline.registry)
+    const keys = registry && (await registries.secret(organisation, pipeline.registry))
+    if (registry !== null && keys !== null) return { registry, login: await logInToRegistry(registry, keys) }
+    throw new PlatformError('ERR_REGISTRY_LOGIN', 'The pipeline’s registry was deleted: choose another one.')
+  }
+
+  /** The folder, with what signs in to the registry in a file that nobody else can read. */
+  async function withLogin<T>(
+    work: (registry: Registry, options: string[], secrets: string[]) => Promise<T>,
+  ): Promise<T> {
+    const { registry, login } = await needRegistry()
+    const auth = Buffer.from(`${login.username}:${login.password}`).toString('base64')
+    const file = join(folder, 'auth.json')
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await writeFile(file, JSON.stringify({ auths: { [registry.host]: { auth } } }), { mode: 0o600 })
+    try {
+      const options = ['--authfile', file, ...(hasNoTls(registry.host) ? ['--tls-verify=false'] : [])]
+      return await work(registry, options, [login.password, auth])
+    } finally {
+      await rm(file, { force: true })
+    }
+  }
+
+  function build(words: readonly string[], time: number, secrets: readonly string[], more = {}): Promise<void> {
+    return runBuilder({ words: [...(builder ?? []), ...words], folder, time, signal, say, secrets, ...more })
+  }
+
+  return {
+    async check() {
+      bundle = await needBundle()
+      const found = await checks.check(bundle)
+      for (const { file, line, message } of [...found.faults, ...found.warnings].slice(0, 100)) {
+        say(`${[file, line].filter((part) => part !== undefined).join(':')}: ${message}`)
+      }
+      if (found.bundle === null) throw new PlatformError('ERR_BUNDLE_REFUSED', 'The bundle has faults.')
+      title = found.bundle.manifest.title
+      say(`"${name}" ${run.version} is sound: ${bundle.length} bytes, sha256 ${run.sha256}.`)
+    },
+    async stamp() {
+      await packages.stamp(organisation, name, run.sha256, run.stamp)
+      for (const [key, value] of Object.entries(run.stamp)) say(`${key}: ${value}`)
+    },
+    async context() {
+      const { baseImage } = pipeline
+      const { version, sha256, stamp } = run
+      files = contextFiles({ baseImage, solution: name, title, version, sha256, stamp, bundle })
+      const packed = await packContext(files)
+      await artifacts.keepContext(origin, `${name}-${tagOf(version)}-${run.number}-context.zip`, packed)
+      say(
+        `The build context has ${files.size} files, ${packed.length} bytes as a zip: ${[...files.keys()].join(', ')}.`,
+      )
+    },
+    async image() {
+      const context = join(folder, 'context')
+      await mkdir(context, { recursive: true, mode: 0o700 })
+      for (const [file, content] of files) await writeFile(join(context, file), content, { mode: 0o644 })
+      isBuilding = true
+      await withLogin(async (_registry, options, secrets) => {
+        // Images of this machine are the operator's own; all others come from their registry with the pipeline's own
+        // sign-in, so that nobody builds on what another's run left behind.
+        const pull = /^(?:localhost\/|scratch$)/.test(pipeline.baseImage) ? 'never' : 'always'
+        const words = [
+          'build',
+          '--format=docker',
+          '--layers=false',
+          `--pull=${pull}`,
+          ...options,
+          '--tag',
+          local,
+          context,
+        ]
+        await build(words, BUILD_TIME, secrets)
+      })
+      say(`The image is built on ${pipeline.baseImage}.`)
+    },
+    async push() {
+      await withLogin(async (registry, options, secrets) => {
+        for (const tag of new Set([tagOf(run.version), 'latest'])) {
+          const reference = imageOf(registry, pipeline, tag)
+          const digestFile = join(folder, 'digest')
+          const words = ['push', ...options, '--digestfile', digestFile, local, `docker://${reference}`]
+          await build(words, PUSH_TIME, secrets)
+          const digest = (await readFile(digestFile, 'utf8')).trim()
+          await artifacts.noteImage(origin, reference, /^sha256:[0-9a-f]{64}$/.test(digest) ? digest : null)
+          say(`${reference} is pushed: ${digest}.`)
+        }
+      })
+    },
+    async tidyUp() {
+      try {
+        if (isBuilding) await build(['rmi', '--force', local], REMOVE_TIME, [], quietly)
+      } finally {
+        await rm(folder, { recursive: true, force: true })
+      }
+    },
+  }
+}
+
+/** The folder for the files of runs, empty: a run of an earlier process may have left its own. */
+export async function emptyRunFolder(home: string): Promise<string> {
+  const folder = join(home, 'pipeline-runs')
+  await rm(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  return folder
+}

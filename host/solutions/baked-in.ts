@@ -1,0 +1,82 @@
+import { hash } from 'node:crypto'
+import { type FileHandle, open, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import type { SolutionStore } from './solution-store.ts'
+import type { Uploads } from './upload.ts'
+
+export type BakedInParts = {
+  /** `SOLUTIONS_FOLDER`: each `{name}.zip` in it is a solution's bundle. Empty: there is none. */
+  readonly folder: string
+  readonly store: Pick<SolutionStore, 'hasVersion'>
+  readonly uploads: Pick<Uploads, 'upload'>
+  readonly limits: Limits
+  readonly log: Pick<Logger, 'info' | 'error'>
+}
+
+/** Chosen here: a folder that holds more is some other folder. */
+const MOST_SOLUTIONS = 200
+
+/**
+ * Uploads the solutions that came with the image, as any upload: checked, loaded, then active. One whose bytes are among the
+ * solution's versions already is left alone, so that what an operator or the control center activated since stays. Faults are
+ * written to the log, and the start goes on with what is there.
+ */
+export async function addBakedIn(parts: BakedInParts): Promise<void> {
+  const { folder, log } = parts
+  if (folder === '') return
+  for (const file of await zipsIn(parts)) {
+    try {
+      await addOne(parts, file)
+    } catch (error) {
+      if (!(error instanceof PlatformError)) throw error
+      const { faults } = error.details as { faults?: readonly object[] }
+      const details = { code: error.code, ...(faults === undefined ? {} : { faults: faults.slice(0, 50) }) }
+      log.error(details, `the solution ${join(folder, file)} was not added: ${error.message}`)
+    }
+  }
+}
+
+async function zipsIn({ folder, log }: BakedInParts): Promise<readonly string[]> {
+  try {
+    const zips = (await readdir(folder)).filter((name) => name.endsWith('.zip')).sort()
+    if (zips.length <= MOST_SOLUTIONS) return zips
+    log.error(
+      `SOLUTIONS_FOLDER=${folder} holds ${zips.length} zips; at most ${MOST_SOLUTIONS} are allowed: none is added`,
+    )
+  } catch (error) {
+    log.error(`SOLUTIONS_FOLDER=${folder} cannot be read: ${(error as Error).message}`)
+  }
+  return []
+}
+
+async function addOne({ folder, store, uploads, limits, log }: BakedInParts, file: string): Promise<void> {
+  const name = file.slice(0, -'.zip'.length)
+  const packed = await readBundleFile(join(folder, file), limits.BUNDLE_SIZE)
+  if (await store.hasVersion(name, hash('sha256', packed, 'hex'))) return
+  const { version, sha256 } = await uploads.upload(packed, name)
+  log.info({ solution: name, version, sha256 }, 'a solution that came with the image is active')
+}
+
+/** @throws ERR_BUNDLE_TOO_LARGE, ERR_BUNDLE_REFUSED when it cannot be read */
+async function readBundleFile(path: string, limit: number): Promise<Buffer> {
+  let file: FileHandle | null = null
+  try {
+    file = await open(path)
+    const { size } = await file.stat()
+    if (size > limit) throw new PlatformError('ERR_BUNDLE_TOO_LARGE', `it has ${size} bytes; ${limit} are allowed.`)
+    return await file.readFile()
+  } catch (error) {
+    if (error instanceof PlatformError) throw error
+    throw new PlatformError(
+      'ERR_BUNDLE_REFUSED',
+      `it cannot be read: ${(error as Error).message}`,
+      {},
+      { cause: error },
+    )
+  } finally {
+    await file?.close()
+  }
+}

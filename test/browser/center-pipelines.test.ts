@@ -1,0 +1,166 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
+import { openCenterPage, startTestCenter, type TestCenter } from '../support/center.ts'
+import { makeTestPipeline, uploadPackage } from '../support/pipelines.ts'
+import { bundleOf } from '../support/zip.ts'
+
+const HOST = '123456789012.dkr.ecr.eu-west-1.amazonaws.com'
+
+describe.skipIf(browserPath === undefined)('packages and pipelines in a browser', () => {
+  let center: TestCenter
+  let browser: Browser
+  let folder: string
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'center-packages-'))
+    center = await startTestCenter()
+    browser = await launchBrowser()
+    await uploadPackage(center, await bundleOf({ name: 'orders', title: 'Orders and invoices of the whole house' }))
+    await makeTestPipeline(center, { name: 'orders-image', package: 'orders', repository: 'orders' })
+  }, 60_000)
+  afterAll(async () => {
+    await browser?.close()
+    await center?.stop()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  async function open(path: string, options: BrowserContextOptions = {}) {
+    const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'], ...options })
+    const page = await context.newPage()
+    page.setDefaultTimeout(20_000)
+    const complaints: string[] = []
+    page.on('console', (message) => complaints.push(message.text()))
+    page.on('pageerror', (error) => complaints.push(error.message))
+    await openCenterPage(page, center, path)
+    return { page, complaints, close: () => context.close() }
+  }
+
+  const clipboard = (page: Page) => page.evaluate<string>('navigator.clipboard.readText()')
+
+  test('from the upload of a package to its image’s deployment procedure', async () => {
+    const { page, complaints, close } = await open('/o/acme/packages')
+    const [file, broken] = [join(folder, 'shop.zip'), join(folder, 'broken.zip')]
+    writeFileSync(file, await bundleOf({ name: 'shop', title: 'Shop' }))
+    writeFileSync(broken, await bundleOf({ name: 'shop' }, { 'globals.js': 'function (' }))
+
+    await page.setInputFiles('#bundle', broken)
+    await page.getByRole('button', { name: 'Upload' }).click()
+    await page.getByText('globals.js:1').waitFor()
+    await page.setInputFiles('#bundle', file)
+    await page.getByRole('button', { name: 'Upload' }).click()
+    await page.getByText('shop 1.0.0 is kept.').waitFor()
+    await page.locator('.upload-open').click()
+    await page.getByRole('heading', { level: 1, name: 'Shop' }).waitFor()
+
+    await page.getByRole('link', { name: 'Pipelines', exact: true }).click()
+    await page.fill('#name', 'shop-image')
+    await page.selectOption('#package', 'shop')
+    await page.fill('#repository', 'shop')
+    await page.fill('#base-image', 'registry.example.org/solhost:1.0')
+    await page.getByRole('button', { name: 'Make a pipeline' }).click()
+    await page.getByText('The pipeline is made.').waitFor()
+
+    await page.getByRole('link', { name: 'shop-image' }).click()
+    await page.fill('#stamp-commit', 'abcdef0123')
+    await page.getByRole('button', { name: 'Run it' }).click()
+    await page.waitForURL('**/pipelines/shop-image/runs/1')
+    await page.locator('#run-state', { hasText: 'Done' }).waitFor()
+    await page.getByText('commit: abcdef0123').waitFor()
+    const states = await page.locator('.run-steps .state').allTextContents()
+    expect(states).toEqual(['Done', 'Done', 'Done', 'Not set up', 'Not set up'])
+    expect(await page.evaluate(`document.querySelector('#run-progress').value`)).toBe(5)
+
+    await page.getByRole('link', { name: 'Artifacts of the package' }).click()
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: /^Download shop-1\.0\.0-1-context\.zip/ }).click(),
+    ])
+    expect(download.suggestedFilename()).toBe('shop-1.0.0-1-context.zip')
+    await page.getByRole('button', { name: 'Docker Information: shop-image' }).click()
+    await page.getByRole('dialog').getByText('docker-repo-name').waitFor()
+    // The upload that was refused: browsers write such an answer to the console.
+    expect(complaints.filter((text) => !text.includes('422'))).toEqual([])
+    await close()
+  }, 60_000)
+
+  test('the context menu and the Docker Information dialog by keyboard: tabs, copying, and the focus comes back', async () => {
+    const { page, complaints, close } = await open('/o/acme/pipelines')
+    const button = page.getByRole('button', { name: 'Actions for orders, orders-image' })
+    await button.focus()
+    await page.keyboard.press('Enter')
+    const focused = () => page.evaluate<string>('document.activeElement.textContent.trim()')
+    expect(await button.getAttribute('aria-expanded')).toBe('true')
+    expect(await focused()).toBe('Run, runs and settings')
+    await page.keyboard.press('ArrowUp')
+    expect(await focused()).toBe('Docker Information')
+    await page.keyboard.press('Home')
+    await page.keyboard.press('p')
+    expect(await focused()).toBe('Package details')
+    await page.keyboard.press('Escape')
+    expect(await button.getAttribute('aria-expanded')).toBe('false')
+    await page.keyboard.press('ArrowUp')
+    await page.keyboard.press('Enter')
+    const dialog = page.getByRole('dialog', { name: 'Docker Information: orders' })
+    await dialog.waitFor()
+    expect(await dialog.locator('pre:visible').allTextContents()).toEqual([
+      JSON.stringify({ credHelpers: { [HOST]: 'ecr-login' } }, null, 2),
+      `aws ecr get-login-password --region eu-west-1 | docker login --username AWS --password-stdin ${HOST}`,
+      `docker pull ${HOST}/acme-solutions/orders:latest`,
+      expect.stringContaining('-e REMOTE_ENVIRONMENT_TOKEN='),
+    ])
+    await dialog.getByRole('tab', { name: 'Linux and Mac' }).focus()
+    await page.keyboard.press('ArrowRight')
+    expect(await focused()).toBe('Windows')
+    await dialog.getByRole('button', { name: 'Copy: Sign in to the registry' }).click()
+    await dialog.getByText('Copied.').waitFor()
+    expect(await clipboard(page)).toBe(
+      `(Get-ECRLoginCommand -Region eu-west-1).Password | docker login --username AWS --password-stdin ${HOST}`,
+    )
+    await page.keyboard.press('Escape')
+    await expect.poll(() => button.evaluate((element) => element.matches(':focus'))).toBe(true)
+    expect(complaints).toEqual([])
+    await close()
+  }, 60_000)
+
+  test.each([
+    ['wide', { viewport: { width: 1200, height: 900 } }],
+    ['narrow and dark', { viewport: { width: 320, height: 640 }, colorScheme: 'dark' }],
+  ] as const)(
+    'axe finds nothing and nothing scrolls sideways: %s',
+    async (_name, options) => {
+      const { page, complaints, close } = await open('/o/acme/packages', options)
+      await center.api('POST', 'organisations/acme/pipelines/orders-image/runs', { branch: 'main' })
+      const { body } = await center.api('GET', 'organisations/acme/pipelines/orders-image/runs')
+      const run = `pipelines/orders-image/runs/${body.items[0].number}`
+      await expect
+        .poll(async () => (await center.api('GET', `organisations/acme/${run}`)).body.state, { timeout: 30_000 })
+        .toBe('done')
+      const paths = [
+        'packages',
+        'packages/orders',
+        'packages/orders/artifacts',
+        'pipelines',
+        'pipelines/orders-image',
+        run,
+      ]
+      for (const path of paths) {
+        await page.goto(`${center.url}/o/acme/${path}`)
+        expect([path, await axeViolations(page)]).toEqual([path, []])
+        const wide = await page.evaluate('document.documentElement.scrollWidth > innerWidth')
+        expect([path, wide]).toEqual([path, false])
+      }
+      await page.goto(`${center.url}/o/acme/pipelines`)
+      await page.getByRole('button', { name: 'Actions for orders, orders-image' }).click()
+      expect(['menu', await axeViolations(page)]).toEqual(['menu', []])
+      await page.getByRole('menuitem', { name: 'Docker Information' }).click()
+      expect(['dialog', await axeViolations(page)]).toEqual(['dialog', []])
+      expect(complaints).toEqual([])
+      await close()
+    },
+    90_000,
+  )
+})

@@ -1,0 +1,129 @@
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { readCenterSettings } from '../../control-center/config/settings.ts'
+import { openCenterDatabase } from '../../control-center/database/open.ts'
+import { logInToRegistry, signingKey } from '../../control-center/pipelines/registry-login.ts'
+import { startTestCenter, type TestCenter } from '../support/center.ts'
+import { temporaryFolder } from '../support/cli.ts'
+import { makeTestPipeline, runToItsEnd, uploadPackage } from '../support/pipelines.ts'
+import { bundleOf } from '../support/zip.ts'
+
+/** A builder of a few lines of shell, a real process all the same. */
+function builderIn(folder: string, script: string): string {
+  const file = join(folder, 'builder')
+  writeFileSync(file, `#!/bin/sh\n${script}\n`)
+  chmodSync(file, 0o755)
+  return file
+}
+
+async function startWithPipeline(builder: string, home?: string): Promise<TestCenter> {
+  const center = await startTestCenter({ BUILDER_COMMAND: builder }, home === undefined ? {} : { home })
+  onTestFinished(() => center.stop())
+  await uploadPackage(center, await bundleOf({ name: 'shop' }))
+  await makeTestPipeline(center, { name: 'image', package: 'shop', host: 'registry.example.org', baseImage: 'scratch' })
+  return center
+}
+
+const RUN = 'organisations/acme/pipelines/image/runs/1'
+
+/** One that has ended and was not asked for by its parent yet does nothing more. */
+function isAlive(pid: number): boolean {
+  const file = `/proc/${pid}/stat`
+  return existsSync(file) && !/\) Z /.test(readFileSync(file, 'utf8'))
+}
+
+/** A builder that writes its child's process id down and waits for it. */
+const waiting = (folder: string) => `[ "$1" = rmi ] && exit 0\nsleep 1000 &\necho $! >${folder}/pid\nwait`
+
+async function childOf(folder: string): Promise<number> {
+  await vi.waitFor(() => expect(readFileSync(join(folder, 'pid'), 'utf8')).toMatch(/^\d+\n/), { timeout: 30_000 })
+  return Number(readFileSync(join(folder, 'pid'), 'utf8'))
+}
+
+test('a run that is cancelled ends the builder with all that it started', async () => {
+  using folder = temporaryFolder()
+  const center = await startWithPipeline(builderIn(folder.path, waiting(folder.path)))
+  await center.api('POST', 'organisations/acme/pipelines/image/runs', {})
+  const child = await childOf(folder.path)
+  expect(isAlive(child)).toBe(true)
+  const { body } = await center.api('POST', `${RUN}/cancel`)
+  expect(body.state).toBe('cancelled')
+  expect(body.steps.map((step: { state: string }) => step.state)).toEqual([
+    ...['done', 'done', 'done'],
+    ...['skipped', 'skipped'],
+  ])
+  await vi.waitFor(() => expect(isAlive(child)).toBe(false))
+})
+
+test('a stop interrupts what runs, and so does a process that died', async () => {
+  using folder = temporaryFolder()
+  const home = join(folder.path, 'home')
+  const builder = builderIn(folder.path, waiting(folder.path))
+  const first = await startWithPipeline(builder, home)
+  await first.api('POST', 'organisations/acme/pipelines/image/runs', {})
+  const child = await childOf(folder.path)
+  await first.stop()
+  expect(isAlive(child)).toBe(false)
+  const db = await openCenterDatabase(readCenterSettings({ PLATFORM_HOME: home }))
+  const row = await db.selectFrom('pipeline_runs').select(['state', 'steps']).executeTakeFirstOrThrow()
+  expect(row.state).toBe('interrupted')
+  const steps = row.steps.replaceAll('"skipped"', '"running"')
+  await db.updateTable('pipeline_runs').set({ state: 'running', steps, ended_at: null }).execute()
+  await db.destroy()
+  const second = await startTestCenter({}, { home })
+  onTestFinished(() => second.stop())
+  const { body } = await second.api('GET', RUN)
+  expect([body.state, body.steps[3].state]).toEqual(['interrupted', 'skipped'])
+})
+
+test('a builder that fails fails the run; its output is told without colours and secrets, of its environment only what it needs', async () => {
+  using folder = temporaryFolder()
+  const script = `printf '\\033[31mred\\033[0m\\n'; env; cat "$(dirname "$PWD")"/*/auth.json; ls -l auth.json; exit 3`
+  vi.stubEnv('DB_ALPHA_PASSWORD', 'not-for-builders')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const center = await startWithPipeline(builderIn(folder.path, script))
+  const run = await runToItsEnd(center, 'image')
+  expect(run).toMatchObject({ state: 'failed' })
+  expect(run.steps.slice(3).map((step: { state: string }) => step.state)).toEqual(['failed', 'skipped'])
+  const { text } = await center.api('GET', `${RUN}/log`)
+  expect(text).toContain('"red"')
+  expect(text).toContain('ended with 3.')
+  expect(text).toMatch(/-rw-------.*auth\.json/)
+  for (const secret of ['not-a-real-secret-but-long', 'not-for-builders', 'DB_ALPHA'])
+    expect(text).not.toContain(secret)
+})
+
+test('a builder that is not there fails the run with its name', async () => {
+  const center = await startWithPipeline('/nowhere/builder')
+  expect((await runToItsEnd(center, 'image')).state).toBe('failed')
+  expect((await center.api('GET', `${RUN}/log`)).text).toContain('/nowhere/builder')
+})
+
+test('signature: the signing key is that of the published example', () => {
+  // AWS General Reference, "Examples of how to derive a signing key for Signature Version 4".
+  const key = signingKey('wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY', '20150830', 'us-east-1', 'iam')
+  expect(key.toString('hex')).toBe('c4afb1cc5771d871763a393e44b703571b55cc28424d1a5e86da6ed3c154a4b9')
+})
+
+test('an elastic registry gives a login password for the keys; what it refuses is said without them', async () => {
+  const registry = { host: '123456789012.dkr.ecr.eu-west-1.amazonaws.com', region: 'eu-west-1' }
+  const keys = { accessKeyId: 'AKIATESTTESTTEST1234', secretAccessKey: 'not-a-real-secret-but-long' }
+  const asked: { url: string; headers: Headers; body: unknown }[] = []
+  const answering = (status: number, body: object): typeof fetch => {
+    return async (url, init) => {
+      asked.push({ url: String(url), headers: new Headers(init?.headers), body: init?.body })
+      return new Response(JSON.stringify(body), { status })
+    }
+  }
+  const authorizationToken = Buffer.from('AWS:a-password-of-hours').toString('base64')
+  const login = await logInToRegistry(registry, keys, answering(200, { authorizationData: [{ authorizationToken }] }))
+  expect(login).toEqual({ username: 'AWS', password: 'a-password-of-hours' })
+  expect(asked[0]?.url).toBe('https://api.ecr.eu-west-1.amazonaws.com/')
+  expect(asked[0]?.headers.get('authorization')).toMatch(
+    /^AWS4-HMAC-SHA256 Credential=AKIATESTTESTTEST1234\/\d{8}\/eu-west-1\/ecr\/aws4_request, SignedHeaders=content-type;host;x-amz-date;x-amz-target, Signature=[0-9a-f]{64}$/,
+  )
+  const refused = await logInToRegistry(registry, keys, answering(400, {})).catch((error: Error) => error)
+  expect(refused).toMatchObject({ code: 'ERR_REGISTRY_LOGIN' })
+  expect(String(refused)).not.toContain(keys.secretAccessKey)
+})
