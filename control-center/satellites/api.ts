@@ -1,4 +1,6 @@
 import Router from '@koa/router'
+import { addCloudLoginRoutes } from '../solution-users/satellite-api.ts'
+import { addDesiredRoutes } from './desired-routes.ts'
 import { satelliteOpenApi } from './openapi.ts'
 import type { SatelliteParts } from './parts.ts'
 import { requireSatellite } from './satellite-access.ts'
@@ -15,5 +17,7 @@ export function satelliteApi(parts: SatelliteParts): Router {
   })
   // Inside the router, so that what is found as a route cannot be spelled past the check.
   router.use(requireSatellite(parts.environments, parts.environmentTokens, parts.activity))
+  addDesiredRoutes(router, parts)
+  addCloudLoginRoutes(router, parts)
   return router
 }

@@ -6,6 +6,12 @@ import type { Activity } from '../access/activity.ts'
 import type { EnvironmentTokens } from '../environments/environment-tokens.ts'
 import type { Environment, Environments } from '../environments/environments.ts'
 
+export type SatelliteAccessParts = {
+  readonly environments: Environments
+  readonly environmentTokens: EnvironmentTokens
+  readonly activity: Activity
+}
+
 /** Lets through what a Satellite asks with its remote environment token: it is of one environment, and nothing else. */
 export function requireSatellite(
   environments: Environments,
@@ -14,26 +20,48 @@ export function requireSatellite(
 ): Middleware {
   const isNews = createNews()
   return async (ctx, next) => {
-    const given = /^Bearer (\S{1,4096})$/i.exec(ctx.get('Authorization'))?.[1]
-    const token = given === undefined ? null : await tokens.find(given)
-    const environment = token === null ? null : await environments.byId(token.environment)
+    const environment = await findEnvironment(ctx, environments, tokens)
     if (environment === null) {
       const { client, correlationId } = stateOf(ctx)
-      if (given !== undefined && isNews(client.address)) {
+      if (givenToken(ctx) !== undefined && isNews(client.address)) {
         const act = { organisation: '', actor: 'satellite:unknown', action: 'satellite-sign-in', subject: '' }
         await activity.record({ ...act, outcome: 'refused', address: client.address, correlationId })
       }
-      ctx.set('WWW-Authenticate', 'Bearer realm="satellite"')
-      throw new PlatformError(
-        'ERR_UNAUTHENTICATED',
-        given === undefined
-          ? 'Send the remote environment token (Bearer) in the header Authorization.'
-          : 'The remote environment token is unknown or was revoked: set REMOTE_ENVIRONMENT_TOKEN to one of the Credentials page.',
-      )
+      throw refusal(ctx)
     }
     ;(ctx.state as State).environment = environment
     return next()
   }
+}
+
+/** For who waited long after `requireSatellite`. @throws ERR_UNAUTHENTICATED when the token was revoked meanwhile */
+export async function requireStillAllowed(ctx: Context, parts: SatelliteAccessParts): Promise<void> {
+  const environment = await findEnvironment(ctx, parts.environments, parts.environmentTokens)
+  if (environment?.id !== environmentOf(ctx).id) throw refusal(ctx)
+}
+
+async function findEnvironment(
+  ctx: Context,
+  environments: Environments,
+  tokens: EnvironmentTokens,
+): Promise<Environment | null> {
+  const given = givenToken(ctx)
+  const token = given === undefined ? null : await tokens.find(given)
+  return token === null ? null : environments.byId(token.environment)
+}
+
+function givenToken(ctx: Context): string | undefined {
+  return /^Bearer (\S{1,4096})$/i.exec(ctx.get('Authorization'))?.[1]
+}
+
+function refusal(ctx: Context): PlatformError {
+  ctx.set('WWW-Authenticate', 'Bearer realm="satellite"')
+  return new PlatformError(
+    'ERR_UNAUTHENTICATED',
+    givenToken(ctx) === undefined
+      ? 'Send the remote environment token (Bearer) in the header Authorization.'
+      : 'The remote environment token is unknown or was revoked: set REMOTE_ENVIRONMENT_TOKEN to one of the Credentials page.',
+  )
 }
 
 type State = { environment?: Environment }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { PartialOAuthForm } from '../../runtime/bundle/manifest-schema.ts'
+import { OAUTH_SETTINGS, SECRET_PLACEHOLDER } from '../../runtime/bundle/manifest-schema.ts'
 
 /*
  * What a Satellite and the control center say to one another (design section 9), always asked by the Satellite, below
@@ -14,11 +14,58 @@ export const SolutionName = z
   .string()
   .regex(/^(?!.{2}--)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/)
   .max(63)
-const Sha256 = z.string().regex(/^[0-9a-f]{64}$/)
+export const Sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 /** Epoch ms. */
 const Time = z.int().min(0)
 const Text = z.string().max(2000)
-const MOST_SOLUTIONS = 200
+export const MOST_SOLUTIONS = 200
+
+/** A text of the settings: no `%%NAME%%` in it, which would put a secret in. */
+function plain<Schema extends z.ZodType<string>>(schema: Schema) {
+  return schema.refine((text) => !text.includes('%%'), { error: 'must hold no %%NAME%%' }).optional()
+}
+
+/**
+ * OAuth settings as the control center may set them: without secrets and without addresses, so that nobody who holds it can
+ * send users, codes, tokens or a secret to a place of his own. Addresses, and where a failed login leads, are those of the
+ * manifest or of the Satellite's operator; parameters that are sent on can hold addresses too, and are left out as well.
+ */
+export const DesiredOAuth = z.strictObject({
+  api: OAUTH_SETTINGS.api.optional(),
+  clientId: plain(OAUTH_SETTINGS.clientId),
+  /** A secret can only be named: `%%NAME%%` is one that the Satellite's operator stored there, for hosts of his choice. */
+  apiSecret: z
+    .string()
+    .max(100)
+    .regex(SECRET_PLACEHOLDER, 'must be one %%NAME%%: a secret that the operator of the Satellite stored')
+    .optional(),
+  tenant: OAUTH_SETTINGS.tenant,
+  defaultScope: plain(OAUTH_SETTINGS.defaultScope.unwrap()),
+  code_challenge_method: OAUTH_SETTINGS.code_challenge_method,
+  token_endpoint_auth_method: OAUTH_SETTINGS.token_endpoint_auth_method,
+  teamId: OAUTH_SETTINGS.teamId,
+  keyId: OAUTH_SETTINGS.keyId,
+  response_type: OAUTH_SETTINGS.response_type,
+  response_mode: OAUTH_SETTINGS.response_mode,
+})
+export type DesiredOAuth = z.infer<typeof DesiredOAuth>
+
+/** A map with the names of solutions as keys, of which there are so many at most. */
+function bySolution<Schema extends z.ZodType>(schema: Schema) {
+  return z
+    .record(SolutionName, schema)
+    .refine((map) => Object.keys(map).length <= MOST_SOLUTIONS, `must name at most ${MOST_SOLUTIONS} solutions`)
+}
+
+export const DesiredSettings = z.strictObject({
+  /** Null: the list of solutions. Absent: what the Satellite's own environment says. */
+  defaultSolution: SolutionName.nullable().optional(),
+  /** Absent: what the Satellite's own environment says. */
+  logLevel: z.enum(['debug', 'info', 'warn', 'error']).optional(),
+  /** By solution. */
+  oauth: bySolution(DesiredOAuth).optional(),
+})
+export type DesiredSettings = z.infer<typeof DesiredSettings>
 
 /**
  * What the control center wants of an environment: a closed list. Anything else in it makes it void, so that nobody who
@@ -31,24 +78,8 @@ export const DesiredState = z.strictObject({
   number: z.int().min(1).max(Number.MAX_SAFE_INTEGER),
   issuedAt: Time,
   /** Solutions that are not named stay as they are. */
-  solutions: z.record(SolutionName, z.strictObject({ sha256: Sha256, version: z.string().max(100) })),
-  settings: z.strictObject({
-    /** Null: the list of solutions. Absent: what the Satellite's own environment says. */
-    defaultSolution: SolutionName.nullable().optional(),
-    logLevel: z.enum(['debug', 'info', 'warn', 'error']).optional(),
-    /** By solution. A secret can only be named: `%%NAME%%` is one that the Satellite's operator stored there. */
-    oauth: z
-      .record(
-        SolutionName,
-        PartialOAuthForm.extend({
-          apiSecret: z
-            .string()
-            .regex(/^%%[A-Z][A-Z0-9_]{0,63}%%$/)
-            .optional(),
-        }),
-      )
-      .optional(),
-  }),
+  solutions: bySolution(z.strictObject({ sha256: Sha256, version: z.string().max(100) })),
+  settings: DesiredSettings,
 })
 export type DesiredState = z.infer<typeof DesiredState>
 

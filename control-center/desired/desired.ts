@@ -1,0 +1,140 @@
+import { readWith } from '../../host/admin/read-with.ts'
+import { type DesiredSettings, DesiredState } from '../../host/cloud/protocol.ts'
+import { isUniqueViolation } from '../../host/database/portable.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import { insertOnce } from '../database/portable.ts'
+import type { CenterDatabase } from '../database/tables.ts'
+import type { Signing } from '../signing/signing.ts'
+
+/** What an environment is to run, without what signing adds. */
+export type DesiredContent = { readonly solutions: DesiredState['solutions']; readonly settings: DesiredSettings }
+
+/** `number` is 0 and `issuedAt` null while nothing was ever asked of the environment. */
+export type Desired = DesiredContent & { readonly number: number; readonly issuedAt: number | null }
+
+/** What each environment is to run, as signed statements with rising numbers. */
+export interface DesiredStates {
+  get(environment: string): Promise<Desired>
+  /**
+   * Makes and signs the next statement of what `change` makes of the last one, in one transaction; two changes at once come
+   * one after the other. Its solutions become ones that the environment's token may read of.
+   * @param change null: nothing is changed, and nothing written
+   * @throws ERR_REQUEST_INVALID when the statement would be too long, or name too many solutions
+   */
+  change(
+    environment: string,
+    change: (last: Desired) => DesiredContent | null | Promise<DesiredContent | null>,
+  ): Promise<Desired>
+  /** The newest statement with its number; null where there is none. */
+  statement(environment: string): Promise<{ readonly number: number; readonly statement: string } | null>
+  /** The numbers of these environments; one query for any number of them. */
+  numbers(): Promise<ReadonlyMap<string, number>>
+  /** Says which environment is to run a version, in words; null: none. For whoever deletes versions. */
+  readonly holder: (organisation: string, name: string, sha256: string) => Promise<string | null>
+}
+
+const NOTHING: Desired = { number: 0, issuedAt: null, solutions: {}, settings: {} }
+/** Others change the same environment at the same time: tried again so often. */
+const MOST_TRIES = 10
+
+/**
+ * @param changed hears of each change when it is written
+ * @param now the clock, in epoch milliseconds
+ */
+export function createDesiredStates(
+  db: CenterDatabase,
+  signing: Signing,
+  changed: (environment: string, number: number) => void,
+  now: () => number = Date.now,
+): DesiredStates {
+  async function read(from: CenterDatabase, environment: string): Promise<Desired> {
+    const row = await from
+      .selectFrom('desired_states')
+      .select(['number', 'issued_at', 'content'])
+      .where('environment', '=', environment)
+      .executeTakeFirst()
+    if (row === undefined) return NOTHING
+    return { number: row.number, issuedAt: row.issued_at, ...(JSON.parse(row.content) as DesiredContent) }
+  }
+
+  /** @returns null when another change came between */
+  async function tryChange(environment: string, change: Parameters<DesiredStates['change']>[1]) {
+    const last = await read(db, environment)
+    const wanted = await change(last)
+    if (wanted === null) return last
+    const { solutions, settings } = wanted
+    const issuedAt = now()
+    const number = nextNumber(last.number, issuedAt)
+    // What a Satellite would refuse is not signed.
+    const state = readWith(DesiredState, { environment, number, issuedAt, solutions, settings })
+    const statement = await signing.sign(state)
+    const row = { number, issued_at: issuedAt, content: JSON.stringify({ solutions, settings }), statement }
+    const isWritten = await db.transaction().execute(async (transaction) => {
+      if (!(await writeNext(transaction, environment, last.number, row))) return false
+      for (const solution of Object.keys(solutions)) {
+        await insertOnce(transaction, 'environment_solutions', { environment, solution, added_at: issuedAt })
+      }
+      return true
+    })
+    return isWritten ? { number, issuedAt, solutions, settings } : null
+  }
+
+  return {
+    get: (environment) => read(db, environment),
+    async change(environment, change) {
+      for (let tries = 0; tries < MOST_TRIES; tries++) {
+        const done = await tryChange(environment, change).catch((error: unknown) => {
+          if (isUniqueViolation(error)) return null
+          throw error
+        })
+        if (done === null) continue
+        changed(environment, done.number)
+        return done
+      }
+      throw new PlatformError('ERR_REQUEST_INVALID', 'Others change this environment all the time: try again.')
+    },
+    async statement(environment) {
+      const query = db.selectFrom('desired_states').select(['number', 'statement'])
+      return (await query.where('environment', '=', environment).executeTakeFirst()) ?? null
+    },
+    async holder(organisation, name, sha256) {
+      const rows = await db
+        .selectFrom('desired_states')
+        .innerJoin('environments', 'environments.id', 'desired_states.environment')
+        .select(['environments.name', 'desired_states.content'])
+        .where('environments.organisation', '=', organisation)
+        .orderBy('environments.name')
+        .execute()
+      const isHeld = ({ content }: { content: string }) =>
+        (JSON.parse(content) as DesiredContent).solutions[name]?.sha256 === sha256
+      const holding = rows.find(isHeld)
+      return holding === undefined ? null : `the environment "${holding.name}" is to run it`
+    },
+    async numbers() {
+      const rows = await db.selectFrom('desired_states').select(['environment', 'number']).execute()
+      return new Map(rows.map(({ environment, number }) => [environment, number]))
+    },
+  }
+}
+
+/**
+ * Chosen here: a number is the time in seconds, or one more than the last where that is higher. So numbers go on rising when
+ * the control center's database is put back from a backup, and Satellites take what is asked of them after it.
+ */
+function nextNumber(last: number, now: number): number {
+  return Math.max(last + 1, Math.floor(now / 1000))
+}
+
+type Row = { number: number; issued_at: number; content: string; statement: string }
+
+/** Writes only over the statement that it was made from. */
+async function writeNext(db: CenterDatabase, environment: string, last: number, row: Row): Promise<boolean> {
+  if (last === 0) return insertOnce(db, 'desired_states', { environment, ...row })
+  const { numUpdatedRows } = await db
+    .updateTable('desired_states')
+    .set(row)
+    .where('environment', '=', environment)
+    .where('number', '=', last)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}

@@ -1,0 +1,19 @@
+import type { Steps } from '../../host/database/migrations.ts'
+
+export type DesiredTables = {
+  /** What each environment is to run. `content` is a `DesiredContent` as JSON, `statement` the signed form of it. */
+  desired_states: { environment: string; number: number; issued_at: number; content: string; statement: string }
+}
+
+export const DESIRED_STEPS: Steps = (schema, { key, text }) => [
+  schema
+    .createTable('desired_states')
+    .addColumn('environment', key, (column) => column.primaryKey())
+    .addColumn('number', 'bigint', (column) => column.notNull())
+    .addColumn('issued_at', 'bigint', (column) => column.notNull())
+    .addColumn('content', text, (column) => column.notNull())
+    .addColumn('statement', text, (column) => column.notNull())
+    .addForeignKeyConstraint('desired_states_of', ['environment'], 'environments', ['id'], (constraint) =>
+      constraint.onDelete('cascade'),
+    ),
+]

@@ -1,0 +1,261 @@
+import { randomUUID } from 'node:crypto'
+import { PlatformError } from '../../runtime/errors.ts'
+import { firstRows } from '../database/portable.ts'
+import type { CenterDatabase } from '../database/tables.ts'
+
+/**
+ * `halted`: an environment failed, those after it wait for a decision. `cancelled`: what was changed stays, the rest is left.
+ * `rolling-back`, then `rolled-back`: those that were changed get back what they had.
+ */
+export const ROLLOUT_STATES = ['running', 'halted', 'done', 'cancelled', 'rolling-back', 'rolled-back'] as const
+export type RolloutState = (typeof ROLLOUT_STATES)[number]
+
+/** `undoing` and `undone`, `not-undone`: as `running` and `done`, `failed`, on the way back. `left`: it is not touched. */
+export const STEP_STATES = ['waiting', 'running', 'done', 'failed', 'left', 'undoing', 'undone', 'not-undone'] as const
+export type StepState = (typeof STEP_STATES)[number]
+
+export const PACES = ['one-by-one', 'all'] as const
+
+/** Why an environment failed, as its Satellite says it, or as we do where it says nothing. */
+export type StepFailure = {
+  readonly code: 'refused' | 'silent' | 'changed' | 'statement'
+  readonly message: string
+  readonly faults: readonly { readonly message: string; readonly file?: string; readonly line?: number }[]
+}
+
+/** What an environment was to run before; null: nothing was asked of it. */
+export type Before = {
+  readonly desired: { readonly sha256: string; readonly version: string } | null
+}
+
+export type RolloutStep = {
+  readonly position: number
+  /** The environment's id, and its name. */
+  readonly environment: string
+  readonly name: string
+  readonly state: StepState
+  readonly number: number | null
+  readonly startedAt: number | null
+  readonly endedAt: number | null
+  readonly before: Before | null
+  readonly failure: StepFailure | null
+}
+
+/** Times are epoch ms; `patience` is in ms. */
+export type Rollout = {
+  readonly id: string
+  readonly organisation: string
+  readonly package: string
+  readonly sha256: string
+  readonly version: string
+  readonly state: RolloutState
+  readonly pace: (typeof PACES)[number]
+  readonly patience: number
+  readonly createdAt: number
+  readonly createdBy: string
+  readonly steps: readonly RolloutStep[]
+}
+
+export type NewRolloutRows = Pick<
+  Rollout,
+  'organisation' | 'package' | 'sha256' | 'version' | 'pace' | 'patience' | 'createdBy'
+> & { readonly environments: readonly string[] }
+
+/** What may be done to a rollout by people, and from which states. */
+export const MOVES = {
+  continue: ['halted'],
+  cancel: ['running', 'halted'],
+  'roll-back': ['running', 'halted', 'done', 'cancelled'],
+} as const satisfies Record<string, readonly RolloutState[]>
+export type Move = keyof typeof MOVES
+
+export type StepChange = Partial<Pick<RolloutStep, 'state' | 'number' | 'startedAt' | 'endedAt' | 'before' | 'failure'>>
+
+/** Rollouts as they are kept. Each change names the state that it starts from: of two at once, one counts. */
+export interface Rollouts {
+  /** @throws ERR_ROLLOUT_RUNNING while another one of the package is under way in one of the environments */
+  create(wanted: NewRolloutRows): Promise<Rollout>
+  /** The newest first, without those before the newest `MOST_LISTED`. */
+  list(organisation: string): Promise<readonly Rollout[]>
+  /** @throws ERR_NOT_FOUND */
+  need(organisation: string, id: string): Promise<Rollout>
+  /** Those that go on by themselves, of all organisations. */
+  active(): Promise<readonly Rollout[]>
+  /** @returns false when its state was another meanwhile */
+  move(id: string, from: readonly RolloutState[], to: RolloutState): Promise<boolean>
+  /** @returns false when its state was another meanwhile */
+  changeStep(id: string, position: number, from: readonly StepState[], change: StepChange): Promise<boolean>
+}
+
+const MOST_LISTED = 100
+const UNFINISHED = ['running', 'halted', 'rolling-back'] as const
+
+/** @param now the clock, in epoch milliseconds */
+export function createRollouts(db: CenterDatabase, now: () => number = Date.now): Rollouts {
+  async function withSteps(rows: readonly RolloutRow[]): Promise<readonly Rollout[]> {
+    if (rows.length === 0) return []
+    const steps = await db
+      .selectFrom('rollout_steps')
+      .innerJoin('environments', 'environments.id', 'rollout_steps.environment')
+      .selectAll('rollout_steps')
+      .select('environments.name')
+      .where(
+        'rollout',
+        'in',
+        rows.map(({ id }) => id),
+      )
+      .orderBy('rollout')
+      .orderBy('position')
+      .execute()
+    const byRollout = Map.groupBy(steps, ({ rollout }) => rollout)
+    return rows.map((row) => rolloutOf(row, (byRollout.get(row.id) ?? []).map(stepOf)))
+  }
+
+  async function refuseSecond(
+    transaction: CenterDatabase,
+    { organisation, package: name, environments }: NewRolloutRows,
+  ) {
+    const taken = await transaction
+      .selectFrom('rollout_steps')
+      .innerJoin('rollouts', 'rollouts.id', 'rollout_steps.rollout')
+      .innerJoin('environments', 'environments.id', 'rollout_steps.environment')
+      .select('environments.name')
+      .where('rollouts.organisation', '=', organisation)
+      .where('rollouts.package', '=', name)
+      .where('rollouts.state', 'in', [...UNFINISHED])
+      .where('rollout_steps.environment', 'in', [...environments])
+      .executeTakeFirst()
+    if (taken === undefined) return
+    const message = `Another rollout of "${name}" is under way in "${taken.name}": continue, cancel or roll it back first.`
+    throw new PlatformError('ERR_ROLLOUT_RUNNING', message)
+  }
+
+  return {
+    async create(wanted) {
+      const { organisation, package: name, sha256, version, pace, patience, createdBy, environments } = wanted
+      const id = randomUUID()
+      await db.transaction().execute(async (transaction) => {
+        // Whoever makes another one of the organisation waits until this one is there to be seen.
+        const unchanged = transaction.updateTable('organisations').set((ref) => ({ title: ref.ref('title') }))
+        await unchanged.where('id', '=', organisation).execute()
+        await refuseSecond(transaction, wanted)
+        const row = { id, organisation, package: name, sha256, version, pace, patience }
+        await transaction
+          .insertInto('rollouts')
+          .values({ ...row, state: 'running', created_at: now(), created_by: createdBy })
+          .execute()
+        for (const [position, environment] of environments.entries()) {
+          const nothing = { number: null, started_at: null, ended_at: null, before: null, failure: null }
+          await transaction
+            .insertInto('rollout_steps')
+            .values({ rollout: id, position, environment, state: 'waiting', ...nothing })
+            .execute()
+        }
+      })
+      return this.need(organisation, id)
+    },
+    async list(organisation) {
+      const query = db
+        .selectFrom('rollouts')
+        .selectAll()
+        .where('organisation', '=', organisation)
+        .orderBy('created_at', 'desc')
+        .orderBy('id')
+      return withSteps(await firstRows(db, query, MOST_LISTED).execute())
+    },
+    async need(organisation, id) {
+      const row = await db
+        .selectFrom('rollouts')
+        .selectAll()
+        .where('organisation', '=', organisation)
+        .where('id', '=', id.slice(0, 100))
+        .executeTakeFirst()
+      const [found] = await withSteps(row === undefined ? [] : [row])
+      if (found !== undefined) return found
+      throw new PlatformError('ERR_NOT_FOUND', 'There is no such rollout.')
+    },
+    async active() {
+      const rows = await db
+        .selectFrom('rollouts')
+        .selectAll()
+        .where('state', 'in', ['running', 'rolling-back'])
+        .orderBy('created_at')
+        .execute()
+      return withSteps(rows)
+    },
+    async move(id, from, to) {
+      const { numUpdatedRows } = await db
+        .updateTable('rollouts')
+        .set({ state: to })
+        .where('id', '=', id)
+        .where('state', 'in', [...from])
+        .executeTakeFirst()
+      return numUpdatedRows === 1n
+    },
+    async changeStep(id, position, from, change) {
+      const { numUpdatedRows } = await db
+        .updateTable('rollout_steps')
+        .set(columnsOf(change))
+        .where('rollout', '=', id)
+        .where('position', '=', position)
+        .where('state', 'in', [...from])
+        .executeTakeFirst()
+      return numUpdatedRows === 1n
+    },
+  }
+}
+
+function columnsOf({ state, number, startedAt, endedAt, before, failure }: StepChange) {
+  return {
+    ...(state === undefined ? {} : { state }),
+    ...(number === undefined ? {} : { number }),
+    ...(startedAt === undefined ? {} : { started_at: startedAt }),
+    ...(endedAt === undefined ? {} : { ended_at: endedAt }),
+    ...(before === undefined ? {} : { before: before === null ? null : JSON.stringify(before) }),
+    ...(failure === undefined ? {} : { failure: failure === null ? null : JSON.stringify(failure) }),
+  }
+}
+
+type RolloutRow = {
+  id: string
+  organisation: string
+  package: string
+  sha256: string
+  version: string
+  state: string
+  pace: string
+  patience: number
+  created_at: number
+  created_by: string
+}
+
+function rolloutOf({ created_at, created_by, ...row }: RolloutRow, steps: readonly RolloutStep[]): Rollout {
+  const { state, pace } = row as { state: RolloutState; pace: Rollout['pace'] }
+  return { ...row, state, pace, createdAt: created_at, createdBy: created_by, steps }
+}
+
+type StepRow = {
+  position: number
+  environment: string
+  name: string
+  state: string
+  number: number | null
+  started_at: number | null
+  ended_at: number | null
+  before: string | null
+  failure: string | null
+}
+
+function stepOf({ position, environment, name, state, number, started_at, ended_at, before, failure }: StepRow) {
+  return {
+    position,
+    environment,
+    name,
+    state: state as StepState,
+    number,
+    startedAt: started_at,
+    endedAt: ended_at,
+    before: before === null ? null : (JSON.parse(before) as Before),
+    failure: failure === null ? null : (JSON.parse(failure) as StepFailure),
+  }
+}

@@ -1,0 +1,180 @@
+import type { Logger } from 'pino'
+import type { Activity } from '../access/activity.ts'
+import type { Desired, DesiredContent, DesiredStates } from '../desired/desired.ts'
+import type { Reports } from '../satellites/reports.ts'
+import { CHANGED, judge, silence } from './judge.ts'
+import type { Rollout, RolloutStep, Rollouts, StepFailure, StepState } from './rollouts.ts'
+
+/** Takes rollouts forward, wherever they stood when a control center ended. */
+export interface RolloutRunner {
+  start(): void
+  /** Something may have changed: looks at once. */
+  wake(): void
+  stop(): Promise<void>
+}
+
+export type RunnerParts = {
+  readonly rollouts: Rollouts
+  readonly desiredStates: DesiredStates
+  readonly reports: Pick<Reports, 'live'>
+  readonly activity: Activity
+  readonly log: Pick<Logger, 'error'>
+}
+
+/** Reports that other processes took, and patience that ends, are looked at so often, in ms. */
+const LOOK_EVERY = 1000
+
+/** @param now the clock, in epoch milliseconds */
+export function createRolloutRunner(parts: RunnerParts, now: () => number = Date.now): RolloutRunner {
+  const { rollouts, desiredStates, reports, activity, log } = parts
+  const startedAt = now()
+  let timer: NodeJS.Timeout | null = null
+  let looking: Promise<void> | null = null
+  let isAsked = false
+  let isStopped = false
+
+  async function lookAtAll(): Promise<void> {
+    for (const rollout of await rollouts.active()) {
+      // One that cannot be taken forward holds up no other.
+      await takeForward(rollout).catch((error: Error) =>
+        log.error({ rollout: rollout.id, stack: error.stack }, 'a rollout could not be taken forward'),
+      )
+    }
+  }
+
+  async function takeForward(rollout: Rollout): Promise<void> {
+    if (rollout.state === 'rolling-back') return takeBack(rollout)
+    for (const step of rollout.steps) if (step.state === 'running') await settle(rollout, step, 'done', 'failed')
+    const steps = (await rollouts.need(rollout.organisation, rollout.id)).steps
+    const waiting = steps.filter(({ state }) => state === 'waiting')
+    const running = steps.filter(({ state }) => state === 'running')
+    if (steps.some(({ state }) => state === 'failed')) {
+      // Those that are under way at the same time are heard first.
+      return running.length === 0 ? end(rollout, 'halted') : undefined
+    }
+    if (waiting.length === 0 && running.length === 0) return end(rollout, 'done')
+    const next = rollout.pace === 'all' ? waiting : running.length === 0 ? waiting.slice(0, 1) : []
+    for (const step of next) await begin(rollout, step)
+  }
+
+  /** Noted before it is done, so that what was there before is known whenever this process ends. */
+  async function begin(rollout: Rollout, step: RolloutStep): Promise<void> {
+    const before = step.before ?? { desired: await hadBefore(rollout, step) }
+    const change = { state: 'running', before, number: null, startedAt: now(), endedAt: null, failure: null } as const
+    if (await rollouts.changeStep(rollout.id, step.position, ['waiting'], change)) await ask(rollout, step)
+  }
+
+  /** Chosen here: where nothing was asked of an environment yet, it had what its Satellite says that it runs. */
+  async function hadBefore(rollout: Rollout, { environment }: RolloutStep) {
+    const asked = (await desiredStates.get(environment)).solutions[rollout.package]
+    if (asked !== undefined) return asked
+    const nodes = await reports.live(environment)
+    const ran = nodes.flatMap((node) => node.solutions).find(({ name }) => name === rollout.package)
+    return ran?.sha256 ? { sha256: ran.sha256, version: ran.version } : null
+  }
+
+  async function ask(rollout: Rollout, { position, environment }: RolloutStep): Promise<void> {
+    const { package: name, sha256, version } = rollout
+    const { number } = await desiredStates.change(environment, (last) => withVersion(last, name, { sha256, version }))
+    await rollouts.changeStep(rollout.id, position, ['running'], { number })
+  }
+
+  async function takeBack(rollout: Rollout): Promise<void> {
+    for (const step of rollout.steps) {
+      if (isToUndo(step)) await undo(rollout, step)
+      else if (step.state === 'undoing') await settle(rollout, step, 'undone', 'not-undone')
+      else if (step.state === 'waiting')
+        await rollouts.changeStep(rollout.id, step.position, ['waiting'], { state: 'left' })
+    }
+    const { steps } = await rollouts.need(rollout.organisation, rollout.id)
+    if (!steps.some((step) => isToUndo(step) || step.state === 'undoing')) await end(rollout, 'rolled-back')
+  }
+
+  async function undo(rollout: Rollout, step: RolloutStep): Promise<void> {
+    const change = { state: 'undoing', number: null, startedAt: now(), endedAt: null, failure: null } as const
+    if (await rollouts.changeStep(rollout.id, step.position, [step.state], change)) await giveBack(rollout, step)
+  }
+
+  /** What somebody else asked for meanwhile stays. */
+  async function giveBack(rollout: Rollout, { position, environment, before }: RolloutStep): Promise<void> {
+    const had = before?.desired ?? null
+    let isOthers = false
+    const { number } = await desiredStates.change(environment, (last) => {
+      const now = last.solutions[rollout.package]?.sha256
+      isOthers = now !== rollout.sha256 && now !== had?.sha256
+      return isOthers ? null : withVersion(last, rollout.package, had)
+    })
+    const change = isOthers ? { state: 'not-undone' as const, endedAt: now(), failure: CHANGED } : { number }
+    await rollouts.changeStep(rollout.id, position, ['undoing'], change)
+  }
+
+  /** Ends a step whose nodes have answered, or whose time is over. */
+  async function settle(rollout: Rollout, step: RolloutStep, done: StepState, failed: StepState): Promise<void> {
+    const { number, environment } = step
+    const isBack = done === 'undone'
+    // The process ended between noting and asking.
+    if (number === null) return isBack ? giveBack(rollout, step) : ask(rollout, step)
+    const nodes = await reports.live(environment)
+    const since = step.startedAt ?? 0
+    const sha256 = isBack ? (step.before?.desired?.sha256 ?? null) : rollout.sha256
+    const verdict = judge({ solution: rollout.package, sha256, number, since }, nodes)
+    // While the control center was away no Satellite could answer: that time does not count.
+    const isLate = now() > Math.max(since, startedAt) + rollout.patience
+    const failure: StepFailure | null = verdict === 'done' ? null : (verdict ?? (isLate ? silence(nodes) : null))
+    if (verdict === null && failure === null) return
+    const state = failure === null ? done : failed
+    await rollouts.changeStep(rollout.id, step.position, [step.state], { state, failure, endedAt: now() })
+  }
+
+  async function end(rollout: Rollout, state: 'done' | 'halted' | 'rolled-back'): Promise<void> {
+    const from = state === 'rolled-back' ? (['rolling-back'] as const) : (['running'] as const)
+    if (!(await rollouts.move(rollout.id, from, state))) return
+    const { organisation, package: name, version, id } = rollout
+    const act = { organisation, actor: 'center', action: `rollout-${state}`, subject: `${name} ${version}` }
+    await activity.record({ ...act, outcome: 'ok', address: '', correlationId: id })
+  }
+
+  function look(): void {
+    if (isStopped) return
+    if (looking !== null) {
+      isAsked = true
+      return
+    }
+    isAsked = false
+    looking = lookAtAll()
+      .catch((error: Error) => log.error({ stack: error.stack }, 'the rollouts could not be looked at'))
+      .finally(() => {
+        looking = null
+        if (isAsked) look()
+      })
+  }
+
+  return {
+    start() {
+      timer = setInterval(look, LOOK_EVERY)
+      timer.unref()
+      look()
+    },
+    wake: look,
+    async stop() {
+      isStopped = true
+      if (timer !== null) clearInterval(timer)
+      await looking
+    },
+  }
+}
+
+/** What was changed by a rollout, and not brought back yet. */
+function isToUndo({ state, before }: RolloutStep): boolean {
+  return before !== null && state !== 'undoing' && state !== 'undone' && state !== 'not-undone'
+}
+
+/** Also where it is asked for already: the number rises, and the Satellite tries again. */
+function withVersion(
+  { solutions, settings }: Desired,
+  name: string,
+  version: { readonly sha256: string; readonly version: string } | null,
+): DesiredContent {
+  const { [name]: _, ...others } = solutions
+  return { solutions: version === null ? others : { ...others, [name]: version }, settings }
+}

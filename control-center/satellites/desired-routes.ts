@@ -1,0 +1,83 @@
+import type Router from '@koa/router'
+import type { Context } from 'koa'
+import * as z from 'zod'
+import { readWith } from '../../host/admin/read-with.ts'
+import { LONGEST_WAIT, Report } from '../../host/cloud/protocol.ts'
+import { readJson } from '../../host/http/read-body.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import type { DesiredStates } from '../desired/desired.ts'
+import type { Waiting } from '../desired/waiting.ts'
+import type { Packages } from '../packages/packages.ts'
+import type { Signing } from '../signing/signing.ts'
+import type { Reports } from './reports.ts'
+import { environmentOf, requireStillAllowed, type SatelliteAccessParts } from './satellite-access.ts'
+
+export type DesiredRouteParts = SatelliteAccessParts & {
+  readonly signing: Pick<Signing, 'publicKey'>
+  readonly desiredStates: DesiredStates
+  readonly waiting: Waiting
+  readonly packages: Pick<Packages, 'bundle'>
+  readonly reports: Reports
+  readonly limits: Limits
+}
+
+export const DesiredQuery = z.strictObject({
+  after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
+  wait: z.coerce.number().int().min(0).max(LONGEST_WAIT).default(0),
+})
+
+/** What a managed Satellite asks: the key, its desired state, bundles of that state; and what it tells of itself. */
+export function addDesiredRoutes(router: Router, parts: DesiredRouteParts): void {
+  const { signing, desiredStates, waiting, packages, reports, limits } = parts
+
+  router.get('/key', (ctx) => {
+    ctx.body = { publicKey: signing.publicKey }
+  })
+
+  router.get('/desired', async (ctx) => {
+    const { id } = environmentOf(ctx)
+    const { after, wait } = readWith(DesiredQuery, { ...ctx.query })
+    const found = (await newer(id, after)) ?? (await waitForNewer(ctx, id, after, wait))
+    if (found === null) ctx.status = 204
+    else ctx.body = { statement: found.statement }
+  })
+
+  router.get('/bundles/:sha256', async (ctx) => {
+    const { id, organisation } = environmentOf(ctx)
+    const { sha256 } = ctx.params as { sha256: string }
+    const { solutions } = await desiredStates.get(id)
+    // Only what this environment's own state names: a token is no key to all packages of the organisation.
+    const name = Object.keys(solutions).find((one) => solutions[one]?.sha256 === sha256)
+    const bundle = name === undefined ? null : await packages.bundle(organisation, name, sha256)
+    if (bundle === null) {
+      throw new PlatformError('ERR_NOT_FOUND', 'The desired state of this environment names no such bundle.')
+    }
+    ctx.type = 'application/zip'
+    ctx.body = Buffer.from(bundle)
+  })
+
+  router.post('/report', async (ctx) => {
+    const report = readWith(Report, await readJson(ctx, limits))
+    await reports.take(environmentOf(ctx).id, report)
+    ctx.status = 204
+  })
+
+  async function newer(environment: string, after: number) {
+    const found = await desiredStates.statement(environment)
+    return found !== null && found.number > after ? found : null
+  }
+
+  async function waitForNewer(ctx: Context, environment: string, after: number, wait: number) {
+    if (wait === 0) return null
+    const gone = new AbortController()
+    const end = () => gone.abort()
+    ctx.res.once('close', end)
+    await waiting.wait(environment, after, wait * 1000, gone.signal)
+    ctx.res.off('close', end)
+    if (gone.signal.aborted) return null
+    // The token can have been revoked meanwhile: it is worth nothing from then on.
+    await requireStillAllowed(ctx, parts)
+    return newer(environment, after)
+  }
+}

@@ -1,0 +1,20 @@
+import type { Steps } from '../../host/database/migrations.ts'
+
+export type SatelliteTables = {
+  /** The last report of each node of an environment: a `Report` as JSON. */
+  satellite_reports: { environment: string; node: string; seen_at: number; content: string }
+}
+
+export const SATELLITE_STEPS: Steps = (schema, { key, text }) => [
+  schema
+    .createTable('satellite_reports')
+    .addColumn('environment', key, (column) => column.notNull())
+    .addColumn('node', key, (column) => column.notNull())
+    .addColumn('seen_at', 'bigint', (column) => column.notNull())
+    .addColumn('content', text, (column) => column.notNull())
+    .addPrimaryKeyConstraint('satellite_reports_key', ['environment', 'node'])
+    .addForeignKeyConstraint('satellite_reports_of', ['environment'], 'environments', ['id'], (constraint) =>
+      constraint.onDelete('cascade'),
+    ),
+  schema.createIndex('satellite_reports_time').on('satellite_reports').columns(['seen_at']),
+]

@@ -1,0 +1,79 @@
+import { CompactSign, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
+import * as z from 'zod'
+import { DESIRED_TYPE, type DesiredState, LONGEST_STATEMENT } from '../../host/cloud/protocol.ts'
+import type { PlatformKey } from '../../host/config/platform-key.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import { insertOnce } from '../database/portable.ts'
+import type { CenterDatabase } from '../database/tables.ts'
+
+/** Signs what Satellites are told to run (design section 9). */
+export interface Signing {
+  /** Ed25519, 32 bytes in base64url: what `CLOUD_PUBLIC_KEY` of a Satellite pins. */
+  readonly publicKey: string
+  /**
+   * A compact JWS (RFC 7515) with the algorithm EdDSA (RFC 8037) and the type `DESIRED_TYPE`. Equal states have equal
+   * statements.
+   * @throws ERR_REQUEST_INVALID above `LONGEST_STATEMENT`
+   */
+  sign(state: DesiredState): Promise<string>
+}
+
+/** Its row in the table `platform`; also what it is encrypted for. */
+const PLACE = 'center_signing_key'
+
+const PrivateKey = z.object({
+  kty: z.literal('OKP'),
+  crv: z.literal('Ed25519'),
+  x: z.string().length(43),
+  d: z.string(),
+})
+
+/**
+ * The key is made at the first start, and kept encrypted with the platform's key: a copy of the database alone signs nothing.
+ * @throws ERR_PLATFORM_KEY when what is kept cannot be read
+ */
+export async function openSigning(db: CenterDatabase, key: PlatformKey): Promise<Signing> {
+  const jwk = (await kept(db, key)) ?? (await make(db, key))
+  const secret = await importJWK(jwk as JWK, 'EdDSA')
+  return {
+    publicKey: jwk.x,
+    async sign(state) {
+      const payload = new TextEncoder().encode(JSON.stringify(state))
+      const statement = await new CompactSign(payload)
+        .setProtectedHeader({ alg: 'EdDSA', typ: DESIRED_TYPE })
+        .sign(secret)
+      if (statement.length <= LONGEST_STATEMENT) return statement
+      const message = `The desired state would have ${statement.length} characters; ${LONGEST_STATEMENT} are allowed. Name fewer solutions or settings.`
+      throw new PlatformError('ERR_REQUEST_INVALID', message)
+    },
+  }
+}
+
+async function kept(db: CenterDatabase, key: PlatformKey): Promise<z.infer<typeof PrivateKey> | null> {
+  const row = await db.selectFrom('platform').select('value').where('key', '=', PLACE).executeTakeFirst()
+  if (row === undefined) return null
+  const read = PrivateKey.safeParse(parsed(key.decrypt(PLACE, row.value)))
+  if (read.success) return read.data
+  throw new PlatformError(
+    'ERR_PLATFORM_KEY',
+    'The key that signs for Satellites cannot be read: bring the control center’s database back from a backup.',
+  )
+}
+
+/** Of several processes that start at once, one makes it. */
+async function make(db: CenterDatabase, key: PlatformKey): Promise<z.infer<typeof PrivateKey>> {
+  const { privateKey } = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true })
+  const value = key.encrypt(PLACE, JSON.stringify(await exportJWK(privateKey)))
+  await insertOnce(db, 'platform', { key: PLACE, value })
+  const made = await kept(db, key)
+  if (made === null) throw new TypeError('the key was inserted')
+  return made
+}
+
+function parsed(text: string | null): unknown {
+  try {
+    return JSON.parse(text ?? '')
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto'
+import { PlatformError } from '../../../runtime/errors.ts'
+import type { Limits } from '../../../runtime/limits.ts'
+import type { Audit } from '../../audit/audit.ts'
+import type { SolutionStore } from '../../solutions/solution-store.ts'
+import type { Uploads } from '../../solutions/upload.ts'
+import type { DesiredState, SolutionResult } from '../protocol.ts'
+import type { AskCloud } from './cloud-requests.ts'
+
+export type ApplyParts = {
+  readonly ask: AskCloud
+  readonly uploads: Pick<Uploads, 'upload' | 'activate'>
+  readonly store: Pick<SolutionStore, 'get' | 'hasVersion'>
+  readonly audit: Pick<Audit, 'record'>
+  readonly limits: Pick<Limits, 'BUNDLE_SIZE'>
+  /** The control center, for the audit. */
+  readonly host: string
+}
+
+/** `later`: something is away for now, and all is tried again; `why` says what. */
+export type Applied = { readonly kind: 'done'; readonly results: readonly SolutionResult[] } | Later
+type Later = { readonly kind: 'later'; readonly why: string; readonly wait: number | null }
+type One = { readonly kind: 'one'; readonly result: SolutionResult } | Later
+
+/** A bundle that comes slower is tried again, in ms. */
+const BUNDLE_TIME = 5 * 60_000
+const MOST_FAULTS = 50
+
+/**
+ * Makes the versions active that a desired state names, each like an upload: checked and loaded first. What is refused leaves
+ * the version that runs, and the others go on.
+ */
+export async function applySolutions(state: DesiredState, parts: ApplyParts, signal: AbortSignal): Promise<Applied> {
+  const results: SolutionResult[] = []
+  for (const name of Object.keys(state.solutions).sort()) {
+    const sha256 = state.solutions[name]?.sha256 as string
+    const one = await applyOne(name, sha256, parts, signal)
+    if (one.kind === 'later') return one
+    results.push(one.result)
+  }
+  return { kind: 'done', results }
+}
+
+async function applyOne(name: string, sha256: string, parts: ApplyParts, signal: AbortSignal): Promise<One> {
+  const { uploads, store, audit, host } = parts
+  const done: One = { kind: 'one', result: { name, sha256, outcome: 'active' } }
+  const failed = (why: Refusal): One => ({ kind: 'one', result: { name, sha256, outcome: 'failed', ...why } })
+  if ((await store.get(name))?.active === sha256) return done
+  const record = (outcome: string, isNew: boolean) =>
+    audit.record({
+      actor: 'control-center',
+      action: isNew ? 'solution-upload' : 'solution-activate',
+      solution: name,
+      outcome,
+      address: host,
+    })
+  const isThere = await store.hasVersion(name, sha256)
+  try {
+    if (isThere) await uploads.activate(name, sha256)
+    else {
+      const bundle = await fetchBundle(sha256, parts, signal)
+      if (bundle.kind === 'later') return bundle
+      if (bundle.kind === 'refused') {
+        await record('refused', true)
+        return failed(bundle.why)
+      }
+      await uploads.upload(bundle.bytes, name)
+    }
+    await record('ok', !isThere)
+    return done
+  } catch (error) {
+    if (!(error instanceof PlatformError)) throw error
+    // Full, busy or stopping: that passes.
+    if (error.status >= 500) return { kind: 'later', why: `"${name}": ${error.message}`, wait: null }
+    await record(error.code, !isThere)
+    return failed(reasonOf(error))
+  }
+}
+
+type Refusal = Pick<SolutionResult, 'code' | 'message' | 'faults'>
+
+function reasonOf({ code, message, details }: PlatformError): Refusal {
+  const faults = Array.isArray(details.faults) ? details.faults.slice(0, MOST_FAULTS) : []
+  return {
+    code,
+    message: message.slice(0, 2000),
+    ...(faults.length === 0 ? {} : { faults: faults.map(shortFault) }),
+  }
+}
+
+/** Texts of scripts stand in faults: each is cut, lest the report be refused for its length. */
+function shortFault(fault: { message?: unknown; file?: unknown; line?: unknown; column?: unknown }) {
+  const { message, file, line, column } = fault
+  return {
+    message: String(message).slice(0, 1000),
+    ...(typeof file === 'string' ? { file: file.slice(0, 300) } : {}),
+    ...(typeof line === 'number' ? { line } : {}),
+    ...(typeof column === 'number' ? { column } : {}),
+  }
+}
+
+type Fetched =
+  | { readonly kind: 'bundle'; readonly bytes: Uint8Array }
+  | { readonly kind: 'refused'; readonly why: Refusal }
+  | Later
+
+/** Nothing of a bundle is read before its SHA-256 is the one that was signed. */
+async function fetchBundle(sha256: string, { ask, limits }: ApplyParts, signal: AbortSignal): Promise<Fetched> {
+  const maxBytes = limits.BUNDLE_SIZE
+  const answer = await ask({ method: 'GET', path: `bundles/${sha256}`, maxBytes, timeout: BUNDLE_TIME, signal })
+  if (answer.kind === 'away') return { kind: 'later', why: answer.why, wait: answer.wait }
+  if (answer.kind === 'barred') return { kind: 'later', why: `it answers ${answer.status}`, wait: null }
+  if (answer.kind === 'too-large') {
+    const message = `The bundle has more than ${maxBytes} bytes (BUNDLE_SIZE).`
+    return { kind: 'refused', why: { code: 'ERR_BUNDLE_TOO_LARGE', message } }
+  }
+  if (answer.status !== 200) {
+    const message = `The control center does not give the bundle: it answers ${answer.status}.`
+    return { kind: 'refused', why: { code: 'ERR_NOT_FOUND', message } }
+  }
+  if (createHash('sha256').update(answer.body).digest('hex') === sha256) return { kind: 'bundle', bytes: answer.body }
+  const message = 'The bundle that came has another SHA-256 than the one that was signed.'
+  return { kind: 'refused', why: { code: 'ERR_BUNDLE_ALTERED', message } }
+}

@@ -1,0 +1,70 @@
+import type { Database } from '../../database/open.ts'
+import { insertOnce } from '../../database/portable.ts'
+
+/** Lets one node at a time do a thing, of all that share a database. */
+export interface Lease {
+  /**
+   * Does the work unless another node is at it.
+   * @returns false when another node is
+   */
+  hold(work: () => Promise<void>): Promise<boolean>
+}
+
+const KEY = 'cloud_lease'
+/** A node that died holds it for no longer, in ms. */
+const LENGTH = 30_000
+const RENEW_EVERY = 10_000
+
+/** @param now the clock, in epoch milliseconds; the nodes' clocks may differ by some seconds */
+export function createLease(db: Database, node: string, now: () => number = Date.now): Lease {
+  const valueNow = () => JSON.stringify({ node, until: now() + LENGTH })
+
+  async function replace(before: string, after: string): Promise<boolean> {
+    const { numUpdatedRows } = await db
+      .updateTable('platform')
+      .set({ value: after })
+      .where('key', '=', KEY)
+      .where('value', '=', before)
+      .executeTakeFirst()
+    return numUpdatedRows === 1n
+  }
+
+  /** @returns what stands there now, or null when another node holds it */
+  async function take(): Promise<string | null> {
+    const mine = valueNow()
+    if (await insertOnce(db, 'platform', { key: KEY, value: mine })) return mine
+    const row = await db.selectFrom('platform').select('value').where('key', '=', KEY).executeTakeFirst()
+    if (row === undefined || untilOf(row.value) > now()) return null
+    return (await replace(row.value, mine)) ? mine : null
+  }
+
+  return {
+    async hold(work) {
+      const taken = await take()
+      if (taken === null) return false
+      let value = taken
+      const renew = async () => {
+        const next = valueNow()
+        if (await replace(value, next)) value = next
+      }
+      // Where the database is away for that long, another node may begin: what both do is the same.
+      const timer = setInterval(() => void renew().catch(() => {}), RENEW_EVERY)
+      timer.unref()
+      try {
+        await work()
+      } finally {
+        clearInterval(timer)
+        await db.deleteFrom('platform').where('key', '=', KEY).where('value', '=', value).execute()
+      }
+      return true
+    },
+  }
+}
+
+function untilOf(value: string): number {
+  try {
+    return Number((JSON.parse(value) as { until?: unknown }).until) || 0
+  } catch {
+    return 0
+  }
+}

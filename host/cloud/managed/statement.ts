@@ -1,0 +1,78 @@
+import { type CompactVerifyResult, compactVerify, importJWK } from 'jose'
+import { storedHash } from '../../database/stored-hash.ts'
+import { DESIRED_TYPE, DesiredState, LONGEST_STATEMENT } from '../protocol.ts'
+
+/** A desired state whose signature was checked. */
+export type Statement = {
+  readonly state: DesiredState
+  /** SHA-256 of the text as it came: two under one number are told apart by it. */
+  readonly hash: string
+}
+
+/** Why a statement is not taken, in one sentence for the operators of both sides. It changes nothing. */
+export class StatementRefused extends Error {}
+
+/**
+ * Checks a statement by itself: its length, its signature (RFC 8037, Ed25519) by exactly this key, its type, and that it sets
+ * nothing but what a control center may. Whose it is and whether it is new, `checkSuccession` says.
+ * @param publicKey 32 bytes in base64url
+ * @throws StatementRefused
+ */
+export async function readStatement(text: string, publicKey: string): Promise<Statement> {
+  if (text.length > LONGEST_STATEMENT) {
+    throw new StatementRefused(`the statement has more than ${LONGEST_STATEMENT} characters`)
+  }
+  const { payload, protectedHeader } = await verified(text, publicKey)
+  if (protectedHeader.typ !== DESIRED_TYPE) {
+    throw new StatementRefused(`the statement is no desired state: its type is not "${DESIRED_TYPE}"`)
+  }
+  const checked = DesiredState.safeParse(parsed(payload))
+  if (checked.success) return { state: checked.data, hash: storedHash(text) }
+  const issue = checked.error.issues[0]
+  const place = issue === undefined || issue.path.length === 0 ? 'the statement' : `"${issue.path.join('.')}"`
+  throw new StatementRefused(`it sets what a control center may not set: ${place}: ${issue?.message}`.slice(0, 500))
+}
+
+async function verified(text: string, publicKey: string): Promise<CompactVerifyResult> {
+  try {
+    const key = await importJWK({ kty: 'OKP', crv: 'Ed25519', x: publicKey }, 'EdDSA')
+    return await compactVerify(text, key, { algorithms: ['EdDSA'] })
+  } catch {
+    throw new StatementRefused(
+      'its signature is not by the key of this Satellite’s control center. If that was set up anew, set CLOUD_PUBLIC_KEY to ' +
+        'the key on its Credentials page',
+    )
+  }
+}
+
+function parsed(payload: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(payload))
+  } catch {
+    return null
+  }
+}
+
+/** What the Satellite took last of an environment. */
+export type Taken = { readonly number: number; readonly hash: string }
+
+/**
+ * @param environment the one that this Satellite is of; null: it is of none yet, or of another since its token changed
+ * @param taken null: nothing yet of that environment
+ * @returns false: it is the one that was taken last
+ * @throws StatementRefused for another environment's, an older one, and another one under the same number
+ */
+export function checkSuccession({ state, hash }: Statement, environment: string | null, taken: Taken | null): boolean {
+  if (environment !== null && state.environment !== environment) {
+    throw new StatementRefused(
+      `it is for the environment ${state.environment}, and this Satellite is of ${environment}: a Satellite moves by a new ` +
+        'REMOTE_ENVIRONMENT_TOKEN alone',
+    )
+  }
+  if (taken === null || state.number > taken.number) return true
+  if (state.number < taken.number) {
+    throw new StatementRefused(`its number ${state.number} is lower than ${taken.number}, which was taken before`)
+  }
+  if (hash === taken.hash) return false
+  throw new StatementRefused(`it is another one than was taken before under the number ${state.number}`)
+}

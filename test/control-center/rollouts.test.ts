@@ -1,0 +1,258 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { createActivity } from '../../control-center/access/activity.ts'
+import { readCenterSettings } from '../../control-center/config/settings.ts'
+import { asPlatform, openCenterDatabase } from '../../control-center/database/open.ts'
+import type { CenterDatabase } from '../../control-center/database/tables.ts'
+import { createDesiredStates, type DesiredStates } from '../../control-center/desired/desired.ts'
+import { createEnvironments } from '../../control-center/environments/environments.ts'
+import { createOrganisations } from '../../control-center/organisations/organisations.ts'
+import { createRollouts, type Rollout, type Rollouts } from '../../control-center/rollouts/rollouts.ts'
+import { createRolloutRunner } from '../../control-center/rollouts/runner.ts'
+import type { NodeReport } from '../../control-center/satellites/reports.ts'
+import { createPasswords } from '../../host/users/passwords.ts'
+import { createUsers } from '../../host/users/users.ts'
+
+const [A, B] = ['a'.repeat(64), 'b'.repeat(64)]
+const home = mkdtempSync(join(tmpdir(), 'rollouts-test-'))
+let db: CenterDatabase
+let organisation: string
+let desiredStates: DesiredStates
+let rollouts: Rollouts
+let places: { id: string; name: string }[]
+/** What the nodes of environments say, by the environment's id. */
+let said: Map<string, NodeReport[]>
+const clock = { time: 1_000_000 }
+beforeAll(async () => {
+  const settings = readCenterSettings({ PLATFORM_HOME: home })
+  db = await openCenterDatabase(settings)
+  const users = createUsers(asPlatform(db), await createPasswords(), settings.limits, {
+    endAccess: async () => {},
+    eraseFromAudit: async () => {},
+  })
+  const { uid } = await users.create({ username: 'owner', password: 'a long test password', mustChangePassword: false })
+  organisation = (await createOrganisations(db).create({ name: 'acme', title: 'Acme' }, uid)).id
+  const sign = async (state: object) => JSON.stringify(state)
+  desiredStates = createDesiredStates(
+    db,
+    { publicKey: '', sign },
+    () => {},
+    () => clock.time,
+  )
+  rollouts = createRollouts(db, () => clock.time)
+})
+beforeEach(async () => {
+  const environments = createEnvironments(db)
+  const names = ['one', 'two', 'three'].map((name) => `${name}-${randomUUID().slice(0, 8)}`)
+  places = await Promise.all(names.map((name) => environments.create(organisation, { name, type: 'onprem' })))
+  said = new Map()
+})
+afterAll(async () => {
+  await db.destroy()
+  rmSync(home, { recursive: true })
+})
+
+async function start(more: Partial<Parameters<Rollouts['create']>[0]> = {}): Promise<Rollout> {
+  const wanted = {
+    organisation,
+    package: 'crm',
+    sha256: B,
+    version: '2.0.0',
+    pace: 'one-by-one',
+    patience: 60_000,
+  } as const
+  return rollouts.create({ ...wanted, createdBy: 'test', environments: places.map(({ id }) => id), ...more })
+}
+
+/** A control center that looks once at all rollouts, and ends. */
+async function look(): Promise<void> {
+  const runner = createRolloutRunner(
+    {
+      rollouts,
+      desiredStates,
+      reports: { live: async (environment) => said.get(environment) ?? [] },
+      activity: createActivity(db, 1000),
+      log: { error: (of: unknown) => expect(of).toBeUndefined() },
+    },
+    () => clock.time,
+  )
+  runner.wake()
+  await runner.stop()
+}
+
+/** The environment's Satellite reports what it was asked for, or what is given. */
+async function answer(place: number, more: Partial<NodeReport> = {}, node = 'node'): Promise<void> {
+  const environment = places[place]?.id ?? ''
+  const { number, solutions } = await desiredStates.get(environment)
+  const results = Object.entries(solutions).map(([name, { sha256 }]) => ({ name, sha256, outcome: 'active' as const }))
+  const report: NodeReport = {
+    node,
+    version: 'test',
+    number,
+    outcome: 'applied',
+    results,
+    solutions: [],
+    health: 'good',
+    findings: [],
+    seenAt: clock.time,
+    ...more,
+  }
+  said.set(environment, [...(said.get(environment) ?? []).filter((one) => one.node !== node), report])
+}
+
+async function states({ id }: Rollout): Promise<string> {
+  const { state, steps } = await rollouts.need(organisation, id)
+  return [state, ...steps.map((step) => step.state)].join(' ')
+}
+
+test('rollouts: each environment waits for the one before', async () => {
+  const rollout = await start()
+  const seen: string[] = []
+  for (const place of places.keys()) {
+    await look()
+    seen.push(await states(rollout))
+    await answer(place)
+    await look()
+  }
+  await look()
+  seen.push(await states(rollout))
+  expect(seen).toEqual([
+    'running running waiting waiting',
+    'running done running waiting',
+    'running done done running',
+    'done done done done',
+  ])
+})
+
+test('rollouts: with the pace all every environment begins at once, and all are heard before it halts', async () => {
+  const rollout = await start({ pace: 'all' })
+  await look()
+  expect(await states(rollout)).toBe('running running running running')
+  await answer(0, { results: [{ name: 'crm', sha256: B, outcome: 'failed', message: 'no' }] })
+  await look()
+  expect(await states(rollout)).toBe('running failed running running')
+  await answer(1)
+  await answer(2)
+  await look()
+  await look()
+  expect(await states(rollout)).toBe('halted failed done done')
+})
+
+test('rollouts: an environment is done when all of its nodes are', async () => {
+  const rollout = await start()
+  await answer(0, { number: 0, results: [] }, 'slow')
+  await look()
+  await answer(0, {}, 'fast')
+  await look()
+  expect(await states(rollout)).toBe('running running waiting waiting')
+  await answer(0, {}, 'slow')
+  await look()
+  expect(await states(rollout)).toBe('running done running waiting')
+})
+
+test('rollouts: a Satellite that does not answer in time fails with its own words; those after it are not touched', async () => {
+  const rollout = await start()
+  await answer(0, { number: 0, results: [], reason: '"crm": Too many uploads are checked.' })
+  await look()
+  clock.time += 60_000
+  await look()
+  expect(await states(rollout)).toBe('running running waiting waiting')
+  // The control center that looks was started just now: what was before does not count.
+  const runner = createRolloutRunner(
+    {
+      rollouts,
+      desiredStates,
+      reports: { live: async (environment) => said.get(environment) ?? [] },
+      activity: createActivity(db, 1000),
+      log: { error: () => {} },
+    },
+    () => clock.time,
+  )
+  clock.time += 60_001
+  runner.wake()
+  await runner.stop()
+  await look()
+  expect(await states(rollout)).toBe('halted failed waiting waiting')
+  const { steps } = await rollouts.need(organisation, rollout.id)
+  expect(steps[0]?.failure).toEqual({ code: 'silent', message: '"crm": Too many uploads are checked.', faults: [] })
+  expect((await desiredStates.get(places[1]?.id ?? '')).number).toBe(0)
+})
+
+test('rollouts: a control center that ended between noting and asking asks when it is there again', async () => {
+  const rollout = await start()
+  await rollouts.changeStep(rollout.id, 0, ['waiting'], {
+    state: 'running',
+    before: { desired: null },
+    startedAt: clock.time,
+  })
+  await look()
+  expect((await desiredStates.get(places[0]?.id ?? '')).solutions).toEqual({ crm: { sha256: B, version: '2.0.0' } })
+  await answer(0)
+  await look()
+  expect(await states(rollout)).toBe('running done running waiting')
+})
+
+test('rollouts: a roll-back gives back exactly what was there, and the number rises', async () => {
+  const environment = places[0]?.id ?? ''
+  const before = await desiredStates.change(environment, () => ({
+    solutions: { crm: { sha256: A, version: '1.0.0' }, shop: { sha256: A, version: '7.0.0' } },
+    settings: { logLevel: 'warn' },
+  }))
+  const rollout = await start()
+  await look()
+  await answer(0)
+  await look()
+  await rollouts.move(rollout.id, ['running'], 'rolling-back')
+  await look()
+  const { number, solutions, settings } = await desiredStates.get(environment)
+  expect({ solutions, settings }).toEqual({ solutions: before.solutions, settings: before.settings })
+  expect(number).toBeGreaterThan(before.number)
+  await answer(0)
+  await answer(1)
+  await look()
+  expect(await states(rollout)).toBe('rolled-back undone undone left')
+})
+
+test('rollouts: a roll-back where nothing was asked before gives back what the Satellite said that it ran', async () => {
+  await answer(0, { solutions: [{ name: 'crm', sha256: A, version: '1.0.0' }] })
+  const rollout = await start({ environments: [places[0]?.id ?? ''] })
+  await look()
+  await rollouts.move(rollout.id, ['running'], 'rolling-back')
+  await look()
+  expect((await desiredStates.get(places[0]?.id ?? '')).solutions).toEqual({ crm: { sha256: A, version: '1.0.0' } })
+})
+
+test('rollouts: a roll-back leaves what somebody else asked for meanwhile', async () => {
+  const rollout = await start({ environments: [places[0]?.id ?? ''] })
+  await look()
+  const others = { crm: { sha256: A, version: '9.0.0' } }
+  await desiredStates.change(places[0]?.id ?? '', ({ settings }) => ({ solutions: others, settings }))
+  await rollouts.move(rollout.id, ['running'], 'rolling-back')
+  await look()
+  expect((await desiredStates.get(places[0]?.id ?? '')).solutions).toEqual(others)
+  expect(await states(rollout)).toBe('rolled-back not-undone')
+})
+
+test('rollouts: of two that want the same environment at once only one begins', async () => {
+  await start()
+  await expect(start({ environments: [places[2]?.id ?? ''] })).rejects.toMatchObject({ code: 'ERR_ROLLOUT_RUNNING' })
+  await start({ package: 'shop', environments: [places[2]?.id ?? ''] })
+})
+
+test('desired states: of changes at the same time none is lost, and each has a number of its own', async () => {
+  const environment = places[0]?.id ?? ''
+  const names = ['one', 'two', 'three', 'four', 'five']
+  const made = await Promise.all(
+    names.map((name) =>
+      desiredStates.change(environment, ({ solutions, settings }) => ({
+        solutions: { ...solutions, [name]: { sha256: A, version: '1.0.0' } },
+        settings,
+      })),
+    ),
+  )
+  expect(new Set(made.map(({ number }) => number)).size).toBe(names.length)
+  expect(Object.keys((await desiredStates.get(environment)).solutions).sort()).toEqual([...names].sort())
+})

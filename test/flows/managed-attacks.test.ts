@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { LONGEST_STATEMENT } from '../../host/cloud/protocol.ts'
+import type { TestHost } from '../support/host.ts'
+import { activeOf, cloudOf, startSatellite, type TestVersion, versionOf } from '../support/managed.ts'
+import { type PlayedCenter, playCenter, signingKey, stateOf } from '../support/played-center.ts'
+
+const PATIENCE = { timeout: 20_000, interval: 50 }
+const TOKEN = `ret_${'a'.repeat(43)}`
+let center: PlayedCenter
+let home: string
+let satellite: TestHost
+let v1: TestVersion
+let v2: TestVersion
+beforeAll(async () => {
+  center = await playCenter()
+  home = mkdtempSync(join(tmpdir(), 'managed-attacks-'))
+  v1 = await versionOf('1.0.0')
+  v2 = await versionOf('2.0.0')
+  satellite = await startSatellite(center, TOKEN, {}, { home })
+})
+afterAll(async () => {
+  await satellite.stop()
+  await center.stop()
+  rmSync(home, { recursive: true })
+})
+
+const wanted = ({ sha256, version }: TestVersion) => ({ solutions: { crm: { sha256, version } } })
+
+async function restart(properties: Record<string, string> = {}, token = TOKEN): Promise<void> {
+  await satellite.stop()
+  satellite = await startSatellite(center, token, properties, { home })
+}
+
+/** Starts anew, so that no pause after a refusal is waited for; then the Satellite runs what it ran before. */
+async function expectRefused(statement: string, why: RegExp): Promise<void> {
+  const before = await activeOf(satellite)
+  center.says(statement)
+  await restart()
+  await expect.poll(async () => (await cloudOf(satellite)).refused, PATIENCE).toMatch(why)
+  expect(await activeOf(satellite)).toBe(before)
+  await expect.poll(() => center.reports.at(-1)?.outcome, PATIENCE).toBe('refused')
+  expect(center.reports.at(-1)?.reason).toMatch(why)
+  expect(satellite.logged()).toContain('a statement of the control center was refused')
+}
+
+test('managed: a statement by the key of the first contact is taken', async () => {
+  center.gives(v1.bundle)
+  center.says(await center.key.sign(stateOf(10, wanted(v1))))
+  await expect.poll(() => activeOf(satellite), PATIENCE).toBe('1.0.0')
+  await expect.poll(async () => (await cloudOf(satellite)).number, PATIENCE).toBe(10)
+})
+
+test('managed: a statement by another key is refused', async () => {
+  const { sign } = await signingKey()
+  await expectRefused(await sign(stateOf(11, wanted(v2))), /signature/)
+})
+
+test('managed: a statement that was altered after it was signed is refused', async () => {
+  const [header, , signature] = (await center.key.sign(stateOf(10, wanted(v1)))).split('.')
+  const payload = Buffer.from(JSON.stringify(stateOf(11, wanted(v2)))).toString('base64url')
+  await expectRefused(`${header}.${payload}.${signature}`, /signature/)
+})
+
+test('managed: a statement without a signature is refused', async () => {
+  const header = Buffer.from('{"alg":"none","typ":"solhost-desired+jws"}').toString('base64url')
+  const payload = Buffer.from(JSON.stringify(stateOf(11, wanted(v2)))).toString('base64url')
+  await expectRefused(`${header}.${payload}.`, /signature/)
+})
+
+test('managed: a text of another type by the right key is refused', async () => {
+  await expectRefused(await center.key.sign(stateOf(11, wanted(v2)), { typ: 'JWT' }), /type/)
+})
+
+test('managed: an older statement is refused, however good its signature is', async () => {
+  await expectRefused(await center.key.sign(stateOf(9, wanted(v1))), /lower than 10/)
+})
+
+test('managed: another statement under a number that was taken is refused', async () => {
+  await expectRefused(await center.key.sign(stateOf(10, wanted(v2))), /another one .* under the number 10/)
+})
+
+test('managed: a statement for another environment is refused', async () => {
+  await expectRefused(await center.key.sign(stateOf(11, { environment: randomUUID() })), /is for the environment/)
+})
+
+test('managed: a statement that sets more than a control center may is refused as a whole', async () => {
+  for (const more of [
+    { grants: { crm: {} } },
+    { settings: { adminPassword: 'x' } },
+    { settings: { oauth: { crm: { issuer: 'https://evil.example' } } } },
+    { settings: { oauth: { crm: { apiSecret: 'a secret' } } } },
+  ]) {
+    await expectRefused(await center.key.sign(stateOf(11, { ...wanted(v2), ...more })), /may not set/)
+  }
+})
+
+test('managed: a statement that is too long is refused before anything of it is read', async () => {
+  await expectRefused('a'.repeat(LONGEST_STATEMENT + 1), /statement/)
+  await expectRefused('a'.repeat(2 * LONGEST_STATEMENT), /too large/)
+})
+
+test('managed: a bundle with another SHA-256 than was signed is refused, and the version before goes on', async () => {
+  center.gives(v1.bundle)
+  center.says(await center.key.sign(stateOf(12, wanted(v2))))
+  await restart()
+  await expect.poll(async () => (await cloudOf(satellite)).number, PATIENCE).toBe(12)
+  expect((await cloudOf(satellite)).failed).toEqual([
+    { name: 'crm', message: 'The bundle that came has another SHA-256 than the one that was signed.' },
+  ])
+  expect(await activeOf(satellite)).toBe('1.0.0')
+  await expect.poll(() => center.reports.at(-1)?.results[0]?.code, PATIENCE).toBe('ERR_BUNDLE_ALTERED')
+})
+
+test('managed: a key that the operator pinned counts instead of the one of the first contact', async () => {
+  const pinned = await signingKey()
+  center.gives(v2.bundle)
+  center.says(await center.key.sign(stateOf(13, wanted(v2))))
+  await restart({ CLOUD_PUBLIC_KEY: pinned.publicKey })
+  await expect.poll(async () => (await cloudOf(satellite)).refused, PATIENCE).toMatch(/signature/)
+  center.says(await pinned.sign(stateOf(13, wanted(v2))))
+  await restart({ CLOUD_PUBLIC_KEY: pinned.publicKey })
+  await expect.poll(() => activeOf(satellite), PATIENCE).toBe('2.0.0')
+})
+
+test('managed: with a new token a Satellite moves to another environment, whose numbers are its own', async () => {
+  const environment = randomUUID()
+  center.gives(v1.bundle)
+  center.says(await center.key.sign(stateOf(1, { ...wanted(v1), environment })))
+  await restart({}, `ret_${'b'.repeat(43)}`)
+  await expect.poll(() => activeOf(satellite), PATIENCE).toBe('1.0.0')
+  center.says(await center.key.sign(stateOf(13, wanted(v1))))
+  await restart({}, `ret_${'c'.repeat(43)}`)
+  await expect.poll(async () => (await cloudOf(satellite)).refused, PATIENCE).toMatch(/another one/)
+})

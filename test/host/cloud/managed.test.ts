@@ -1,0 +1,182 @@
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { createCloudRequests } from '../../../host/cloud/managed/cloud-requests.ts'
+import { createKeptStates } from '../../../host/cloud/managed/kept-state.ts'
+import { createLease } from '../../../host/cloud/managed/lease.ts'
+import { createManaged } from '../../../host/cloud/managed/managed.ts'
+import { createManagedSettings } from '../../../host/cloud/managed/managed-settings.ts'
+import { checkSuccession } from '../../../host/cloud/managed/statement.ts'
+import { readSettings } from '../../../host/config/settings.ts'
+import { type Database, openDatabase } from '../../../host/database/open.ts'
+import { createOAuthSettings } from '../../../host/oauth/oauth-settings.ts'
+import { PlatformError } from '../../../runtime/errors.ts'
+import { ENVIRONMENT, type PlayedCenter, playCenter, stateOf } from '../../support/played-center.ts'
+
+const SHA256 = 'a'.repeat(64)
+const home = mkdtempSync(join(tmpdir(), 'managed-unit-'))
+let db: Database
+beforeAll(async () => {
+  db = await openDatabase(readSettings({ PLATFORM_HOME: home }))
+})
+beforeEach(async () => {
+  await db.deleteFrom('platform').where('key', 'like', 'cloud%').execute()
+})
+afterAll(async () => {
+  await db.destroy()
+  rmSync(home, { recursive: true })
+})
+
+test('lease: of two nodes one works, and the other one may when it is done', async () => {
+  const [one, two] = [createLease(db, 'one'), createLease(db, 'two')]
+  const held = await one.hold(async () => {
+    expect(await two.hold(async () => {})).toBe(false)
+  })
+  expect(held).toBe(true)
+  expect(await two.hold(async () => {})).toBe(true)
+})
+
+test('lease: of a node that died another one takes it over when its time is over', async () => {
+  const clock = { time: 1000 }
+  const [dead, next] = [createLease(db, 'dead', () => clock.time), createLease(db, 'next', () => clock.time)]
+  const never = Promise.withResolvers<void>()
+  const holding = dead.hold(() => never.promise)
+  await expect
+    .poll(() => db.selectFrom('platform').select('key').where('key', '=', 'cloud_lease').execute())
+    .toHaveLength(1)
+  expect(await next.hold(async () => {})).toBe(false)
+  clock.time += 30_001
+  expect(await next.hold(async () => {})).toBe(true)
+  never.resolve()
+  await holding
+})
+
+test('lease: it is free after work that failed', async () => {
+  const lease = createLease(db, 'one')
+  await expect(lease.hold(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
+  expect(await lease.hold(async () => {})).toBe(true)
+})
+
+test('succession: the same statement is nothing new, a higher number is', () => {
+  const statement = { state: stateOf(5), hash: 'h' }
+  expect(checkSuccession(statement, ENVIRONMENT, { number: 5, hash: 'h' })).toBe(false)
+  expect(checkSuccession(statement, ENVIRONMENT, { number: 4, hash: 'x' })).toBe(true)
+  expect(checkSuccession(statement, null, null)).toBe(true)
+})
+
+test('managed settings: what the control center does not name is as the host’s own environment says', async () => {
+  const kept = (settings: object) => createManagedSettings({ getBriefly: async () => ({ settings }) as never }, 'own')
+  expect(await kept({}).defaultSolution()).toBe('own')
+  expect(await kept({ defaultSolution: null }).defaultSolution()).toBe(null)
+  expect(await kept({ defaultSolution: 'crm' }).defaultSolution()).toBe('crm')
+  expect(await createManagedSettings(null, 'own').defaultSolution()).toBe('own')
+  expect(await kept({ oauth: { crm: { api: 'Google' } } }).oauthOf('constructor')).toBe(null)
+})
+
+test('oauth settings: where the operator set any by hand, those of the control center do not count', async () => {
+  const settings = createOAuthSettings(db, Date.now, async () => ({ api: 'Google', clientId: 'of the center' }))
+  expect(await settings.inForce('crm')).toEqual({ api: 'Google', clientId: 'of the center' })
+  expect(await settings.get('crm')).toBe(null)
+  await settings.put('crm', { api: 'Okta' })
+  expect(await settings.inForce('crm')).toEqual({ api: 'Okta' })
+  await settings.remove('crm')
+  expect(await settings.inForce('crm')).toEqual({ api: 'Google', clientId: 'of the center' })
+})
+
+/** A Satellite whose uploads do what a test says. */
+function satelliteOf(center: PlayedCenter, upload: () => Promise<void>) {
+  const levels: (string | null)[] = []
+  const logged: string[] = []
+  const log = (_of: unknown, text: string) => void logged.push(text)
+  const cloud = { url: new URL(center.url), token: 'a token', publicKey: '' }
+  const active: string | null = null
+  const managed = createManaged({
+    cloud,
+    ask: createCloudRequests(cloud),
+    kept: createKeptStates(db),
+    db,
+    uploads: { upload: async () => (await upload()) as never, activate: async () => {} },
+    store: { list: async () => [], get: async () => ({ active }) as never, hasVersion: async () => false },
+    audit: { record: async () => {} },
+    limits: { BUNDLE_SIZE: 1000 },
+    setLogLevel: (level) => void levels.push(level),
+    health: async () => ({ health: 'good', findings: [] }),
+    version: 'test',
+    log: { info: log, warn: log, error: log } as never,
+    random: () => 0,
+  })
+  return { managed, levels, logged }
+}
+
+test('managed: what failed is shown until something newer takes its place', async () => {
+  const center = await playCenter()
+  const solutions = { crm: { sha256: SHA256, version: '1.0.0' } }
+  center.says(await center.key.sign(stateOf(1, { solutions })))
+  // The bundle that comes is not the one that was signed.
+  const { managed, levels } = satelliteOf(center, async () => {})
+  await managed.start()
+  try {
+    await expect.poll(() => managed.state().number, { timeout: 10_000 }).toBe(1)
+    expect(managed.state().failed).toMatchObject([{ name: 'crm' }])
+    center.says(await center.key.sign(stateOf(2, { settings: { logLevel: 'error' } })))
+    await expect.poll(() => levels.at(-1), { timeout: 10_000 }).toBe('error')
+    expect(managed.state()).toMatchObject({ state: 'connected', number: 2, failed: [] })
+  } finally {
+    await managed.stop()
+    await center.stop()
+  }
+})
+
+test('managed: what is busy is tried again until it is done', async () => {
+  const center = await playCenter()
+  const bundle = Buffer.from('a bundle')
+  center.gives(bundle)
+  const solutions = { crm: { sha256: createHash('sha256').update(bundle).digest('hex'), version: '1.0.0' } }
+  center.says(await center.key.sign(stateOf(1, { solutions })))
+  let tries = 0
+  const { managed, logged } = satelliteOf(center, async () => {
+    if (++tries < 3) throw new PlatformError('ERR_SANDBOX_BUSY', 'Too many uploads are checked.')
+  })
+  await managed.start()
+  try {
+    await expect.poll(() => managed.state().number, { timeout: 10_000 }).toBe(1)
+    expect([tries, managed.state().failed]).toEqual([3, []])
+    expect(logged.filter((line) => line.includes('not in force yet'))).toHaveLength(1)
+  } finally {
+    await managed.stop()
+    await center.stop()
+  }
+})
+
+test('managed: a bundle above BUNDLE_SIZE is not read to its end', async () => {
+  const center = await playCenter()
+  center.gives(new Uint8Array(2000))
+  center.says(await center.key.sign(stateOf(1, { solutions: { crm: { sha256: SHA256, version: '1.0.0' } } })))
+  const { managed } = satelliteOf(center, async () => {})
+  await managed.start()
+  try {
+    await expect.poll(() => managed.state().failed[0]?.message, { timeout: 10_000 }).toContain('1000 bytes')
+  } finally {
+    await managed.stop()
+    await center.stop()
+  }
+})
+
+test('managed: an application that was cut off by a restart is brought to its end without a new statement', async () => {
+  const center = await playCenter()
+  const kept = createKeptStates(db)
+  const state = stateOf(7, { settings: { logLevel: 'debug' } })
+  const { publicKey: key } = center.key
+  await kept.put({ environment: ENVIRONMENT, token: 'x', key, state, done: null, settings: {} })
+  const { managed, levels } = satelliteOf(center, async () => {})
+  await managed.start()
+  try {
+    await expect.poll(() => managed.state().number, { timeout: 10_000 }).toBe(7)
+    expect(levels.at(-1)).toBe('debug')
+  } finally {
+    await managed.stop()
+    await center.stop()
+  }
+})
