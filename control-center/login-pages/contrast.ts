@@ -1,0 +1,49 @@
+/** A colour as `#rrggbb`. */
+export type Colour = string
+
+const WHITE = '#ffffff'
+const BLACK = '#000000'
+
+/** WCAG 2.2, "contrast ratio": 1 to 21. */
+export function contrastOf(one: Colour, other: Colour): number {
+  const [light, dark] = [luminanceOf(one), luminanceOf(other)].sort((a, b) => b - a) as [number, number]
+  return (light + 0.05) / (dark + 0.05)
+}
+
+/** Black or white, whichever is read better on it: 4.58 at the least. */
+export function readableOn(colour: Colour): Colour {
+  return contrastOf(colour, WHITE) >= contrastOf(colour, BLACK) ? WHITE : BLACK
+}
+
+export function isDark(colour: Colour): boolean {
+  return readableOn(colour) === WHITE
+}
+
+/** @param share of the other colour, 0 to 1 */
+export function mixed(one: Colour, other: Colour, share: number): Colour {
+  const [from, to] = [channelsOf(one), channelsOf(other)]
+  const channels = from.map((value, at) => Math.round(value + ((to[at] as number) - value) * share))
+  return `#${channels.map((value) => value.toString(16).padStart(2, '0')).join('')}`
+}
+
+/** Between background and text: as quiet as `ratio` on the background allows. */
+export function quietest(background: Colour, text: Colour, ratio: number): Colour {
+  for (let share = 0.1; share < 1; share += 0.05) {
+    const colour = mixed(background, text, share)
+    if (contrastOf(colour, background) >= ratio) return colour
+  }
+  return text
+}
+
+/** WCAG 2.2, "relative luminance", for sRGB. */
+function luminanceOf(colour: Colour): number {
+  const [red = 0, green = 0, blue = 0] = channelsOf(colour).map((value) => {
+    const part = value / 255
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
+  })
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+}
+
+function channelsOf(colour: Colour): readonly number[] {
+  return [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16))
+}

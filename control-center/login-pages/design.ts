@@ -1,0 +1,157 @@
+import * as z from 'zod'
+import { PLATFORM_LOCALES } from '../../host/web/texts.ts'
+import { contrastOf } from './contrast.ts'
+
+/**
+ * Bytes of a logo. Chosen here: 160,000, since the logo is part of the template, as data, and a template with all else in it
+ * has at most 256 kB (design section 3); base64 makes four characters of three bytes.
+ */
+export const LARGEST_LOGO = 160_000
+/** WCAG 2.2, 1.4.3 (AA), for text of any size. */
+const LEAST_CONTRAST = 4.5
+
+/** The tables of texts: what holds where a language has none of its own, and the languages. */
+export const TEXT_LOCALES = ['default', ...PLATFORM_LOCALES] as const
+export type TextLocale = (typeof TEXT_LOCALES)[number]
+
+/** What the texts of the page are, and how long each may be. */
+export const TEXT_LENGTHS = {
+  title: 200,
+  intro: 2000,
+  username: 100,
+  password: 100,
+  remember: 200,
+  submit: 100,
+  failed: 1000,
+  forgot: 200,
+  help: 2000,
+  logo: 200,
+} as const
+export type TextName = keyof typeof TEXT_LENGTHS
+export const TEXT_NAMES = Object.keys(TEXT_LENGTHS) as readonly TextName[]
+
+const Colour = z.string().regex(/^#[0-9a-f]{6}$/i, 'must be a colour such as #0b5a73')
+const Palette = z.strictObject({ background: Colour, text: Colour, accent: Colour })
+export type Palette = z.infer<typeof Palette>
+
+const LocaleTexts = z
+  .strictObject(
+    Object.fromEntries(TEXT_NAMES.map((name) => [name, z.string().max(TEXT_LENGTHS[name])])) as Record<
+      TextName,
+      z.ZodString
+    >,
+  )
+  .partial()
+
+const Labels = z
+  .strictObject(
+    Object.fromEntries(TEXT_LOCALES.map((locale) => [locale, z.string().max(200)])) as Record<TextLocale, z.ZodString>,
+  )
+  .partial()
+  .refine((labels) => (labels.default ?? '').trim() !== '', 'must have a text under "default"')
+
+const Field = z.strictObject({
+  name: z
+    .string()
+    .regex(/^custom_[a-z0-9_]{1,40}$/, 'must be custom_ and 1 to 40 lower-case letters, digits and underscores'),
+  type: z.enum(['text', 'select']),
+  required: z.boolean().default(false),
+  isTenant: z.boolean().default(false).describe('what is entered must be one of the user’s tenant values'),
+  labels: Labels,
+  options: z
+    .array(
+      z.strictObject({
+        value: z
+          .string()
+          .regex(/^[A-Za-z0-9_.-]{1,50}$/, 'must be 1 to 50 letters, digits, dots, hyphens, underscores'),
+        labels: Labels,
+      }),
+    )
+    .max(30)
+    .default([])
+    .describe('of a select'),
+})
+export type DesignedField = z.infer<typeof Field>
+
+const Logo = z
+  .string()
+  .max(250_000)
+  .superRefine((text, { addIssue }) => {
+    const fault = logoFault(text)
+    if (fault !== null) addIssue(fault)
+  })
+
+/** What a login page looks like and says. Nothing in it is markup or CSS: see template.ts. */
+export const Design = z
+  .strictObject({
+    logo: Logo.nullable().default(null).describe('a data: address of a PNG, JPEG or WebP'),
+    colours: z.strictObject({
+      light: Palette,
+      dark: Palette.nullable().describe('null: the light ones, whatever the browser prefers'),
+    }),
+    texts: z
+      .strictObject(
+        Object.fromEntries(TEXT_LOCALES.map((locale) => [locale, LocaleTexts])) as Record<
+          TextLocale,
+          typeof LocaleTexts
+        >,
+      )
+      .partial()
+      .default({}),
+    fields: z.array(Field).max(10).default([]),
+  })
+  .superRefine(({ colours, fields }, { addIssue }) => {
+    for (const scheme of ['light', 'dark'] as const) {
+      for (const colour of ['text', 'accent'] as const) {
+        const palette = colours[scheme]
+        if (palette === null) continue
+        const ratio = contrastOf(palette[colour], palette.background)
+        if (ratio >= LEAST_CONTRAST) continue
+        const path = ['colours', scheme, colour]
+        // Rounded down: 4.4999 is not 4.5.
+        const shown = (Math.floor(ratio * 100) / 100).toFixed(2)
+        const message = `has a contrast of ${shown} to the background, and needs ${LEAST_CONTRAST} (WCAG AA)`
+        addIssue({ code: 'custom', path, message })
+      }
+    }
+    fields.forEach(({ name, type, options }, at) => {
+      const path = ['fields', at]
+      const isTwice = fields.findIndex((one) => one.name === name) !== at
+      if (isTwice) addIssue({ code: 'custom', path: [...path, 'name'], message: `"${name}" is there twice` })
+      if ((type === 'select') !== options.length > 0) {
+        const message = 'must have values for a select, and none for a text'
+        addIssue({ code: 'custom', path: [...path, 'options'], message })
+      }
+      if (new Set(options.map(({ value }) => value)).size < options.length) {
+        addIssue({ code: 'custom', path: [...path, 'options'], message: 'must have each value once' })
+      }
+    })
+  })
+export type Design = z.infer<typeof Design>
+
+/** What a page is before anybody designed it: the looks of the platform's own. */
+export const FIRST_DESIGN: Design = {
+  logo: null,
+  colours: {
+    light: { background: '#ffffff', text: '#13222b', accent: '#0b5a73' },
+    dark: { background: '#162026', text: '#e8eef1', accent: '#86cfe6' },
+  },
+  texts: {},
+  fields: [],
+}
+
+/** How each of the formats begins; SVG is none of them, since it can hold scripts. */
+const STARTS: Readonly<Record<string, (bytes: Buffer) => boolean>> = {
+  png: (bytes) => bytes.subarray(0, 8).equals(Buffer.from('89504e470d0a1a0a', 'hex')),
+  jpeg: (bytes) => bytes.subarray(0, 3).equals(Buffer.from('ffd8ff', 'hex')),
+  webp: (bytes) => bytes.toString('latin1', 0, 4) === 'RIFF' && bytes.toString('latin1', 8, 12) === 'WEBP',
+}
+
+function logoFault(text: string): string | null {
+  const [, type = '', data = ''] = /^data:image\/(png|jpeg|webp);base64,([A-Za-z0-9+/]+={0,2})$/.exec(text) ?? []
+  const bytes = Buffer.from(data, 'base64')
+  const isImage = STARTS[type]?.(bytes) === true
+  if (!isImage) return 'must be a PNG, JPEG or WebP as a data: address in base64 (SVG can hold scripts)'
+  if (bytes.length <= LARGEST_LOGO) return null
+  return `has ${bytes.length} bytes; ${LARGEST_LOGO} are allowed`
+}

@@ -1,0 +1,100 @@
+import type Router from '@koa/router'
+import type { Context } from 'koa'
+import * as z from 'zod'
+import { allowLoginPreview } from '../../host/http/content-security.ts'
+import { isFrameOfOurs } from '../../host/http/fetch-metadata.ts'
+import { loginPageLocales, renderLoginPreview } from '../../host/login/login-preview.ts'
+import { PLATFORM_LOCALES } from '../../host/web/texts.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import { type Access, askerOf } from '../access/access.ts'
+import { originOf } from '../access/browser-sessions.ts'
+import { mayDo } from '../access/roles.ts'
+import { localeOf, type PageRouter } from '../pages/page.ts'
+import { ofSolution } from '../solution-users/api.ts'
+import { personOf } from './api.ts'
+import { LARGEST_LOGO, TEXT_LENGTHS, TEXT_LOCALES, TEXT_NAMES } from './design.ts'
+import type { LoginPages } from './login-pages.ts'
+import { compileDesign } from './template.ts'
+
+export type LoginPagePageParts = { readonly access: Access; readonly loginPages: LoginPages }
+
+/** The states of a login page that a designer has a part in. */
+const STATES = ['first', 'refused', 'throttled'] as const
+
+const PreviewQuery = z.object({
+  locale: z.enum(PLATFORM_LOCALES).catch('en'),
+  state: z.enum(STATES).catch('first'),
+})
+
+export function addLoginPagePages(pages: PageRouter, router: Router, parts: LoginPagePageParts): void {
+  const { access, loginPages } = parts
+  const path = '/solutions/:solution/login-page'
+
+  pages.ofOrganisation(path, 'login-pages', async (ctx, text, member) => {
+    const { place } = await ofSolution(ctx, access, 'login-pages')
+    const { number, design } = await loginPages.published(place)
+    const draft = await loginPages.draft(place, personOf(member))
+    const names = new Intl.DisplayNames([localeOf(ctx)], { type: 'language' })
+    const nameOf = (locale: string) =>
+      locale === 'default' ? text('loginpage.locale.default') : (names.of(locale) ?? locale)
+    const base = `/o/${member.organisation.name}/solutions/${place.solution}`
+    return {
+      template: 'login-page-designer',
+      heading: place.solution,
+      part: 'solutions' as const,
+      frames: true,
+      model: {
+        tabs: tabsOf(base, 'login-page', mayDo(member.role, 'solution-users')),
+        api: `/api/organisations/${member.organisation.name}/solutions/${place.solution}/login-page`,
+        preview: `${base}/login-page/preview`,
+        number,
+        design: draft ?? design,
+        isDraft: draft !== null && JSON.stringify(draft) !== JSON.stringify(design),
+        history: await loginPages.history(place),
+        locales: TEXT_LOCALES.map((locale) => [locale, nameOf(locale)]),
+        shownLocale: localeOf(ctx),
+        languages: PLATFORM_LOCALES.map((locale) => [locale, nameOf(locale)]),
+        states: STATES,
+        texts: TEXT_NAMES.map((name) => ({ name, length: TEXT_LENGTHS[name], isLong: TEXT_LENGTHS[name] > 200 })),
+        largestLogo: LARGEST_LOGO,
+      },
+    }
+  })
+
+  // In a frame of the page above, with an origin of nobody, as the host's own preview is.
+  router.get(`/o/:organisation${path}/preview`, async (ctx) => {
+    if (askerOf(ctx)?.kind !== 'person' || !isFrameOfOurs(ctx)) {
+      throw new PlatformError(
+        'ERR_NOT_A_NAVIGATION',
+        'The preview is shown in its frame on the page "Login page" only.',
+      )
+    }
+    const { member, place } = await ofSolution(ctx, access, 'login-pages')
+    const design = (await loginPages.draft(place, personOf(member))) ?? (await loginPages.published(place)).design
+    const solution = compileDesign(
+      design,
+      `${originOf(ctx)}/forgot-password/${member.organisation.name}/${place.solution}`,
+    )
+    const { locale, state } = PreviewQuery.parse(ctx.query)
+    const shown = loginPageLocales(solution).includes(locale) ? locale : 'en'
+    const { html, nonce } = renderLoginPreview(solution, { locale: shown, state })
+    allowLoginPreview(ctx, nonce, sourceOf(ctx))
+    ctx.status = 200
+    ctx.type = 'text/html; charset=utf-8'
+    ctx.body = html
+  })
+}
+
+/** The page has no media; a policy names some source, and this one has nothing else. IPv6: see host/admin/pages/login-preview.ts. */
+function sourceOf(ctx: Context): string {
+  const origin = originOf(ctx)
+  return origin.includes('[') ? "'self'" : `${origin}${ctx.path}/media/`
+}
+
+export type SolutionTab = 'users' | 'roles' | 'login-page'
+
+/** The parts of a solution that this person sees. */
+export function tabsOf(base: string, current: SolutionTab, seesUsers: boolean, seesPage = true) {
+  const tabs = [...(seesUsers ? (['users', 'roles'] as const) : []), ...(seesPage ? (['login-page'] as const) : [])]
+  return tabs.map((name) => ({ name, href: `${base}/${name}`, isCurrent: name === current }))
+}

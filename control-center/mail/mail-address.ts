@@ -1,0 +1,9 @@
+import * as z from 'zod'
+
+/**
+ * An address that a mail is sent to. Chosen here: the form that all mail servers agree on, so that nothing in it can be
+ * read as a second address or as a header.
+ */
+export const MailAddress = z
+  .email('must be an e-mail address such as anna@example.org')
+  .max(254, 'must be an e-mail address of at most 254 characters')

@@ -1,0 +1,74 @@
+import type { Property } from '../../host/config/properties.ts'
+import { isLoopback } from '../../host/http/sites.ts'
+import { MailAddress } from './mail-address.ts'
+
+/** Where mails are handed over, and who they come from. */
+export type MailSettings = {
+  readonly host: string
+  readonly port: number
+  /** `implicit`: from the first byte; `required`: by STARTTLS, or not at all; `none`: on loopback alone. */
+  readonly tls: 'implicit' | 'required' | 'none'
+  readonly account: { readonly user: string; readonly password: string } | null
+  readonly from: { readonly name: string; readonly address: string }
+}
+
+type Value = (name: string) => unknown
+type Server = Omit<MailSettings, 'from'>
+
+/** RFC 8314, section 3.3: submission with implicit TLS, and by STARTTLS. */
+const PORTS = { 'smtps:': 465, 'smtp:': 587 } as const
+
+export const MAIL_PROPERTIES = {
+  SMTP_URL: {
+    default: '',
+    read: (text: string) => (text === '' ? null : readServer(text)),
+    form: 'smtp://user:password@host:port or smtps://… (empty: no mails are sent)',
+    what: 'the mail server that invitations and links for a new password go out by; TLS always, but on loopback',
+    secret: true,
+  },
+  MAIL_FROM: {
+    default: '',
+    read: (text: string) => (text === '' ? null : readSender(text)),
+    form: 'an address such as no-reply@example.org or Example <no-reply@example.org>',
+    what: 'who mails come from; needed with SMTP_URL',
+  },
+} as const satisfies Record<string, Property>
+
+/** Null: no mails are sent. A server without a sender is a fault, which `mailFaults` tells. */
+export function mailSettingsOf(value: Value): MailSettings | null {
+  const [server, from] = [value('SMTP_URL') as Server | null, value('MAIL_FROM') as MailSettings['from'] | null]
+  return server === null || from === null ? null : { ...server, from }
+}
+
+export function mailFaults(value: Value): readonly string[] {
+  const isWanting = value('SMTP_URL') !== null && value('MAIL_FROM') === null
+  return isWanting ? [`MAIL_FROM must be ${MAIL_PROPERTIES.MAIL_FROM.form}, since SMTP_URL is set, but is empty`] : []
+}
+
+function readServer(text: string): Server | undefined {
+  const address = URL.parse(text)
+  if (address === null || (address.protocol !== 'smtp:' && address.protocol !== 'smtps:')) return undefined
+  if (address.hostname === '' || !/^\/?$/.test(address.pathname) || address.search !== '' || address.hash !== '') {
+    return undefined
+  }
+  const host = address.hostname.replace(/^\[|\]$/g, '')
+  const account = accountOf(address)
+  if (account === undefined) return undefined
+  const tls = address.protocol === 'smtps:' ? 'implicit' : isLoopback(address.hostname) ? 'none' : 'required'
+  return { host, port: address.port === '' ? PORTS[address.protocol] : Number(address.port), tls, account }
+}
+
+function accountOf({ username, password }: URL): Server['account'] | undefined {
+  if (username === '') return null
+  try {
+    return { user: decodeURIComponent(username), password: decodeURIComponent(password) }
+  } catch {
+    return undefined
+  }
+}
+
+function readSender(text: string): MailSettings['from'] | undefined {
+  const [, name = '', inner] = /^([^<>\r\n]{0,100})<([^<>]+)>$/.exec(text) ?? []
+  const address = MailAddress.safeParse((inner ?? text).trim())
+  return address.success ? { name: name.trim(), address: address.data } : undefined
+}

@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto'
+import type { Logger } from 'pino'
+import type { PlatformKey } from '../../host/config/platform-key.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import { firstRows } from '../database/portable.ts'
+import type { CenterDatabase } from '../database/tables.ts'
+import { HAND_OVER_TIME, type HandedOver, type MailText } from './hand-over.ts'
+
+/** Mails of the control center: invitations, links for a new password, confirmations. */
+export interface Mail {
+  /** Whether `SMTP_URL` is set. Where it is not, people are shown what a mail would have said. */
+  readonly isSetUp: boolean
+  /**
+   * Resolves when the mail is in the database; it is sent from there, and tried again for three days.
+   * @throws ERR_MAIL_UNAVAILABLE where no mail server is set up, or too many mails wait for it
+   */
+  send(mail: MailText): Promise<void>
+}
+
+export type MailQueue = Mail & {
+  /** Sends what is due, now. Resolves when each of these was tried. */
+  deliverDue(): Promise<void>
+  /** Begins to send by itself. @returns what ends it and waits for what is on its way */
+  start(): () => Promise<void>
+}
+
+/** Mails that wait; whoever asks for more is told so. */
+const MOST_WAITING = 10_000
+const AT_ONCE = 4
+/** In ms: the first wait, doubled each time up to the longest; after `GIVEN_UP` a mail is dropped and the log says so. */
+const FIRST_WAIT = 10_000
+const LONGEST_WAIT = 3_600_000
+const GIVEN_UP = 3 * 24 * 3_600_000
+/** How long a mail is nobody else's while one node hands it over, in ms. */
+const TAKEN = 2 * HAND_OVER_TIME
+/** Other nodes' mails, and those of a node that died, are looked for this often, in ms. */
+const LOOK_EVERY = 30_000
+
+export type MailParts = {
+  readonly db: CenterDatabase
+  readonly key: PlatformKey
+  /** Null: no mail server is set up. */
+  readonly handOver: ((mail: MailText) => Promise<HandedOver>) | null
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
+}
+
+/** @param now the clock, in epoch milliseconds */
+export function createMail({ db, key, handOver, log }: MailParts, now: () => number = Date.now): MailQueue {
+  let running: Promise<void> = Promise.resolve()
+  let isStarted = false
+  let timer: NodeJS.Timeout | undefined
+
+  const purposeOf = (id: string) => `mail ${id}`
+
+  function due() {
+    const query = db.selectFrom('mails').selectAll().where('next_at', '<=', now()).orderBy('next_at')
+    return firstRows(db, query, AT_ONCE).execute()
+  }
+
+  type Row = Awaited<ReturnType<typeof due>>[number]
+
+  /** @returns false when another node has it */
+  async function take({ id, next_at }: Row): Promise<boolean> {
+    const mail = db.updateTable('mails').where('id', '=', id).where('next_at', '=', next_at)
+    return (await mail.set({ next_at: now() + TAKEN }).executeTakeFirst()).numUpdatedRows > 0n
+  }
+
+  async function remove(id: string): Promise<void> {
+    await db.deleteFrom('mails').where('id', '=', id).execute()
+  }
+
+  async function tryOne(row: Row, deliver: NonNullable<typeof handOver>): Promise<void> {
+    if (!(await take(row))) return
+    const { id, attempts, created_at } = row
+    const text = key.decrypt(purposeOf(id), row.sealed)
+    const end = text === null ? unreadable : await deliver(JSON.parse(text) as MailText)
+    if (end.outcome === 'sent') return remove(id)
+    const isOver = end.outcome === 'refused' || now() - created_at >= GIVEN_UP
+    if (isOver) {
+      log.error({ mail: id, reason: end.reason }, 'a mail could not be sent and was dropped')
+      return remove(id)
+    }
+    const wait = Math.min(FIRST_WAIT * 2 ** Math.min(attempts, 20), LONGEST_WAIT)
+    log.warn({ mail: id, reason: end.reason, wait }, 'a mail could not be sent; it is tried again')
+    const later = db.updateTable('mails').set({ attempts: attempts + 1, next_at: now() + wait })
+    await later.where('id', '=', id).execute()
+  }
+
+  async function deliverAll(): Promise<void> {
+    if (handOver === null) return
+    for (;;) {
+      const rows = await due()
+      await Promise.all(rows.map((row) => tryOne(row, handOver)))
+      if (rows.length < AT_ONCE) return
+    }
+  }
+
+  function deliverDue(): Promise<void> {
+    running = running.then(deliverAll, deliverAll)
+    return running
+  }
+
+  async function nextLook(): Promise<number> {
+    const query = db.selectFrom('mails').select('next_at').orderBy('next_at')
+    const next = await firstRows(db, query, 1).executeTakeFirst()
+    return Math.min(Math.max((next?.next_at ?? Number.POSITIVE_INFINITY) - now(), 1_000), LOOK_EVERY)
+  }
+
+  /** Nothing but the database fails here, and then it fails elsewhere too: the next look tries again. */
+  async function goOn(): Promise<void> {
+    clearTimeout(timer)
+    const wait = await deliverDue()
+      .then(nextLook)
+      .catch((error: Error) => {
+        log.error({ stack: error.stack }, 'mails could not be looked for')
+        return LOOK_EVERY
+      })
+    if (!isStarted) return
+    clearTimeout(timer)
+    timer = setTimeout(goOn, wait)
+    timer.unref()
+  }
+
+  return {
+    isSetUp: handOver !== null,
+    deliverDue,
+    async send(mail) {
+      if (handOver === null) {
+        throw new PlatformError('ERR_MAIL_UNAVAILABLE', 'No mail server is set up: set SMTP_URL and MAIL_FROM.')
+      }
+      const { waiting } = await db
+        .selectFrom('mails')
+        .select((of) => of.fn.countAll<number>().as('waiting'))
+        .executeTakeFirstOrThrow()
+      if (Number(waiting) >= MOST_WAITING) {
+        throw new PlatformError(
+          'ERR_MAIL_UNAVAILABLE',
+          `${MOST_WAITING} mails wait for the mail server; look into the log, and try again when it takes mails.`,
+        )
+      }
+      const id = randomUUID()
+      const sealed = key.encrypt(purposeOf(id), JSON.stringify(mail))
+      await db.insertInto('mails').values({ id, sealed, created_at: now(), next_at: now(), attempts: 0 }).execute()
+      if (isStarted) void goOn()
+    },
+    start() {
+      isStarted = true
+      void goOn()
+      return async () => {
+        isStarted = false
+        clearTimeout(timer)
+        await running.catch(() => {})
+      }
+    },
+  }
+}
+
+/** With another platform key nothing would start; a row that was changed by hand is dropped. */
+const unreadable: HandedOver = { outcome: 'refused', reason: 'it cannot be decrypted' }

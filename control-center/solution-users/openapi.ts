@@ -1,0 +1,178 @@
+import * as z from 'zod'
+import { inPath, inQuery, json, jsonBody, list, operation, ref } from '../../host/admin/openapi-parts.ts'
+import { SolutionName } from '../../host/cloud/protocol.ts'
+import { PLATFORM_LOCALES } from '../../host/web/texts.ts'
+import { MailAddress } from '../mail/mail-address.ts'
+import { ORGANISATION } from '../openapi-parts.ts'
+
+/*
+ * Chosen here: a user has at most 20 roles of 40 permissions and 200 permissions besides, so that what holds for him always
+ * fits into an answer to a Satellite (1,000).
+ */
+const MOST_ROLES_OF_USER = 20
+const MOST_PERMISSIONS_OF_ROLE = 40
+const MOST_DIRECT = 200
+
+/** What no name may have: controls, what turns text around or cannot be seen, line ends, half characters. */
+const UNFIT = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u
+
+const Name = z
+  .string()
+  .min(1)
+  .max(200)
+  .refine((text) => text.trim() === text && !UNFIT.test(text), 'must be visible characters without space around them')
+
+export const RoleNameOfSolution = Name.max(100)
+const Permissions = (most: number) => z.array(Name).max(most)
+
+export const NamedSolution = z.strictObject({ name: SolutionName })
+
+const UserFields = {
+  username: z.string().min(1).max(200),
+  displayName: z.string().max(200).nullable(),
+  email: MailAddress.nullable(),
+  mustVerifyEmail: z.boolean().describe('nobody signs in before the e-mail address was confirmed'),
+  locale: z.enum(PLATFORM_LOCALES).describe('the language of mails'),
+  enabled: z.boolean(),
+  tenant: z
+    .array(z.union([z.string().max(200), z.number()]))
+    .min(1)
+    .max(100)
+    .nullable()
+    .describe('as security.setTenantValue takes it'),
+  roles: z.array(RoleNameOfSolution).max(MOST_ROLES_OF_USER),
+  permissions: Permissions(MOST_DIRECT).describe('besides those of the roles'),
+  password: z.string().max(1000),
+}
+
+const { username, ...others } = UserFields
+
+export const NewSolutionUser = z.strictObject({
+  ...z.object(others).partial().shape,
+  username,
+  invite: z.boolean().default(false).describe('makes a link to choose a password by: mailed, else in the answer'),
+})
+
+export const SolutionUserChange = z.strictObject({
+  ...z.object(UserFields).partial().shape,
+  emailVerified: z.boolean().optional().describe('says that the address is known to be the user’s, or no longer'),
+})
+
+export const SolutionUserQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+  after: z.string().max(200).optional(),
+  search: z.string().max(254).optional(),
+})
+
+export const RoleInput = z.strictObject({ permissions: Permissions(MOST_PERMISSIONS_OF_ROLE) })
+
+export const LINK_KINDS = ['invitation', 'reset', 'verification'] as const
+export const NewLink = z.strictObject({ kind: z.enum(LINK_KINDS) })
+
+const LinkAnswer = z.object({
+  mailedTo: z.string().optional().describe('the e-mail address that it went to'),
+  link: z.string().optional().describe('shown this once, where no mail could be sent'),
+  expiresAt: z.int(),
+})
+
+const SolutionUser = z.object({
+  uid: z.string(),
+  ...z.object(UserFields).omit({ password: true }).shape,
+  emailVerifiedAt: z.int().nullable(),
+  passwordChangedAt: z.int().nullable().describe('null: no password was chosen yet'),
+  lastLoginAt: z.int().nullable(),
+  createdAt: z.int(),
+  mailedTo: LinkAnswer.shape.mailedTo,
+  link: LinkAnswer.shape.link,
+  expiresAt: z.int().optional().describe('of the invitation, in the answer to POST with `invite` alone'),
+})
+
+const Role = z.object({ name: z.string(), permissions: z.array(z.string()), users: z.int() })
+
+const Solution = z.object({
+  name: z.string(),
+  users: z.int().optional().describe('for whom the right "solution-users" has'),
+  loginPage: z.int().nullable().describe('the number of the published login page; null: the default one'),
+})
+
+const SCHEMAS = {
+  Solution,
+  NamedSolution,
+  SolutionUser,
+  NewSolutionUser,
+  SolutionUserChange,
+  NewLink,
+  LinkAnswer,
+  Role,
+  RoleInput,
+}
+
+export const solutionUserSchemas = Object.fromEntries(
+  Object.entries(SCHEMAS).map(([key, schema]) => [key, z.toJSONSchema(schema, { io: 'input' })]),
+)
+
+const all = `${ORGANISATION}/solutions`
+const one = `${all}/{solution}`
+const ofOrganisation = [inPath('organisation')]
+const ofSolution = [...ofOrganisation, inPath('solution')]
+const ofUser = [...ofSolution, inPath('uid')]
+
+export const solutionUserPaths = {
+  [all]: {
+    parameters: ofOrganisation,
+    get: operation('Solutions that have a package, users or a login page', { 200: json(list(ref('Solution'))) }),
+    post: {
+      ...operation('Name a solution before there is a package of it', { 201: json(ref('Solution')) }),
+      requestBody: jsonBody(ref('NamedSolution')),
+    },
+  },
+  [one]: {
+    parameters: ofSolution,
+    delete: operation('Delete its users, roles and login page; packages stay', { 204: { description: 'deleted' } }),
+  },
+  [`${one}/users`]: {
+    parameters: ofSolution,
+    get: {
+      ...operation('Its users, by name', { 200: json(list(ref('SolutionUser'))) }),
+      parameters: [
+        inQuery('limit', { type: 'integer', minimum: 1, maximum: 200, default: 50 }),
+        inQuery('after', { type: 'string' }, 'the `next` of an earlier answer'),
+        inQuery('search', { type: 'string' }, 'what the user name or the e-mail address begins with'),
+      ],
+    },
+    post: {
+      ...operation('Add a user', { 201: json(ref('SolutionUser')) }),
+      requestBody: jsonBody(ref('NewSolutionUser')),
+    },
+  },
+  [`${one}/users/{uid}`]: {
+    parameters: ofUser,
+    get: operation('One user', { 200: json(ref('SolutionUser')) }),
+    patch: {
+      ...operation('Change what the body has', { 200: json(ref('SolutionUser')) }),
+      requestBody: jsonBody(ref('SolutionUserChange')),
+    },
+    delete: operation('Delete one', { 204: { description: 'deleted' } }),
+  },
+  [`${one}/users/{uid}/links`]: {
+    parameters: ofUser,
+    post: {
+      ...operation('Make a link: an invitation, for a new password, or to confirm the e-mail address', {
+        201: json(ref('LinkAnswer')),
+      }),
+      requestBody: jsonBody(ref('NewLink')),
+    },
+  },
+  [`${one}/roles`]: {
+    parameters: ofSolution,
+    get: operation('Its roles', { 200: json(list(ref('Role'))) }),
+  },
+  [`${one}/roles/{role}`]: {
+    parameters: [...ofSolution, inPath('role')],
+    put: {
+      ...operation('Make a role, or give it other permissions', { 200: json(ref('Role')) }),
+      requestBody: jsonBody(ref('RoleInput')),
+    },
+    delete: operation('Delete one, also from users', { 204: { description: 'deleted' } }),
+  },
+}

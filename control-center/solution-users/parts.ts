@@ -1,0 +1,70 @@
+import type { Logger } from 'pino'
+import { createThrottle, type Throttle } from '../../host/login/throttle.ts'
+import type { Passwords } from '../../host/users/passwords.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import { asPlatform } from '../database/open.ts'
+import type { CenterDatabase } from '../database/tables.ts'
+import { createLoginPages, type LoginPages } from '../login-pages/login-pages.ts'
+import type { Mail } from '../mail/mail.ts'
+import type { Organisations } from '../organisations/organisations.ts'
+import { createKnownSolutions, type KnownSolutions } from './known-solutions.ts'
+import { createPasswordRequests, type PasswordRequests } from './password-requests.ts'
+import { createSolutionRoles, type SolutionRoles } from './roles.ts'
+import { createSendLinks, type SendLinks } from './send-links.ts'
+import { createSolutionUsers, type SolutionUsers } from './solution-users.ts'
+import { createUserLinks, type UserLinks } from './user-links.ts'
+
+/** What PLATFORM_CLOUD is made of: users, roles and login pages of solutions. */
+export type CloudParts = {
+  readonly knownSolutions: KnownSolutions
+  readonly solutionUsers: SolutionUsers
+  readonly solutionRoles: SolutionRoles
+  readonly userLinks: UserLinks
+  readonly sendLinks: SendLinks
+  readonly passwordRequests: PasswordRequests
+  readonly loginPages: LoginPages
+  readonly satelliteThrottle: Throttle
+}
+
+export type CloudNeeds = {
+  readonly db: CenterDatabase
+  readonly passwords: Passwords
+  readonly limits: Limits
+  readonly mail: Mail
+  readonly organisations: Organisations
+  readonly log: Logger
+  /** Whether other nodes use the same database. */
+  readonly isShared: boolean
+}
+
+/**
+ * Attempts that end badly, of one Satellite in THROTTLE_WINDOW, as a multiple of THROTTLE_NETWORK. Chosen here: the addresses that a
+ * Satellite tells are only its word, so that all of them together have a bound; high enough that one network cannot reach it
+ * before its own.
+ */
+const NETWORKS_OF_SATELLITE = 20
+
+export function createCloudParts({
+  db,
+  passwords,
+  limits,
+  mail,
+  organisations,
+  log,
+  isShared,
+}: CloudNeeds): CloudParts {
+  const solutionUsers = createSolutionUsers(db, passwords, limits)
+  const userLinks = createUserLinks(db, passwords)
+  const sendLinks = createSendLinks(userLinks, mail)
+  const ofSatellite = { ...limits, THROTTLE_NETWORK: limits.THROTTLE_NETWORK * NETWORKS_OF_SATELLITE }
+  return {
+    knownSolutions: createKnownSolutions(db),
+    solutionUsers,
+    solutionRoles: createSolutionRoles(db),
+    userLinks,
+    sendLinks,
+    passwordRequests: createPasswordRequests(organisations, solutionUsers, sendLinks, log),
+    loginPages: createLoginPages(db),
+    satelliteThrottle: createThrottle(asPlatform(db), ofSatellite, isShared),
+  }
+}

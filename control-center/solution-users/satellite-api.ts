@@ -1,0 +1,213 @@
+import type Router from '@koa/router'
+import type { Context } from 'koa'
+import * as z from 'zod'
+import { inPath, json, jsonBody, operation, ref } from '../../host/admin/openapi-parts.ts'
+import { readWith } from '../../host/admin/read-with.ts'
+import { AuthenticateAnswer, AuthenticateRequest, LoginPageAnswer, RefreshRequest } from '../../host/cloud/protocol.ts'
+import { networkOf } from '../../host/http/network.ts'
+import { createNews } from '../../host/http/news.ts'
+import { readJson } from '../../host/http/read-body.ts'
+import { stateOf } from '../../host/http/request.ts'
+import type { Throttle } from '../../host/login/throttle.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import type { Activity } from '../access/activity.ts'
+import { originOf } from '../access/browser-sessions.ts'
+import type { CenterSettings } from '../config/settings.ts'
+import type { Environments } from '../environments/environments.ts'
+import { fitsFields } from '../login-pages/check-fields.ts'
+import type { LoginPages } from '../login-pages/login-pages.ts'
+import { renderForSatellite } from '../login-pages/template.ts'
+import type { Mail } from '../mail/mail.ts'
+import { environmentOf } from '../satellites/satellite-access.ts'
+import type { KnownSolutions } from './known-solutions.ts'
+import type { Place } from './roles.ts'
+import type { SendLinks } from './send-links.ts'
+import type { SignedIn, SolutionUsers } from './solution-users.ts'
+
+export type CloudLoginParts = {
+  readonly environments: Environments
+  readonly activity: Activity
+  readonly solutionUsers: SolutionUsers
+  readonly loginPages: LoginPages
+  readonly sendLinks: SendLinks
+  readonly knownSolutions: KnownSolutions
+  readonly mail: Mail
+  readonly throttle: Throttle
+  /** All that one Satellite asks, whatever addresses it tells. */
+  readonly satelliteThrottle: Throttle
+  readonly settings: Pick<CenterSettings, 'publicUrl'>
+  readonly limits: Limits
+}
+
+/** PLATFORM_CLOUD, for Satellites: the login page of a solution, and whether somebody may sign in to it. */
+export function addCloudLoginRoutes(router: Router, parts: CloudLoginParts): void {
+  const { solutionUsers, loginPages, throttle, satelliteThrottle, limits, mail } = parts
+  const isNews = createNews()
+
+  router.get('/solutions/:solution/login-page', async (ctx) => {
+    const asked = await askedFor(ctx, parts)
+    const { design } = await loginPages.published(asked.place)
+    const forgot = mail.isSetUp ? forgotAddress(asked) : null
+    const { body, etag } = renderForSatellite(design, forgot)
+    ctx.status = 200
+    ctx.etag = etag
+    ctx.set('Cache-Control', 'private, no-cache')
+    if (ctx.fresh) ctx.status = 304
+    else {
+      ctx.type = 'application/json'
+      ctx.body = body
+    }
+  })
+
+  router.post('/solutions/:solution/authenticate', async (ctx) => {
+    const asked = await askedFor(ctx, parts)
+    const { environment, place } = asked
+    const { username, password, custom = {}, address } = readWith(AuthenticateRequest, await readJson(ctx, limits))
+    // By environment: what a Satellite tells of addresses and names locks nobody out elsewhere.
+    const from = {
+      source: `cloud ${environment.id} ${place.solution}`,
+      address: `${environment.id} ${networkOf(address)}`,
+    }
+    const attempt = { ...from, username }
+    await countAll(ctx, asked, () => throttle.count(attempt, false))
+    const checked = await solutionUsers.authenticate(place, username, password)
+    const signedIn = await withFields(place, checked, custom)
+    if (signedIn.outcome === 'accepted' || signedIn.reason === 'verify') {
+      await throttle.succeeded(attempt, false)
+      await giveBack(environment.id)
+    }
+    if (signedIn.outcome === 'refused' && signedIn.reason === 'verify' && signedIn.user !== null) {
+      const { organisation, origin } = asked
+      await parts.sendLinks.fromUser('verification', {
+        organisation,
+        solution: place.solution,
+        user: signedIn.user,
+        origin,
+      })
+    }
+    await note(ctx, asked, 'solution-sign-in', signedIn)
+    ctx.body = answerOf(signedIn)
+  })
+
+  router.post('/solutions/:solution/refresh', async (ctx) => {
+    const asked = await askedFor(ctx, parts)
+    const { uid, since } = readWith(RefreshRequest, await readJson(ctx, limits))
+    await countAll(ctx, asked, async () => null)
+    const signedIn = await solutionUsers.recheck(asked.place, uid, since)
+    if (signedIn.user !== null) await giveBack(asked.environment.id)
+    if (signedIn.outcome === 'refused') await note(ctx, asked, 'solution-refresh', signedIn)
+    ctx.body = answerOf(signedIn)
+  })
+
+  async function withFields(place: Place, signedIn: SignedIn, custom: Record<string, string>): Promise<SignedIn> {
+    if (signedIn.outcome === 'refused') return signedIn
+    const { user } = signedIn
+    const { design } = await loginPages.published(place)
+    return fitsFields(design, custom, user.tenant) ? signedIn : { outcome: 'refused', reason: 'credentials', user }
+  }
+
+  const ofSatellite = (id: string) => ({ source: '', username: '', address: `satellite ${id}` })
+
+  /** @throws ERR_THROTTLED with Retry-After */
+  async function countAll(ctx: Context, asked: Asked, count: () => Promise<number | null>): Promise<void> {
+    const { environment } = asked
+    const wait = (await satelliteThrottle.count(ofSatellite(environment.id), true)) ?? (await count())
+    if (wait === null) return
+    if (isNews(`${environment.id} ${asked.place.solution}`)) {
+      await note(ctx, asked, 'solution-sign-in', { outcome: 'throttled', user: null })
+    }
+    ctx.set('Retry-After', String(wait))
+    throw new PlatformError('ERR_THROTTLED', `Too many attempts; try again in ${wait} seconds.`, { retryAfter: wait })
+  }
+
+  function giveBack(id: string): Promise<void> {
+    return satelliteThrottle.succeeded(ofSatellite(id), true)
+  }
+
+  /** Names that nobody has are not written down: people type passwords there. */
+  async function note(
+    ctx: Context,
+    { environment, place }: Asked,
+    action: string,
+    { outcome, user }: { readonly outcome: string; readonly user: SignedIn['user'] },
+  ): Promise<void> {
+    const { client, correlationId } = stateOf(ctx)
+    await parts.activity.record({
+      organisation: place.organisation,
+      actor: `satellite:${environment.name}`,
+      action,
+      subject: user === null ? place.solution : `${place.solution} ${user.username}`,
+      outcome: outcome === 'accepted' ? 'ok' : outcome,
+      address: client.address,
+      correlationId,
+    })
+  }
+}
+
+type Asked = Awaited<ReturnType<typeof askedFor>>
+
+/** @throws ERR_SOLUTION_NOT_FOUND for any but the solutions of the token's own environment */
+async function askedFor(ctx: Context, { environments, knownSolutions, settings }: CloudLoginParts) {
+  const environment = environmentOf(ctx)
+  const { solution = '' } = ctx.params as { solution?: string }
+  const organisation = await knownSolutions.organisation(environment.organisation)
+  if (organisation === null || !(await environments.solutions(environment.id)).includes(solution)) {
+    throw new PlatformError(
+      'ERR_SOLUTION_NOT_FOUND',
+      `The environment "${environment.name}" has no solution "${solution.slice(0, 100)}": roll it out, or add it there.`,
+    )
+  }
+  const place = { organisation: organisation.id, solution }
+  return { environment, organisation, place, origin: settings.publicUrl?.origin ?? originOf(ctx) }
+}
+
+function forgotAddress({ origin, organisation, place }: Asked): string {
+  return `${origin}/forgot-password/${organisation.name}/${place.solution}`
+}
+
+function answerOf(signedIn: SignedIn): AuthenticateAnswer {
+  if (signedIn.outcome === 'refused') return { outcome: 'refused', reason: signedIn.reason }
+  const { uid, username, tenant } = signedIn.user
+  return {
+    outcome: 'accepted',
+    uid,
+    username,
+    permissions: [...signedIn.permissions],
+    tenant: tenant === null ? null : [...tenant],
+  }
+}
+
+export const cloudLoginSchemas = Object.fromEntries(
+  Object.entries({ LoginPageAnswer, AuthenticateRequest, RefreshRequest, AuthenticateAnswer }).map(([key, schema]) => [
+    key,
+    z.toJSONSchema(schema, { io: 'input' }),
+  ]),
+)
+
+const one = '/satellite/v1/solutions/{solution}'
+const parameters = [inPath('solution')]
+
+export const cloudLoginPaths = {
+  [`${one}/login-page`]: {
+    parameters,
+    get: operation('The login page that was designed for a solution, with ETag', {
+      200: json(ref('LoginPageAnswer')),
+      304: { description: 'it is still the one of If-None-Match' },
+    }),
+  },
+  [`${one}/authenticate`]: {
+    parameters,
+    post: {
+      ...operation('Whether a user may sign in; a refusal is an answer', { 200: json(ref('AuthenticateAnswer')) }),
+      requestBody: jsonBody(ref('AuthenticateRequest')),
+    },
+  },
+  [`${one}/refresh`]: {
+    parameters,
+    post: {
+      ...operation('Whether a remembered user may still sign in', { 200: json(ref('AuthenticateAnswer')) }),
+      requestBody: jsonBody(ref('RefreshRequest')),
+    },
+  },
+}

@@ -1,0 +1,67 @@
+import type { Selectable } from 'kysely'
+import type { PLATFORM_LOCALES } from '../../host/web/texts.ts'
+import type { CenterDatabase, CenterTables } from '../database/tables.ts'
+
+export type SolutionUserRow = Selectable<CenterTables['solution_users']>
+
+export type TenantValue = readonly (string | number)[]
+
+/** A user of a solution. Times are epoch ms. */
+export type SolutionUser = {
+  readonly uid: string
+  readonly username: string
+  readonly displayName: string | null
+  readonly email: string | null
+  readonly emailVerifiedAt: number | null
+  readonly mustVerifyEmail: boolean
+  /** The language of mails. */
+  readonly locale: (typeof PLATFORM_LOCALES)[number]
+  readonly enabled: boolean
+  readonly tenant: TenantValue | null
+  readonly roles: readonly string[]
+  /** Besides those of the roles. */
+  readonly permissions: readonly string[]
+  /** Null: no password was chosen yet. */
+  readonly passwordChangedAt: number | null
+  readonly lastLoginAt: number | null
+  readonly createdAt: number
+}
+
+export async function usersOfRows(db: CenterDatabase, rows: readonly SolutionUserRow[]): Promise<SolutionUser[]> {
+  const uids = rows.map(({ uid }) => uid)
+  if (uids.length === 0) return []
+  const roles = await db
+    .selectFrom('solution_user_roles')
+    .selectAll()
+    .where('uid', 'in', uids)
+    .orderBy('role')
+    .execute()
+  const permissions = await db
+    .selectFrom('solution_user_permissions')
+    .selectAll()
+    .where('uid', 'in', uids)
+    .orderBy('name')
+    .execute()
+  const [rolesOf, permissionsOf] = [Map.groupBy(roles, ({ uid }) => uid), Map.groupBy(permissions, ({ uid }) => uid)]
+  return rows.map((row) => ({
+    uid: row.uid,
+    username: row.username,
+    displayName: row.display_name,
+    email: row.email,
+    emailVerifiedAt: row.email_verified_at,
+    mustVerifyEmail: row.must_verify === 1,
+    locale: row.locale as SolutionUser['locale'],
+    enabled: row.enabled === 1,
+    tenant: row.tenant === null ? null : (JSON.parse(row.tenant) as TenantValue),
+    roles: (rolesOf.get(row.uid) ?? []).map(({ role }) => role),
+    permissions: (permissionsOf.get(row.uid) ?? []).map(({ name }) => name),
+    passwordChangedAt: row.password_changed_at,
+    lastLoginAt: row.last_login_at,
+    createdAt: row.created_at,
+  }))
+}
+
+/** As it is looked for: mail servers tell letters apart by case, people do not. */
+export function mailKey(address: string): string {
+  return address.toLowerCase()
+}

@@ -1,0 +1,194 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { AuthenticateAnswer, LoginPageAnswer } from '../../host/cloud/protocol.ts'
+import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
+import { openCenterPage, startTestCenter, type TestCenter } from '../support/center.ts'
+import { ask } from '../support/http.ts'
+import { linkOf, startMailServer, type TestMailServer } from '../support/mail.ts'
+
+const BASE = '/o/acme/solutions/crm'
+const PASSWORD = 'correct horse battery'
+
+describe.skipIf(browserPath === undefined)('solutions in the control center, in a browser', () => {
+  let server: TestMailServer
+  let center: TestCenter
+  let browser: Browser
+  let storageState: Awaited<ReturnType<BrowserContext['storageState']>>
+  let page: Page
+  let complaints: string[]
+
+  beforeAll(async () => {
+    server = await startMailServer()
+    center = await startTestCenter({ SMTP_URL: server.url, MAIL_FROM: 'no-reply@example.org' })
+    browser = await launchBrowser()
+    const context = await browser.newContext()
+    await openCenterPage(await context.newPage(), center, '/o/acme/solutions')
+    storageState = await context.storageState()
+    await context.close()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await center?.stop()
+    await server?.stop()
+  })
+  beforeEach(async () => {
+    // Else the preferred colours are emulated for all frames alike.
+    const context = await browser.newContext({ storageState, colorScheme: null })
+    page = await context.newPage()
+    complaints = []
+    // What axe says of frames that it cannot look into has no address.
+    page.on('console', (message) => message.location().url.startsWith(center.url) && complaints.push(message.text()))
+    page.on('pageerror', (error) => complaints.push(error.message))
+    return () => context.close()
+  })
+
+  const open = (path: string) => page.goto(`${center.url}${path}`)
+  const said = () => page.locator('#admin-said').textContent()
+  const submit = (name: string) => page.getByRole('button', { name, exact: true }).click()
+  const preview = () => page.frameLocator('#login-preview')
+
+  test('a solution is named, gets a role, and its login page is designed and published', async () => {
+    await open('/o/acme/solutions')
+    await page.fill('#name', 'crm')
+    await Promise.all([page.waitForEvent('load'), submit('Add a solution')])
+    await page.click('a:has-text("crm")')
+    await page.click('nav.tabs a:has-text("Roles")')
+    await page.fill('#role', 'Sales')
+    await page.fill('#permissions', 'Orders\nCustomers')
+    await submit('Add a role')
+    await expect.poll(said, { timeout: 10_000 }).toBe('The role is saved.')
+    await page.click('nav.tabs a:has-text("Login page")')
+
+    await page.fill('#text-default-title', 'Welcome to Acme')
+    await expect.poll(() => preview().locator('h1').textContent(), { timeout: 10_000 }).toBe('Welcome to Acme')
+    await page.selectOption('#preview-locale', 'nl')
+    await expect.poll(() => preview().locator('#submit').textContent(), { timeout: 10_000 }).toBe('Inloggen')
+    await page.selectOption('#preview-state', 'refused')
+    await preview().locator('#errorlabel').waitFor({ state: 'visible' })
+    await page.fill('#light-accent', '#8a1c7c')
+    const accent = () =>
+      preview().locator('#submit').evaluate('getComputedStyle(document.getElementById("submit")).backgroundColor')
+    await expect.poll(accent, { timeout: 10_000 }).toBe('rgb(138, 28, 124)')
+    await page.selectOption('#preview-scheme', 'dark')
+    await expect.poll(accent, { timeout: 10_000 }).toBe('rgb(134, 207, 230)')
+
+    await page.click('#design-field-add')
+    const row = page.locator('[data-design-field]').first()
+    await row.locator('[data-of=name]').fill('custom_site')
+    await row.locator('[data-of=type]').selectOption('select')
+    await row.locator('[data-of=values]').fill('north\nsouth')
+    await row.locator('[data-label=default]').fill('Site')
+    await row.locator('[data-options=default]').fill('North\nSouth')
+    // The first has no text of its own here: the second stays the second.
+    await row.locator('[data-options=de]').fill('\nSüd')
+    await row.locator('[data-options=nl]').fill('Noord')
+    await expect
+      .poll(() => preview().locator('#custom_site option').allTextContents(), { timeout: 10_000 })
+      .toEqual(['–', 'Noord', 'South'])
+
+    // What cannot be read is told, and the preview stays.
+    await page.fill('#light-text', '#dddddd')
+    await expect
+      .poll(() => page.locator('#design-problem').textContent(), { timeout: 10_000 })
+      .toContain('contrast of 1.')
+    await page.fill('#light-text', '#222222')
+    await page.locator('#design-problem').waitFor({ state: 'hidden' })
+
+    // A reload keeps the draft; publishing ends it.
+    await page.reload()
+    expect(await page.inputValue('[data-design-field] >> nth=0 >> [data-options=nl]')).toBe('Noord\n')
+    expect(await page.inputValue('[data-design-field] >> nth=0 >> [data-options=de]')).toBe('\nSüd')
+    await Promise.all([page.waitForEvent('load'), submit('Publish')])
+    expect(await page.getByText('What you see is your draft').count()).toBe(0)
+    expect(await page.inputValue('#text-default-title')).toBe('Welcome to Acme')
+    const { id, token } = await center.environment('plant')
+    await center.parts.environments.addSolution(id, 'crm')
+    const fetched = await ask(`${center.url}/satellite/v1/solutions/crm/login-page`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    const { texts } = LoginPageAnswer.parse(JSON.parse(fetched.text))
+    expect(texts.nl?.['cloud.login.field.custom_site.north']).toBe('Noord')
+    await page.fill('#text-default-title', 'Welcome again')
+    await expect.poll(() => preview().locator('h1').textContent(), { timeout: 10_000 }).toBe('Welcome again')
+    await Promise.all([page.waitForEvent('load'), submit('Publish')])
+    await Promise.all([page.waitForEvent('load'), submit('Use again: version 1')])
+    expect(await page.inputValue('#text-default-title')).toBe('Welcome to Acme')
+    expect(complaints.filter((one) => !/422/.test(one))).toEqual([])
+  })
+
+  test('a user is invited by mail, chooses a password, and signs in', async () => {
+    await open(`${BASE}/users`)
+    await page.click('a:has-text("Add a user")')
+    await page.fill('#username', 'anna')
+    await page.fill('#email', 'anna@example.org')
+    await page.check('#role-0')
+    await page.fill('#tenant', '["north", 7]')
+    await submit('Add a user')
+    await page.waitForSelector('#made:not([hidden])')
+    expect(await page.locator('#made').textContent()).toContain('anna@example.org')
+    expect(await page.locator('#made-link').isVisible()).toBe(false)
+    await expect.poll(() => server.mails.length, { timeout: 10_000 }).toBe(1)
+
+    const context = await browser.newContext()
+    const visitor = await context.newPage()
+    await visitor.goto(linkOf(server))
+    expect(await axeViolations(visitor)).toEqual([])
+    await visitor.fill('#new', PASSWORD)
+    await visitor.fill('#repeat', PASSWORD)
+    await visitor.click('button[type=submit]')
+    expect(await visitor.textContent('h1')).toBe('Your password is set')
+    expect(await axeViolations(visitor)).toEqual([])
+    await visitor.goto(`${center.url}/forgot-password/acme/crm`)
+    expect(await axeViolations(visitor)).toEqual([])
+    await context.close()
+
+    const { token } = await center.environment('signing-in')
+    const environments = await center.parts.environments.list((await center.parts.organisations.find('acme'))?.id ?? '')
+    const { id = '' } = environments.find(({ name }) => name === 'signing-in') ?? {}
+    await center.parts.environments.addSolution(id, 'crm')
+    const answer = await ask(`${center.url}/satellite/v1/solutions/crm/authenticate`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ username: 'anna', password: PASSWORD, address: '192.0.2.1' }),
+    })
+    expect(AuthenticateAnswer.parse(JSON.parse(answer.text))).toMatchObject({
+      outcome: 'accepted',
+      permissions: ['Customers', 'Orders'],
+      tenant: ['north', 7],
+    })
+
+    await page.click('a:has-text("Open the user")')
+    expect(await page.locator('.state').textContent()).toBe('Enabled')
+    await page.fill('#display-name', 'Anna Jansen')
+    await submit('Save')
+    await expect.poll(said, { timeout: 10_000 }).toBe('Saved.')
+    expect(await page.inputValue('#tenant')).toBe('["north",7]')
+    expect(await page.isChecked('#role-0')).toBe(true)
+    await submit('Link for a new password')
+    await page.waitForSelector('#sent-reset:not([hidden])')
+    expect(complaints).toEqual([])
+  })
+
+  test.each([
+    [1200, 'light'],
+    [320, 'dark'],
+  ] as const)('the pages pass axe and fit: %i px, %s', async (width, colorScheme) => {
+    await page.setViewportSize({ width, height: 900 })
+    await page.emulateMedia({ colorScheme })
+    for (const path of [
+      '/o/acme/solutions',
+      ...['users', 'users/new', 'roles', 'login-page'].map((one) => `${BASE}/${one}`),
+    ]) {
+      await open(path)
+      expect([path, await axeViolations(page)]).toEqual([path, []])
+      const overflow = await page.evaluate(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      )
+      expect([path, overflow]).toEqual([path, 0])
+    }
+    await open(`${BASE}/users`)
+    await page.click('tbody a')
+    expect(await axeViolations(page)).toEqual([])
+    expect(complaints).toEqual([])
+  })
+})

@@ -1,0 +1,238 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { contrastOf, readableOn } from '../../control-center/login-pages/contrast.ts'
+import { Design, FIRST_DESIGN, LARGEST_LOGO } from '../../control-center/login-pages/design.ts'
+import { compileDesign, renderDesign } from '../../control-center/login-pages/template.ts'
+import { LoginPageAnswer } from '../../host/cloud/protocol.ts'
+import { renderLoginPreview } from '../../host/login/login-preview.ts'
+import { signInToCenter, startTestCenter, type TestCenter } from '../support/center.ts'
+import { ask } from '../support/http.ts'
+
+const PIXEL =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+const FORGOT = 'https://center.example.org/forgot-password/acme/crm'
+
+const designed = (more: object = {}) => Design.parse({ ...FIRST_DESIGN, ...more })
+const faultsOf = (more: object) =>
+  Design.safeParse({ ...FIRST_DESIGN, ...more }).error?.issues.map(
+    ({ path, message }) => `${path.join('.')} ${message}`,
+  )
+const pageOf = (design: Design, locale = 'en') => {
+  const { template, texts } = compileDesign(design, FORGOT)
+  return renderLoginPreview({ template, texts }, { locale, state: 'first' }, 'N').html
+}
+
+/** What somebody could write to get out of his place. */
+const HOSTILE = [
+  '</style><script>alert(1)</script>',
+  '"><img src=x onerror=alert(1)>',
+  "';alert(1)//",
+  '%%username%% %%i18n:platform.logindialog.title%%',
+  'i18n:platform.logindialog.title',
+  '<%= it %><% throw 1 %>',
+  '--></main><form name="login_form">',
+]
+
+describe('a design', () => {
+  test('the first one becomes a template that keeps every rule', () => {
+    const { template, texts } = renderDesign(FIRST_DESIGN, FORGOT)
+    expect(LoginPageAnswer.safeParse({ template, texts }).success).toBe(true)
+    // `compileDesign` takes no warning.
+    expect(() => compileDesign(FIRST_DESIGN, FORGOT)).not.toThrow()
+    expect(pageOf(FIRST_DESIGN, 'nl')).toContain(`<a href="${FORGOT}">Wachtwoord vergeten?</a>`)
+    expect(renderDesign(FIRST_DESIGN, null).template).not.toContain('forgot')
+  })
+
+  test('texts are those of the language, then of all, then the platform’s', () => {
+    const design = designed({
+      texts: { default: { title: 'Welcome', intro: 'Hello' }, nl: { title: 'Welkom', forgot: 'Kwijt?' } },
+    })
+    expect(pageOf(design, 'nl')).toMatch(/<h1 id="title">Welkom<\/h1>\s*<p class="intro">Hello<\/p>/)
+    expect(pageOf(design, 'nl')).toContain('>Kwijt?</a>')
+    expect(pageOf(design, 'de')).toMatch(/<h1 id="title">Welcome<\/h1>/)
+    expect(pageOf(design, 'de')).toContain('>Anmelden</button>')
+    expect(pageOf(designed({ texts: { nl: { help: 'Bel 1234' } } }), 'fr')).toContain('Bel 1234')
+    expect(pageOf(design, 'fr')).not.toMatch(/![a-z.]+!/)
+  })
+
+  test('further fields have labels and choices in the language', () => {
+    const fields = [
+      { name: 'custom_code', type: 'text', required: true, labels: { default: 'Code', de: 'Kürzel' } },
+      {
+        name: 'custom_site',
+        type: 'select',
+        labels: { default: 'Site' },
+        options: [{ value: 'north', labels: { default: 'North', de: 'Nord' } }],
+      },
+    ]
+    const html = pageOf(designed({ fields }), 'de')
+    expect(html).toMatch(/<label for="custom_code">Kürzel<\/label>\s*<input [^>]*name="custom_code"[^>]* required/)
+    expect(html).toContain('<option value="north">Nord</option>')
+    expect(pageOf(designed({ fields }), 'nl')).toContain('<option value="north">North</option>')
+  })
+
+  test.each(HOSTILE)('what people write stays text: %s', (text) => {
+    const texts = Object.fromEntries(
+      ['title', 'intro', 'username', 'password', 'remember', 'submit', 'failed', 'forgot', 'help', 'logo'].map(
+        (name) => [name, text],
+      ),
+    )
+    const fields = [
+      {
+        name: 'custom_x',
+        type: 'select',
+        labels: { default: text },
+        options: [{ value: 'a', labels: { default: text } }],
+      },
+    ]
+    const plain = designed({
+      logo: PIXEL,
+      texts: { default: Object.fromEntries(Object.keys(texts).map((name) => [name, 'T'])) },
+      fields: [{ ...fields[0], labels: { default: 'T' }, options: [{ value: 'a', labels: { default: 'T' } }] }],
+    })
+    const hostile = designed({ logo: PIXEL, texts: { default: texts }, fields })
+    // The markup is the same to the letter; what was written stands in the tables alone.
+    expect(renderDesign(hostile, FORGOT).template).toBe(renderDesign(plain, FORGOT).template)
+    const tagsOf = (html: string) => html.replace(/<(script|style)[^>]*>.*?<\/\1>/gs, '').match(/<[a-z/!][^\s>]*/gi)
+    expect(tagsOf(pageOf(hostile))).toEqual(tagsOf(pageOf(plain)))
+    expect(pageOf(hostile)).not.toMatch(/<script>alert|onerror=alert\(1\)>/)
+  })
+
+  test.each([
+    [{ colours: { light: { background: '#ffffff;}', text: '#000000', accent: '#000000' }, dark: null } }, 'colour'],
+    [{ logo: 'data:image/svg+xml;base64,PHN2Zy8+' }, 'SVG can hold scripts'],
+    [{ logo: 'https://example.org/logo.png' }, 'must be a PNG'],
+    [{ logo: `data:image/png;base64,${Buffer.from('<svg onload=x>').toString('base64')}` }, 'must be a PNG'],
+    [{ logo: PIXEL.replace('png', 'jpeg') }, 'must be a PNG'],
+    [{ logo: `${PIXEL}" onerror="x` }, 'must be a PNG'],
+    [{ fields: [{ name: 'custom_"><b', type: 'text', labels: { default: 'x' } }] }, 'must be custom_'],
+    [{ fields: [{ name: 'password', type: 'text', labels: { default: 'x' } }] }, 'must be custom_'],
+    [{ fields: [{ name: 'custom_a', type: 'select', labels: { default: 'x' } }] }, 'must have values'],
+    [
+      {
+        fields: [
+          {
+            name: 'custom_a',
+            type: 'select',
+            labels: { default: 'x' },
+            options: [{ value: '"', labels: { default: 'x' } }],
+          },
+        ],
+      },
+      '1 to 50 letters',
+    ],
+    [{ fields: [{ name: 'custom_a', type: 'text', labels: { nl: 'x' } }] }, 'default'],
+    [
+      { fields: ['a', 'a'].map((name) => ({ name: `custom_${name}`, type: 'text', labels: { default: 'x' } })) },
+      'twice',
+    ],
+    [{ texts: { xx: {} } }, 'xx'],
+    [{ css: 'body{}' }, 'css'],
+  ])('%j is refused', (more, what) => {
+    expect(faultsOf(more)?.join()).toContain(what)
+  })
+
+  test('a logo as large as may be still fits, and one byte more does not', () => {
+    const start = Buffer.from('89504e470d0a1a0a', 'hex')
+    const logoOf = (size: number) =>
+      `data:image/png;base64,${Buffer.concat([start, Buffer.alloc(size - start.length)]).toString('base64')}`
+    expect(() => compileDesign(designed({ logo: logoOf(LARGEST_LOGO) }), FORGOT)).not.toThrow()
+    expect(faultsOf({ logo: logoOf(LARGEST_LOGO + 1) })?.join()).toContain('160000 are allowed')
+  })
+
+  test('colours that cannot be read are refused with their contrast', () => {
+    const light = { background: '#ffffff', text: '#777777', accent: '#ffcc00' }
+    expect(faultsOf({ colours: { light, dark: null } })).toEqual([
+      'colours.light.text has a contrast of 4.47 to the background, and needs 4.5 (WCAG AA)',
+      'colours.light.accent has a contrast of 1.51 to the background, and needs 4.5 (WCAG AA)',
+    ])
+    expect(
+      faultsOf({ colours: { light: { ...light, text: '#767676', accent: '#000000' }, dark: null } }),
+    ).toBeUndefined()
+  })
+
+  test('what follows from a colour can be read on it', () => {
+    for (let value = 0; value < 256; value++) {
+      const colour = `#${value.toString(16).padStart(2, '0').repeat(3)}`
+      expect(contrastOf(colour, readableOn(colour))).toBeGreaterThanOrEqual(4.5)
+    }
+  })
+})
+
+describe('publishing', () => {
+  const PAGE = 'organisations/acme/solutions/crm/login-page'
+  let center: TestCenter
+  let satellite: { readonly id: string; readonly token: string }
+  beforeAll(async () => {
+    center = await startTestCenter()
+    satellite = await center.environment('plant')
+    await center.parts.environments.addSolution(satellite.id, 'crm')
+  })
+  afterAll(() => center?.stop())
+
+  const titled = (title: string) => ({ ...FIRST_DESIGN, texts: { default: { title } } })
+  const fetched = (etag?: string, token = satellite.token, solution = 'crm') =>
+    ask(`${center.url}/satellite/v1/solutions/${solution}/login-page`, {
+      headers: { authorization: `Bearer ${token}`, ...(etag === undefined ? {} : { 'if-none-match': etag }) },
+    })
+
+  test('a Satellite gets the page of its solutions, and nothing while it is the same', async () => {
+    const first = await fetched()
+    expect(first.status).toBe(200)
+    LoginPageAnswer.parse(JSON.parse(first.text))
+    const etag = String(first.headers.etag)
+    expect(await fetched(etag)).toMatchObject({ status: 304, text: '' })
+    await center.api('PUT', PAGE, { design: titled('Acme') })
+    const second = await fetched(etag)
+    expect(second.status).toBe(200)
+    expect(JSON.parse(second.text).texts.default['platform.logindialog.title']).toBe('Acme')
+    expect((await fetched(undefined, satellite.token, 'shop')).status).toBe(404)
+    expect((await fetched(undefined, (await center.environment('other')).token)).status).toBe(404)
+  })
+
+  test('a version that was published meanwhile is not written over', async () => {
+    const { number } = (await center.api('GET', PAGE)).body
+    expect((await center.api('PUT', PAGE, { design: titled('one'), base: number })).status).toBe(201)
+    const late = await center.api('PUT', PAGE, { design: titled('two'), base: number })
+    expect([late.status, late.body.code]).toEqual([409, 'ERR_CHANGED_MEANWHILE'])
+    expect((await center.api('PUT', PAGE, { design: { ...titled('x'), css: '' } })).status).toBe(422)
+  })
+
+  test('the last ten are kept, and each can be used again', async () => {
+    for (let at = 0; at < 12; at++) await center.api('PUT', PAGE, { design: titled(`design ${at}`) })
+    const { number, history } = (await center.api('GET', PAGE)).body
+    expect(history.map((one: { number: number }) => one.number)).toEqual(
+      Array.from({ length: 10 }, (_, at) => number - at),
+    )
+    expect((await center.api('POST', `${PAGE}/versions/${number - 9}/use`)).body).toMatchObject({ number: number + 1 })
+    expect((await center.api('GET', PAGE)).body.design).toEqual(titled('design 2'))
+    expect((await center.api('POST', `${PAGE}/versions/1/use`)).body.code).toBe('ERR_VERSION_NOT_FOUND')
+    expect((await center.api('POST', `${PAGE}/versions/x/use`)).status).toBe(422)
+  })
+
+  test('a draft is shown to who designs it, in a frame of the page, and to nobody else', async () => {
+    const browser = await signInToCenter(center)
+    const published = (await center.api('GET', PAGE)).body.number
+    expect((await browser.api('PUT', `${PAGE}/draft`, { design: titled('my draft') })).status).toBe(204)
+    const preview = `${center.url}/o/acme/solutions/crm/login-page/preview?locale=nl&state=refused`
+    const framed = { 'sec-fetch-dest': 'iframe', 'sec-fetch-mode': 'navigate', 'sec-fetch-site': 'same-origin' }
+    const shown = await ask(preview, { headers: { ...framed, cookie: browser.cookie } })
+    expect(shown.text).toContain('my draft')
+    expect(shown.text).toMatch(/#errorlabel\{display:\s*block/)
+    const policy = String(shown.headers['content-security-policy'])
+    expect(policy).toMatch(/^sandbox allow-scripts; default-src 'none'; script-src 'nonce-/)
+    expect(policy).toContain("form-action 'none'")
+    expect(policy).toContain("frame-ancestors 'self'")
+    for (const headers of [{ ...framed }, { ...framed, cookie: browser.cookie, 'sec-fetch-dest': 'document' }]) {
+      expect((await ask(preview, { headers })).status).toBe(403)
+    }
+    expect((await center.api('GET', PAGE)).body.number).toBe(published)
+    expect((await fetched()).text).not.toContain('my draft')
+    const weak = {
+      ...FIRST_DESIGN,
+      colours: { light: { background: '#fff000', text: '#ffffff', accent: '#000000' }, dark: null },
+    }
+    const refusal = await browser.api('PUT', `${PAGE}/draft`, { design: weak })
+    expect([refusal.status, refusal.body.detail]).toEqual([422, expect.stringContaining('has a contrast of 1.18')])
+    expect((await browser.api('DELETE', `${PAGE}/draft`)).status).toBe(204)
+  })
+})

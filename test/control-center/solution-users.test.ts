@@ -1,0 +1,391 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { AuthenticateAnswer } from '../../host/cloud/protocol.ts'
+import { NAVIGATION } from '../support/admin.ts'
+import { type ApiAnswer, startTestCenter, type TestCenter } from '../support/center.ts'
+import { ask } from '../support/http.ts'
+import { linkOf, startMailServer, type TestMailServer } from '../support/mail.ts'
+
+const PASSWORD = 'correct horse battery'
+const USERS = 'organisations/acme/solutions/crm/users'
+const ROLES = 'organisations/acme/solutions/crm/roles'
+
+let server: TestMailServer
+let center: TestCenter
+let satellite: { readonly id: string; readonly token: string }
+beforeAll(async () => {
+  server = await startMailServer()
+  center = await startTestCenter({ SMTP_URL: server.url, MAIL_FROM: 'no-reply@example.org' })
+  satellite = await center.environment('plant')
+  await center.parts.environments.addSolution(satellite.id, 'crm')
+})
+afterAll(async () => {
+  await center?.stop()
+  await server?.stop()
+})
+
+/** What a Satellite asks. */
+async function asked(path: string, body: object, token = satellite.token, at = center) {
+  const answer = await ask(`${at.url}/satellite/v1/solutions/${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  return { status: answer.status, headers: answer.headers, body: JSON.parse(answer.text) }
+}
+
+async function signIn(username: string, password: string, solution = 'crm') {
+  const { status, body } = await asked(`${solution}/authenticate`, { username, password, address: '192.0.2.1' })
+  expect(status).toBe(200)
+  return AuthenticateAnswer.parse(body)
+}
+
+let count = 0
+/** A further user with a permission. */
+async function user(fields: object = {}): Promise<ApiAnswer['body']> {
+  const username = `user-${++count}`
+  const wanted = { username, email: `${username}@example.org`, permissions: ['Users'], ...fields }
+  const { status, body } = await center.api('POST', USERS, wanted)
+  expect(body).toMatchObject({ username: wanted.username })
+  expect(status).toBe(201)
+  return body
+}
+
+const open = (link: string) => ask(link, { headers: NAVIGATION })
+const post = (link: string, fields: Record<string, string>, headers: Record<string, string> = NAVIGATION) =>
+  ask(link, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams(fields).toString(),
+  })
+const choose = (link: string, password: string) => post(link, { new: password, repeat: password })
+const mailTo = (address: string) => expect.poll(() => server.mails.at(-1)?.to, { timeout: 10_000 }).toEqual([address])
+const mailsTo = (address: string) => server.mails.filter(({ to }) => to[0] === address).length
+const refused = { outcome: 'refused', reason: 'credentials' }
+
+describe('users by the API', () => {
+  test('a user is added, found, changed and deleted', async () => {
+    await center.api('PUT', `${ROLES}/Sales`, { permissions: ['Orders', 'Customers'] })
+    const { uid } = await user({ username: 'Änna', email: 'Anna@example.org', roles: ['Sales'], tenant: ['north', 7] })
+    for (const search of ['änn', 'ÄNNA', 'anna@']) {
+      const { body } = await center.api('GET', `${USERS}?search=${encodeURIComponent(search)}`)
+      expect(body.items).toMatchObject([{ uid, username: 'Änna', roles: ['Sales'], tenant: ['north', 7] }])
+    }
+    expect((await center.api('GET', `${USERS}?search=${encodeURIComponent('%')}`)).body.items).toEqual([])
+    const change = { displayName: 'Anna', permissions: ['Orders', 'Users'], locale: 'de' }
+    expect((await center.api('PATCH', `${USERS}/${uid}`, change)).body).toMatchObject({ ...change, roles: ['Sales'] })
+    expect((await center.api('DELETE', `${USERS}/${uid}`)).status).toBe(204)
+    expect((await center.api('GET', `${USERS}/${uid}`)).body.code).toBe('ERR_USER_NOT_FOUND')
+  })
+
+  test('they are listed in pages', async () => {
+    for (const name of ['a', 'b', 'c']) {
+      await center.api('POST', 'organisations/acme/solutions/paged/users', { username: name })
+    }
+    const first = (await center.api('GET', 'organisations/acme/solutions/paged/users?limit=2')).body
+    expect([first.items.length, first.next]).toEqual([2, 'b'])
+    const rest = (await center.api('GET', 'organisations/acme/solutions/paged/users?limit=2&after=b')).body
+    expect(rest.items.map(({ username }: { username: string }) => username)).toEqual(['c'])
+    expect(rest.next).toBeUndefined()
+  })
+
+  test.each([
+    [{ username: ' ' }, 'username'],
+    [{ username: 'x', email: 'a@example.org, b@example.org' }, 'e-mail address'],
+    [{ username: 'x', roles: ['Nobody'] }, 'has no role'],
+    [{ username: 'x', password: 'short' }, 'at least'],
+    [{ username: 'x', permissions: ['a\u202eb'] }, 'visible'],
+    [{ username: 'x', tenant: [] }, 'tenant'],
+    [{ username: 'x', isAdmin: true }, 'isAdmin'],
+  ])('%j is refused', async (wanted, what) => {
+    const { status, body } = await center.api('POST', USERS, wanted)
+    expect(status).toBe(422)
+    expect(body.detail).toContain(what)
+  })
+
+  test('a name is there once, in any case; in another solution and organisation it is another user', async () => {
+    await user({ username: 'Bert' })
+    expect((await center.api('POST', USERS, { username: 'BERT' })).body.code).toBe('ERR_NAME_EXISTS')
+    const { uid } = await user({ username: 'Cora' })
+    expect((await center.api('PATCH', `${USERS}/${uid}`, { username: 'bert' })).body.code).toBe('ERR_NAME_EXISTS')
+    expect((await center.api('POST', USERS.replace('crm', 'shop'), { username: 'Bert' })).status).toBe(201)
+    expect((await center.api('GET', `${USERS.replace('crm', 'shop')}/${uid}`)).status).toBe(404)
+  })
+
+  test('developers and viewers see no users, and operators design no page', async () => {
+    for (const role of ['developer', 'viewer'] as const) {
+      const token = await center.tokenOf(role)
+      for (const path of [USERS, ROLES]) expect((await center.api('GET', path, undefined, token)).status).toBe(403)
+      const { body } = await center.api('GET', 'organisations/acme/solutions', undefined, token)
+      expect(body.items[0]).not.toHaveProperty('users')
+    }
+    const operator = await center.tokenOf('operator')
+    const page = 'organisations/acme/solutions/crm/login-page'
+    expect((await center.api('GET', page, undefined, operator)).status).toBe(403)
+    expect((await center.api('DELETE', 'organisations/acme/solutions/crm', undefined, operator)).status).toBe(403)
+  })
+
+  test('what was done is written down, without passwords', async () => {
+    await user({ username: 'noted', password: PASSWORD })
+    const { body } = await center.api('GET', 'organisations/acme/activity')
+    expect(body.items).toContainEqual(
+      expect.objectContaining({ action: 'solution-user-create', subject: 'crm noted', outcome: 'ok' }),
+    )
+    expect(JSON.stringify(body) + center.logged()).not.toContain(PASSWORD)
+  })
+})
+
+describe('what Satellites ask', () => {
+  test('the right password gives the permissions of roles and those besides, each once', async () => {
+    await center.api('PUT', `${ROLES}/Clerk`, { permissions: ['Orders', 'Users'] })
+    const { uid, username } = await user({ password: PASSWORD, roles: ['Clerk'], tenant: ['north', 7] })
+    const permissions = ['Orders', 'Users']
+    const tenant = ['north', 7]
+    expect(await signIn(username, PASSWORD)).toEqual({ outcome: 'accepted', uid, username, permissions, tenant })
+    expect((await center.api('GET', `${USERS}/${uid}`)).body.lastLoginAt).toBeGreaterThan(0)
+    await center.api('DELETE', `${ROLES}/Clerk`)
+    expect(await signIn(username, PASSWORD)).toMatchObject({ permissions: ['Users'] })
+  })
+
+  test('wrong, unknown, disabled, without password and without permission are one refusal', async () => {
+    const right = await user({ password: PASSWORD })
+    expect(await signIn(right.username, 'wrong')).toEqual(refused)
+    expect(await signIn('nobody at all', PASSWORD)).toEqual(refused)
+    const disabled = await user({ password: PASSWORD, enabled: false })
+    expect(await signIn(disabled.username, PASSWORD)).toEqual(refused)
+    expect(await signIn((await user()).username, '')).toEqual(refused)
+    expect(await signIn((await user({ password: PASSWORD, permissions: [] })).username, PASSWORD)).toEqual(refused)
+  })
+
+  test('further fields of the page are checked, after the password and with the same refusal', async () => {
+    const labels = { default: 'x' }
+    const fields = [
+      { name: 'custom_site', type: 'text', required: true, isTenant: true, labels },
+      { name: 'custom_kind', type: 'select', labels, options: [{ value: 'day', labels }] },
+    ]
+    const page = 'organisations/acme/solutions/crm/login-page'
+    const { body: before } = await center.api('GET', page)
+    expect((await center.api('PUT', page, { design: { ...before.design, fields } })).status).toBe(201)
+    const { username } = await user({ password: PASSWORD, tenant: ['north', 7] })
+    const outcomeOf = async (custom?: object) => {
+      const asking = { username, password: PASSWORD, address: '192.0.2.1', ...(custom && { custom }) }
+      return (await asked('crm/authenticate', asking)).body.outcome
+    }
+    expect(await outcomeOf({ custom_site: 'north' })).toBe('accepted')
+    expect(await outcomeOf({ custom_site: ' 7 ', custom_kind: 'day', custom_other: 'x' })).toBe('accepted')
+    for (const custom of [undefined, {}, { custom_site: 'south' }, { custom_site: 'north', custom_kind: 'night' }]) {
+      expect([custom, await outcomeOf(custom)]).toEqual([custom, 'refused'])
+    }
+    await center.api('PUT', page, { design: before.design })
+    expect(center.logged()).not.toContain('custom_')
+  })
+
+  test('only the solutions of the environment are there', async () => {
+    const { username } = await user({ password: PASSWORD })
+    const other = await center.environment('other')
+    const body = { username, password: PASSWORD, address: '192.0.2.1' }
+    const answer = await asked('crm/authenticate', body, other.token)
+    expect([answer.status, answer.body.code]).toEqual([404, 'ERR_SOLUTION_NOT_FOUND'])
+    expect((await asked('shop/authenticate', body)).status).toBe(404)
+    expect((await asked('crm/refresh', { uid: 'x', since: 0 }, other.token)).status).toBe(404)
+    expect((await asked('crm/authenticate', body, 'ret_wrong')).status).toBe(401)
+  })
+
+  test('a refresh gives the rights of now; disabling, a new password and deleting end it', async () => {
+    const { uid } = await user({ password: PASSWORD })
+    const refresh = async (since = Date.now() + 60_000) =>
+      AuthenticateAnswer.parse((await asked('crm/refresh', { uid, since })).body)
+    expect(await refresh()).toMatchObject({ outcome: 'accepted', permissions: ['Users'] })
+    await center.api('PATCH', `${USERS}/${uid}`, { permissions: ['Orders'] })
+    expect(await refresh()).toMatchObject({ permissions: ['Orders'] })
+    // Given before the password was set: there is another one since.
+    expect(await refresh(1)).toEqual(refused)
+    await center.api('PATCH', `${USERS}/${uid}`, { enabled: false })
+    expect(await refresh()).toEqual(refused)
+    await center.api('DELETE', `${USERS}/${uid}`)
+    expect(await refresh()).toEqual(refused)
+  })
+
+  test('who guesses is told to wait, by account and network; a name that there is none of as well', async () => {
+    const strict = await startTestCenter({
+      THROTTLE_ACCOUNT_NETWORK: '3',
+      THROTTLE_ACCOUNT: '5',
+      THROTTLE_NETWORK: '4',
+    })
+    try {
+      const { id, token } = await strict.environment('plant')
+      await strict.parts.environments.addSolution(id, 'crm')
+      const second = await strict.environment('second')
+      await strict.parts.environments.addSolution(second.id, 'crm')
+      await strict.api('POST', USERS, { username: 'anna', password: PASSWORD, permissions: ['Users'] })
+      const guess = (username: string, address: string, password = 'wrong', by = token) =>
+        asked('crm/authenticate', { username, password, address }, by, strict)
+      for (const name of ['anna', 'nobody']) {
+        const answers = []
+        for (let again = 0; again < 4; again++) answers.push(await guess(name, `192.0.2.${name.length}`))
+        expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429])
+        expect(Number(answers[3]?.headers['retry-after'])).toBeGreaterThan(0)
+      }
+      expect((await guess('anna', '198.51.100.7', PASSWORD)).body).toMatchObject({ outcome: 'accepted' })
+      // What one Satellite tells of an account and of a network holds nobody up elsewhere.
+      expect((await guess('anna', '192.0.2.4', PASSWORD, second.token)).body).toMatchObject({ outcome: 'accepted' })
+      // Addresses are its word: all of them together have a bound of their own.
+      let status = 200
+      for (let at = 0; status === 200 && at < 200; at++) {
+        status = (await asked('crm/refresh', { uid: `nobody-${at}`, since: 0 }, token, strict)).status
+      }
+      expect(status).toBe(429)
+      expect((await guess('anna', '203.0.113.9', PASSWORD)).status).toBe(429)
+      expect((await guess('anna', '203.0.113.9', PASSWORD, second.token)).status).toBe(200)
+    } finally {
+      await strict.stop()
+    }
+  })
+
+  test('they are described', async () => {
+    const { text } = await ask(`${center.url}/satellite/v1/openapi.json`)
+    const paths = Object.keys(JSON.parse(text).paths)
+    const one = '/satellite/v1/solutions/{solution}'
+    expect(paths).toEqual(expect.arrayContaining([`${one}/login-page`, `${one}/authenticate`, `${one}/refresh`]))
+  })
+})
+
+describe('links', () => {
+  test('an invitation is mailed; its link lets the user choose a password, once', async () => {
+    const { uid, username, email, mailedTo } = await user({ invite: true, locale: 'nl', displayName: 'Änna' })
+    expect(mailedTo).toBe(email)
+    await mailTo(email)
+    expect(server.mails.at(-1)?.text).toContain('Hallo Änna,')
+    const link = linkOf(server)
+    expect(JSON.stringify((await center.api('GET', `${USERS}/${uid}`)).body)).not.toContain(link.split('/').at(-1))
+    const page = await open(link)
+    expect([page.status, page.text.includes(username)]).toEqual([200, true])
+    expect((await choose(link, 'short')).text).toContain('at least 8')
+    expect((await choose(link, username)).status).toBe(422)
+    expect((await post(link, { new: PASSWORD, repeat: 'another one' })).status).toBe(422)
+    expect((await post(link, { new: PASSWORD, repeat: PASSWORD }, { 'sec-fetch-site': 'cross-site' })).status).toBe(403)
+    expect(await signIn(username, PASSWORD)).toEqual(refused)
+    expect((await choose(link, PASSWORD)).status).toBe(200)
+    expect(await signIn(username, PASSWORD)).toMatchObject({ outcome: 'accepted' })
+    // Whoever came by the mail reads that mailbox.
+    expect((await center.api('GET', `${USERS}/${uid}`)).body.emailVerifiedAt).toBeGreaterThan(0)
+    expect((await choose(link, 'another good password')).status).toBe(404)
+    expect((await open(link)).status).toBe(404)
+    expect(center.logged()).not.toContain(link.split('/').at(-1))
+  })
+
+  test('of two that use a link at the same time one is told that it is over', async () => {
+    const { email } = await user({ invite: true })
+    await mailTo(email)
+    const link = linkOf(server)
+    const both = await Promise.all([choose(link, PASSWORD), choose(link, 'another good password')])
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 404])
+  })
+
+  test('a newer one, another password, another address and a disabled user make it void', async () => {
+    const linkFor = async (uid: string, email: string, kind = 'reset') => {
+      const before = mailsTo(email)
+      expect((await center.api('POST', `${USERS}/${uid}/links`, { kind })).body).toMatchObject({ mailedTo: email })
+      await expect.poll(() => mailsTo(email), { timeout: 10_000 }).toBe(before + 1)
+      return linkOf(server)
+    }
+    const { uid, email } = await user({ password: PASSWORD })
+    const first = await linkFor(uid, email)
+    const second = await linkFor(uid, email)
+    expect([(await open(first)).status, (await open(second)).status]).toEqual([404, 200])
+    await center.api('PATCH', `${USERS}/${uid}`, { password: 'another good password' })
+    expect((await open(second)).status).toBe(404)
+    const third = await linkFor(uid, email)
+    await center.api('PATCH', `${USERS}/${uid}`, { enabled: false })
+    expect((await open(third)).status).toBe(404)
+    await center.api('PATCH', `${USERS}/${uid}`, { enabled: true })
+    expect((await open(third)).status).toBe(200)
+    await center.api('PATCH', `${USERS}/${uid}`, { email: 'new@example.org' })
+    expect((await choose(third, PASSWORD)).status).toBe(404)
+  })
+
+  test('without a mail server the operator sees the link, which proves no address', async () => {
+    const quiet = await startTestCenter()
+    try {
+      const wanted = { username: 'anna', email: 'anna@example.org', permissions: ['Users'], invite: true }
+      const { body } = await quiet.api('POST', USERS, wanted)
+      expect(body.link).toMatch(new RegExp(`^${quiet.url}/user-link/[A-Za-z0-9_-]{43}$`))
+      expect((await choose(body.link, PASSWORD)).status).toBe(200)
+      const after = (await quiet.api('GET', `${USERS}/${body.uid}`)).body
+      expect([after.passwordChangedAt > 0, after.emailVerifiedAt]).toEqual([true, null])
+      const { status } = await quiet.api('POST', `${USERS}/${body.uid}/links`, { kind: 'verification' })
+      expect(status).toBe(422)
+    } finally {
+      await quiet.stop()
+    }
+  })
+
+  test('an address that must be confirmed: told after the right password alone, with a mail', async () => {
+    const { uid, username, email } = await user({ password: PASSWORD, mustVerifyEmail: true })
+    expect(await signIn(username, 'wrong')).toEqual(refused)
+    expect(mailsTo(email)).toBe(0)
+    expect(await signIn(username, PASSWORD)).toEqual({ outcome: 'refused', reason: 'verify' })
+    await mailTo(email)
+    const link = linkOf(server)
+    // Scanners of mails look at links: that confirms nothing.
+    expect((await open(link)).status).toBe(200)
+    expect(await signIn(username, PASSWORD)).toMatchObject({ reason: 'verify' })
+    expect((await post(link, {})).status).toBe(200)
+    expect(await signIn(username, PASSWORD)).toMatchObject({ outcome: 'accepted' })
+    const { body } = await center.api('PATCH', `${USERS}/${uid}`, { email: 'other@example.org' })
+    expect(body.emailVerifiedAt).toBeNull()
+    expect(await signIn(username, PASSWORD)).toMatchObject({ reason: 'verify' })
+  })
+})
+
+describe('a forgotten password', () => {
+  const forgot = (solution = 'crm', organisation = 'acme') =>
+    `${center.url}/forgot-password/${organisation}/${solution}`
+  const withoutNonces = (text: string) => text.replace(/nonce="[^"]+"/g, '')
+
+  test('the page says the same to everybody, and of every solution that could be', async () => {
+    const { username, email } = await user({ password: PASSWORD })
+    const pages = [
+      await post(forgot(), { username }),
+      await post(forgot(), { username: 'nobody at all' }),
+      await post(forgot('crm', 'none'), { username }),
+    ]
+    const [first, ...others] = pages.map(({ status, text }) => [status, withoutNonces(text)])
+    expect(first?.[0]).toBe(200)
+    for (const other of others) expect(other).toEqual(first)
+    await mailTo(email)
+    expect((await choose(linkOf(server), 'another good password')).status).toBe(200)
+    expect(await signIn(username, 'another good password')).toMatchObject({ outcome: 'accepted' })
+    expect((await ask(forgot('Not-A-Name'), { headers: NAVIGATION })).status).toBe(404)
+  })
+
+  test('an address works as well, and three mails are enough', async () => {
+    const { email } = await user({ password: PASSWORD })
+    for (let again = 0; again < 5; again++) await post(forgot(), { username: email.toUpperCase() })
+    await center.parts.passwordRequests.settle()
+    await expect.poll(() => mailsTo(email), { timeout: 10_000 }).toBe(3)
+  })
+
+  test('who asks again and again is told to wait', async () => {
+    const strict = await startTestCenter({ THROTTLE_ACCOUNT_NETWORK: '2' })
+    try {
+      const page = `${strict.url}/forgot-password/acme/crm`
+      const statuses = []
+      for (let again = 0; again < 3; again++) statuses.push((await post(page, { username: 'anna' })).status)
+      expect(statuses).toEqual([200, 200, 429])
+    } finally {
+      await strict.stop()
+    }
+  })
+})
+
+test('a solution is named before there is a package, and goes with all that is kept of it here', async () => {
+  const all = 'organisations/acme/solutions'
+  expect((await center.api('POST', all, { name: 'Not-A-Name' })).status).toBe(422)
+  expect((await center.api('POST', all, { name: 'early' })).body).toEqual({ name: 'early', users: 0, loginPage: null })
+  await center.api('POST', `${all}/early/users`, { username: 'anna' })
+  const named = async () =>
+    (await center.api('GET', all)).body.items.find((one: { name: string }) => one.name === 'early')
+  expect(await named()).toMatchObject({ users: 1 })
+  expect((await center.api('DELETE', `${all}/early`)).status).toBe(204)
+  expect(await named()).toBeUndefined()
+})
