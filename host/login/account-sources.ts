@@ -1,4 +1,5 @@
 import type { Login } from '../../plugins/security/host.ts'
+import { PlatformError } from '../../runtime/errors.ts'
 import type { Failed } from '../../runtime/outcome.ts'
 import type { Series } from '../sessions/remembered.ts'
 import type { ActiveSolution } from '../solutions/catalog.ts'
@@ -11,15 +12,23 @@ import { queryParams } from './query-params.ts'
 import { type FormMode, isProviderMode, type ProviderMode } from './sign-in-mode.ts'
 
 /**
- * Who knows an account: the users table, which is one for all solutions; a solution's own module or login form (`''`); or
- * a provider of OAuth, about whose users the module is asked.
+ * Who knows an account: the users table, which is one for all solutions; a solution's own module or login form (`''`);
+ * a provider of OAuth, about whose users the module is asked; or the control center.
  */
-export type AccountSourceName = 'users' | '' | 'provider'
+export type AccountSourceName = 'users' | '' | 'provider' | 'cloud'
 
-/** What a source says of somebody. Refusals are answers; `failed` means that it could not say. */
+/**
+ * What a source says of somebody. Refusals are answers; `failed` means that it could not say. `state`: what the login page
+ * says of the refusal, `refused` unless given.
+ */
 export type SignInAnswer =
   | { readonly kind: 'accepted'; readonly login: Login; readonly effects: Effects; readonly user: User | null }
-  | { readonly kind: 'refused'; readonly effects: Effects; readonly values: Readonly<Record<string, unknown>> }
+  | {
+      readonly kind: 'refused'
+      readonly effects: Effects
+      readonly values: Readonly<Record<string, unknown>>
+      readonly state?: 'verify'
+    }
   | { readonly kind: 'failed'; readonly failure: Failed }
 
 export type Accepted = Extract<SignInAnswer, { kind: 'accepted' }>
@@ -43,18 +52,29 @@ export interface FormSource extends AccountSource {
 }
 
 export interface AccountSources {
+  /** @throws ERR_MODE_UNAVAILABLE for PLATFORM_CLOUD on a host that is connected to no control center */
   ofForm(mode: FormMode): FormSource
   ofMode(mode: FormMode | ProviderMode): AccountSource
 }
 
+/** @param cloud null where the host is connected to no control center */
 export function createAccountSources(
   users: Users,
   askAuthenticator: AuthenticatorQuestion,
   provider: AccountSource,
+  cloud: FormSource | null,
 ): AccountSources {
   const table = usersTable(users)
   const module = authenticatorModule(askAuthenticator)
-  const ofForm = (mode: FormMode) => (mode === 'DEFAULT' ? table : module)
+  function ofForm(mode: FormMode): FormSource {
+    if (mode !== 'PLATFORM_CLOUD') return mode === 'DEFAULT' ? table : module
+    if (cloud !== null) return cloud
+    throw new PlatformError(
+      'ERR_MODE_UNAVAILABLE',
+      'PLATFORM_CLOUD needs a control center: set ENVIRONMENT=onprem, CLOUD_URL and REMOTE_ENVIRONMENT_TOKEN, and start the host again.',
+      { mode },
+    )
+  }
   return { ofForm, ofMode: (mode) => (isProviderMode(mode) ? provider : ofForm(mode)) }
 }
 

@@ -9,7 +9,7 @@ import type { SolutionStore } from '../solutions/solution-store.ts'
 import type { Uploaded, Uploads } from '../solutions/upload.ts'
 import { defaultLoginTemplate } from '../web/pages.ts'
 import { loginPageLocales } from './login-preview.ts'
-import { LOGIN_STATE_NAMES, type LoginStateName } from './login-states.ts'
+import { type LoginStateName, loginStatesOf } from './login-states.ts'
 
 /** Where a solution has its login template. */
 export const LOGIN_TEMPLATE = 'media/login.html'
@@ -19,7 +19,10 @@ export type LoginPageWarning = Explained<Warning>
 export type LoginPageFacts = {
   /** Whether the active version has a `media/login.html`. */
   readonly hasTemplate: boolean
-  /** Whether it is shown: the default page takes the place of one that lacks the form, the user name or the password. */
+  /**
+   * Whether it is shown: the default page takes the place of one that lacks the form, the user name or the password; with
+   * PLATFORM_CLOUD it is that of the control center.
+   */
   readonly isUsed: boolean
   readonly warnings: readonly LoginPageWarning[]
   readonly locales: readonly string[]
@@ -28,18 +31,19 @@ export type LoginPageFacts = {
 
 /** What there is to know of the login page of a solution's active version. */
 export async function lookAtLoginPage(
-  solution: Pick<PreparedSolution, 'template' | 'texts' | 'warnings'>,
+  solution: Pick<PreparedSolution, 'manifest' | 'template' | 'texts' | 'warnings'>,
   packed: Uint8Array,
   limits: Limits,
 ): Promise<LoginPageFacts> {
+  const { authenticator } = solution.manifest
   const files = await unpackBundle(packed, limits, (name) => name === LOGIN_TEMPLATE)
   const ofTemplate = (solution.warnings ?? []).filter(({ file }) => file === LOGIN_TEMPLATE)
   return {
     hasTemplate: files.has(LOGIN_TEMPLATE),
-    isUsed: solution.template !== null,
+    isUsed: solution.template !== null && authenticator !== 'PLATFORM_CLOUD',
     warnings: explainFindings(ofTemplate, files),
     locales: loginPageLocales(solution),
-    states: LOGIN_STATE_NAMES,
+    states: loginStatesOf(authenticator),
   }
 }
 

@@ -2,11 +2,14 @@ import type { Context } from 'koa'
 import { compileTemplate } from '../../runtime/template/compile-template.ts'
 import type { CompiledTemplate } from '../../runtime/template/compiled-template.ts'
 import { fillTemplate } from '../../runtime/template/fill-template.ts'
+import type { CloudLogin } from '../cloud/login/cloud-login.ts'
+import type { DesignedPage } from '../cloud/login/login-pages.ts'
 import { allowLoginPage } from '../http/content-security.ts'
+import { chooseLocale } from '../http/languages.ts'
 import { cookieScope, createNonce, sendHtml, stateOf } from '../http/request.ts'
 import type { Sites } from '../http/sites.ts'
 import type { ActiveSolution } from '../solutions/catalog.ts'
-import { createMessages } from '../solutions/messages.ts'
+import { availableLocales, createMessages, textOfTables } from '../solutions/messages.ts'
 import { defaultLoginTemplate } from '../web/pages.ts'
 import { platformText } from '../web/texts.ts'
 import type { FormTokens } from './form-token.ts'
@@ -29,21 +32,61 @@ export type LoginPage = {
   readonly notice?: { readonly key: string; readonly values?: readonly (string | number)[] }
 }
 
-/** Sends a solution's login page: its own template, or the default one where that is missing or unusable. */
-export type LoginPageSender = (ctx: Context, solution: ActiveSolution, page: LoginPage) => void
+/**
+ * Sends a solution's login page: its own template, of PLATFORM_CLOUD the one of the control center; or the default one where
+ * that is missing or unusable.
+ */
+export type LoginPageSender = (ctx: Context, solution: ActiveSolution, page: LoginPage) => Promise<void>
 
-/** @param isTesting `PLATFORM_TESTING_MODE`: inputs carry `data-cy` */
-export function createLoginPageSender(sites: Sites, formTokens: FormTokens, isTesting: boolean): LoginPageSender {
+export type LoginPageSenderParts = {
+  readonly sites: Sites
+  readonly formTokens: FormTokens
+  /** `PLATFORM_TESTING_MODE`: inputs carry `data-cy`. */
+  readonly isTesting: boolean
+  readonly cloudLogin: Pick<CloudLogin, 'pageOf'> | null
+}
+
+export function createLoginPageSender({
+  sites,
+  formTokens,
+  isTesting,
+  cloudLogin,
+}: LoginPageSenderParts): LoginPageSender {
   const script = isTesting ? USE_LOGIN_TOKEN + NAME_INPUTS : USE_LOGIN_TOKEN
-  return (ctx, solution, page) => {
+  return async (ctx, solution, page) => {
+    const designed = (await cloudLogin?.pageOf(solution)) ?? null
+    const look = lookOf(solution, designed)
+    // It may speak languages that the solution itself does not.
+    const asked = designed === null ? null : chooseLocale(ctx.get('Accept-Language'), localesOf(look))
     const nonce = createNonce()
     const formToken = formTokens.issue(ctx, cookieScope(ctx, sites, solution.name))
     const { correlationId } = stateOf(ctx)
-    const html = renderLoginPage(solution, page, { nonce, formToken, correlationId, script })
+    const shown = asked === null ? page : { ...page, locale: asked }
+    const html = renderLoginPage(look, shown, { nonce, formToken, correlationId, script })
     allowLoginPage(ctx, nonce, sites.shared)
     ctx.vary('Accept-Language')
     sendHtml(ctx, page.status, html)
   }
+}
+
+/** What a login page is made of. */
+export type LoginLook = Pick<ActiveSolution, 'template' | 'texts'> & {
+  /** Texts that come before the solution's own: those of a page of the control center. */
+  readonly firstTexts?: DesignedPage['texts']
+}
+
+/** @param designed the page of the control center; of PLATFORM_CLOUD null: the default page, whatever template the solution has */
+export function lookOf(
+  { manifest, template, texts }: Pick<ActiveSolution, 'manifest' | 'template' | 'texts'>,
+  designed: DesignedPage | null,
+): LoginLook {
+  if (designed !== null) return { template: designed.template, texts, firstTexts: designed.texts }
+  return { template: manifest.authenticator === 'PLATFORM_CLOUD' ? null : template, texts }
+}
+
+/** The locales in which it can be shown: its own tables' and the platform's languages. */
+export function localesOf({ texts, firstTexts = {} }: Omit<LoginLook, 'template'>): readonly string[] {
+  return availableLocales({ ...texts, ...firstTexts })
 }
 
 /** What a login page holds that belongs to one answer. */
@@ -57,16 +100,17 @@ export type LoginPageAnswer = {
 
 /** The page itself, the same at sign-in and in the preview. */
 export function renderLoginPage(
-  solution: Pick<ActiveSolution, 'template' | 'texts'>,
+  { template, texts, firstTexts = {} }: LoginLook,
   page: LoginPage,
   { nonce, formToken, correlationId, script }: LoginPageAnswer,
 ): string {
-  const { notice } = page
-  return fillTemplate(solution.template ?? STANDARD, {
+  const { notice, locale } = page
+  const message = createMessages(texts, locale, page.messages)
+  return fillTemplate(template ?? STANDARD, {
     nonce,
     formToken,
     failed: page.failed,
-    message: createMessages(solution.texts, page.locale, page.messages),
+    message: (key) => textOfTables(firstTexts, locale, key) ?? message(key),
     value: (name) => (Object.hasOwn(page.values, name) ? page.values[name] : undefined),
     fields: page.fields,
     ...(script === undefined ? {} : { script }),

@@ -1,7 +1,5 @@
 import { createNonce } from '../http/request.ts'
-import type { ActiveSolution } from '../solutions/catalog.ts'
-import { availableLocales } from '../solutions/messages.ts'
-import { renderLoginPage } from './login-page.ts'
+import { type LoginLook, localesOf, renderLoginPage } from './login-page.ts'
 import { LOGIN_STATES, type LoginStateName } from './login-states.ts'
 
 /** What the preview shows. */
@@ -29,7 +27,7 @@ const BUSY_FOR = 5
  * allows `nonce` for scripts and styles. Its `media/…` is relative to the address that it is shown at.
  */
 export function renderLoginPreview(
-  solution: Pick<ActiveSolution, 'template' | 'texts'>,
+  look: LoginLook,
   { locale, state, username, values = {} }: LoginPreview,
   nonce: string = createNonce(),
 ): { readonly html: string; readonly nonce: string } {
@@ -43,10 +41,10 @@ export function renderLoginPreview(
     messages: new Map<string, string>(),
     fields: new Map(username === undefined ? [] : [['username', username]]),
   }
-  return { html: renderLoginPage(solution, page, { nonce, formToken: '', correlationId: REFERENCE }), nonce }
+  return { html: renderLoginPage(look, page, { nonce, formToken: '', correlationId: REFERENCE }), nonce }
 }
 
 /** The locales in which a solution's login page can be shown: its own tables' and the platform's languages. */
-export function loginPageLocales(solution: Pick<ActiveSolution, 'texts'>): readonly string[] {
-  return availableLocales(solution.texts)
+export function loginPageLocales(look: Omit<LoginLook, 'template'>): readonly string[] {
+  return localesOf(look)
 }

@@ -1,3 +1,4 @@
+import { PlatformError } from '../../runtime/errors.ts'
 import type { Failed } from '../../runtime/outcome.ts'
 import type { AuditAction } from '../audit/audit.ts'
 import { readCookie, setCookie } from '../http/cookies.ts'
@@ -42,7 +43,10 @@ export async function signInRemembered(
     setCookie(ctx, 'remember', scope, null)
     return null
   }
-  const answer = await source.recheck(arrival, series)
+  const answer = await source.recheck(arrival, series).catch((error: unknown) => {
+    if (error instanceof PlatformError && error.code.startsWith('ERR_CLOUD_')) note('remembered-sign-in', error.code)
+    throw error
+  })
   if (answer.kind === 'failed') {
     note('remembered-sign-in', answer.failure.code)
     return { failure: answer.failure }

@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import { PlatformError } from '../../runtime/errors.ts'
+import { type ErrorCode, PlatformError } from '../../runtime/errors.ts'
 import type { Failed } from '../../runtime/outcome.ts'
 import { readForm, readQuery } from '../http/read-body.ts'
 import { retryAfter } from '../http/retry-after.ts'
@@ -13,7 +13,7 @@ import { type Arrival, readArrival } from './arrival.ts'
 import type { ChangePasswordPages } from './change-password.ts'
 import type { KnownBrowsers } from './known-browser.ts'
 import type { LoginPage, LoginPageSender } from './login-page.ts'
-import { LOGIN_STATES } from './login-states.ts'
+import { LOGIN_STATES, type LoginStateName } from './login-states.ts'
 import type { LoginTokens } from './login-token.ts'
 import { cameFromOwnPage } from './own-page.ts'
 import { pageAskedFor } from './page-asked-for.ts'
@@ -35,7 +35,14 @@ export type SignInParts = SessionParts & {
 /** One try to sign in, with all that the browser sent. */
 type Attempt = Arrival & { readonly source: FormSource; readonly fields: ReadonlyMap<string, string> }
 
-const UNREACHABLE = 'ERR_DATABASE_UNREACHABLE'
+/** Who could say is away or cannot say: nobody can be signed in, and nothing is known of what was typed. */
+const AWAY: Partial<Record<ErrorCode, LoginStateName>> = {
+  ERR_DATABASE_UNREACHABLE: 'unavailable',
+  ERR_CLOUD_UNREACHABLE: 'cloudAway',
+  ERR_CLOUD_REFUSED: 'cloudRefused',
+}
+/** In seconds, where nobody knows. */
+const RETRY_AFTER = 5
 
 /** More passwords are being checked than the machine can check at once. */
 const PASSWORDS_BUSY: Failed = {
@@ -52,9 +59,9 @@ export function showLoginPage(
   solution: ActiveSolution,
   locale: string,
   sendLoginPage: LoginPageSender,
-): void {
+): Promise<void> {
   const url = readQuery(ctx)
-  sendLoginPage(ctx, solution, {
+  return sendLoginPage(ctx, solution, {
     ...emptyPage(locale),
     ...(url.has('password-changed') ? LOGIN_STATES.passwordChanged : LOGIN_STATES.first),
     fields: keptFields(url, { username: false }),
@@ -77,9 +84,8 @@ export async function signIn(
     await answerAttempt(attempt, parts)
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error
-    if (error.code === UNREACHABLE) showUnavailable(attempt, parts)
-    else if (error.code === 'ERR_PASSWORDS_BUSY') fail(attempt, PASSWORDS_BUSY, parts)
-    else throw error
+    if (error.code === 'ERR_PASSWORDS_BUSY') await fail(attempt, PASSWORDS_BUSY, parts)
+    else await showAway(attempt, error, parts)
   }
 }
 
@@ -89,10 +95,13 @@ async function answerAttempt(attempt: Attempt, parts: SignInParts): Promise<void
   const token = attempt.fields.get('id_token') ?? ''
   const wait = await countAttempt(attempt, token, parts)
   if (wait !== null) return showThrottled(attempt, wait, parts)
-  const answer =
-    token === '' ? await attempt.source.check(attempt, attempt.fields) : await checkLoginToken(attempt, token, parts)
+  const answer = token === '' ? await askSource(attempt, parts) : await checkLoginToken(attempt, token, parts)
   if (answer.kind === 'failed') return fail(attempt, answer.failure, parts)
-  if (answer.kind === 'refused') return refuse(attempt, answer, parts)
+  if (answer.kind === 'refused') {
+    // Told to whoever knows the password: no guess.
+    if (answer.state === 'verify') await parts.throttle.succeeded(counted(attempt), isKnown(attempt, parts))
+    return refuse(attempt, answer, parts)
+  }
   if (token === '') await parts.throttle.succeeded(counted(attempt), isKnown(attempt, parts))
   if (answer.user?.mustChangePassword) return parts.changePassword.demand(ctx, solution, locale, answer.user)
   const session = await acceptCredentials(attempt, answer, token === '', parts)
@@ -102,6 +111,35 @@ async function answerAttempt(attempt: Attempt, parts: SignInParts): Promise<void
   ctx.set('Location', pageAskedFor(ctx))
 }
 
+/** Where nothing was checked, since who checks it is away, nothing was guessed: the account's counters are as before. */
+async function askSource(attempt: Attempt, parts: SignInParts): Promise<SignInAnswer> {
+  try {
+    return await attempt.source.check(attempt, attempt.fields)
+  } catch (error) {
+    const isAway = error instanceof PlatformError && error.code.startsWith('ERR_CLOUD_')
+    if (isAway) await parts.throttle.gaveNothing(counted(attempt), isKnown(attempt, parts))
+    throw error
+  }
+}
+
+/**
+ * The same for a source that is away.
+ * @throws the error where the login page has nothing to say of it
+ */
+export function showRecheckError(
+  ctx: Context,
+  solution: ActiveSolution,
+  locale: string,
+  error: unknown,
+  parts: SignInParts,
+): Promise<void> {
+  const code = error instanceof PlatformError ? error.code : ''
+  // That the database is away is told by a page of its own: without it, nothing is known of this browser.
+  if (!(error instanceof PlatformError) || (code !== 'ERR_THROTTLED' && !code.startsWith('ERR_CLOUD_'))) throw error
+  const fields = keptFields(readQuery(ctx), { username: false })
+  return sendAway({ ctx, solution, locale, fields }, error, parts)
+}
+
 /** It could not be asked whether a remembered user may still come in: the login page says so, and the cookie stays. */
 export function showRecheckFailure(
   ctx: Context,
@@ -109,8 +147,8 @@ export function showRecheckFailure(
   locale: string,
   failure: Failed,
   parts: SignInParts,
-): void {
-  showFailure({ ...readArrival(ctx, solution, locale, parts.sites), fields: new Map() }, failure, 200, parts)
+): Promise<void> {
+  return showFailure({ ...readArrival(ctx, solution, locale, parts.sites), fields: new Map() }, failure, 200, parts)
 }
 
 async function readAttempt(
@@ -125,8 +163,8 @@ async function readAttempt(
 }
 
 /** A page that was open for too long looks the same, so the person gets a new one with what they had typed. */
-function refuseForeignForm({ ctx, solution, locale, fields }: Attempt, { sendLoginPage }: SignInParts): void {
-  sendLoginPage(ctx, solution, {
+function refuseForeignForm({ ctx, solution, locale, fields }: Attempt, { sendLoginPage }: SignInParts): Promise<void> {
+  return sendLoginPage(ctx, solution, {
     ...emptyPage(locale),
     ...LOGIN_STATES.expired,
     fields: keptFields(fields, { username: true }),
@@ -182,7 +220,7 @@ async function acceptCredentials(
 }
 
 /** Nobody was logged in: an answer, not an error. */
-function refuse(attempt: Attempt, { effects, values }: Refused, parts: SignInParts): void {
+async function refuse(attempt: Attempt, { effects, values, state }: Refused, parts: SignInParts): Promise<void> {
   const { ctx, solution, locale, fields, serverUrl } = attempt
   parts.audit.note({ ...auditFacts(attempt), actor: actorOf(attempt), action: 'sign-in', outcome: 'refused' })
   if (effects.showUrl !== null) {
@@ -190,8 +228,8 @@ function refuse(attempt: Attempt, { effects, values }: Refused, parts: SignInPar
     return
   }
   ctx.set('WWW-Authenticate', `FormBased realm="${solution.name}"`)
-  parts.sendLoginPage(ctx, solution, {
-    ...LOGIN_STATES.refused,
+  await parts.sendLoginPage(ctx, solution, {
+    ...LOGIN_STATES[state ?? 'refused'],
     locale: effects.locale ?? locale,
     values,
     messages: effects.messages,
@@ -199,20 +237,20 @@ function refuse(attempt: Attempt, { effects, values }: Refused, parts: SignInPar
   })
 }
 
-function showThrottled(attempt: Attempt, seconds: number, { audit, sendLoginPage }: SignInParts): void {
+function showThrottled(attempt: Attempt, seconds: number, { audit, sendLoginPage }: SignInParts): Promise<void> {
   const { ctx, solution, locale, fields } = attempt
   audit.noteOnce({ ...auditFacts(attempt), actor: actorOf(attempt), action: 'sign-in', outcome: 'throttled' })
   ctx.set('Retry-After', String(seconds))
-  sendLoginPage(ctx, solution, {
+  return sendLoginPage(ctx, solution, {
     ...emptyPage(locale),
     ...LOGIN_STATES.throttled,
     fields: keptFields(fields, { username: true }),
   })
 }
 
-function fail(attempt: Attempt, failure: Failed, parts: SignInParts): void {
+function fail(attempt: Attempt, failure: Failed, parts: SignInParts): Promise<void> {
   parts.audit.note({ ...auditFacts(attempt), actor: actorOf(attempt), action: 'sign-in', outcome: failure.code })
-  showFailure(attempt, failure, 401, parts)
+  return showFailure(attempt, failure, 401, parts)
 }
 
 /**
@@ -224,30 +262,42 @@ function showFailure(
   failure: Failed,
   status: 200 | 401,
   { sendLoginPage }: SignInParts,
-): void {
+): Promise<void> {
   const { ctx, solution, locale, fields } = attempt
   const page = { ...emptyPage(locale), fields: keptFields(fields, { username: true }) }
   if (failure.code === 'sandbox_busy') {
     const seconds = retryAfter(failure)
     ctx.set('Retry-After', String(seconds))
     const { notice, ...busy } = LOGIN_STATES.busy
-    sendLoginPage(ctx, solution, { ...page, ...busy, notice: { ...notice, values: [seconds] } })
-    return
+    return sendLoginPage(ctx, solution, { ...page, ...busy, notice: { ...notice, values: [seconds] } })
   }
   if (status === 401) ctx.set('WWW-Authenticate', `FormBased realm="${solution.name}"`)
-  sendLoginPage(ctx, solution, { ...page, ...LOGIN_STATES.outcome, status })
+  return sendLoginPage(ctx, solution, { ...page, ...LOGIN_STATES.outcome, status })
 }
 
-/** The database is away: nobody can be signed in, and nothing is known of what was typed. */
-function showUnavailable(attempt: Attempt, { audit, sendLoginPage }: SignInParts): void {
-  const { ctx, solution, locale, fields } = attempt
-  audit.noteOnce({ ...auditFacts(attempt), actor: actorOf(attempt), action: 'sign-in', outcome: UNREACHABLE })
-  ctx.set('Retry-After', '5')
-  sendLoginPage(ctx, solution, {
-    ...emptyPage(locale),
-    ...LOGIN_STATES.unavailable,
-    fields: keptFields(fields, { username: true }),
-  })
+/** @throws the error where the login page has nothing to say of it */
+function showAway(attempt: Attempt, error: PlatformError, parts: SignInParts): Promise<void> {
+  const { fields } = attempt
+  const seconds = waitOf(error)
+  // The source counts attempts too.
+  if (error.code === 'ERR_THROTTLED') return showThrottled(attempt, seconds, parts)
+  if (AWAY[error.code] === undefined) throw error
+  parts.audit.noteOnce({ ...auditFacts(attempt), actor: actorOf(attempt), action: 'sign-in', outcome: error.code })
+  return sendAway({ ...attempt, fields: keptFields(fields, { username: true }) }, error, parts)
+}
+
+function sendAway(
+  { ctx, solution, locale, fields }: Pick<Attempt, 'ctx' | 'solution' | 'locale' | 'fields'>,
+  error: PlatformError,
+  { sendLoginPage }: SignInParts,
+): Promise<void> {
+  const state = LOGIN_STATES[AWAY[error.code] ?? 'throttled']
+  ctx.set('Retry-After', String(waitOf(error)))
+  return sendLoginPage(ctx, solution, { ...emptyPage(locale), ...state, fields })
+}
+
+function waitOf({ details }: PlatformError): number {
+  return typeof details.retryAfter === 'number' ? details.retryAfter : RETRY_AFTER
 }
 
 function actorOf({ fields }: Pick<Attempt, 'fields'>): string {

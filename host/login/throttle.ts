@@ -20,6 +20,11 @@ export interface Throttle {
   count(attempt: Attempt, isKnown: boolean): Promise<number | null>
   /** Gives back what an attempt cost that ended well. */
   succeeded(attempt: Attempt, isKnown: boolean): Promise<void>
+  /**
+   * Gives back to the account what an attempt cost of which nothing was checked. The network's counter keeps it: what
+   * cannot be checked takes time as well.
+   */
+  gaveNothing(attempt: Attempt, isKnown: boolean): Promise<void>
   /** Removes counters whose time is over. */
   sweep(): Promise<void>
 }
@@ -76,6 +81,10 @@ export function createThrottle(
         if (counter === accountAndNetwork) await counter.delete(key)
         else await counter.reward(key)
       }
+    },
+    async gaveNothing(attempt, isKnown) {
+      if (!isOn()) return
+      for (const { counter, key } of countersOf(attempt, isKnown)) if (counter !== network) await counter.reward(key)
     },
     async sweep() {
       await db.deleteFrom('throttle').where('expires_at', '<', Date.now()).execute()

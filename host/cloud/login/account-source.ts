@@ -1,0 +1,105 @@
+import { isPlain, type Login, type Tenant } from '../../../plugins/security/host.ts'
+import { PlatformError } from '../../../runtime/errors.ts'
+import type { FormSource, SignInAnswer } from '../../login/account-sources.ts'
+import type { Asking } from '../../login/arrival.ts'
+import type { ActiveSolution } from '../../solutions/catalog.ts'
+import { noEffects } from '../../solutions/host-call.ts'
+import { permissionsOf } from '../../solutions/prepared-solution.ts'
+import { type AuthenticateAnswer, AuthenticateRequest, RefreshRequest } from '../protocol.ts'
+import type { CloudAnswer, CloudFailure, CloudLoginRequests } from './login-requests.ts'
+import type { CloudLoginProblems } from './problems.ts'
+
+export type CloudSourceParts = {
+  readonly requests: Pick<CloudLoginRequests, 'authenticate' | 'refresh'>
+  readonly problems: Pick<CloudLoginProblems, 'found' | 'reached'>
+  readonly stopped: AbortSignal
+}
+
+/** When it is worth trying again while the control center is away, in seconds, unless it says so itself. */
+const AWAY_FOR = 10
+
+/**
+ * The users that the control center manages (guide 2.1, PLATFORM_CLOUD).
+ *
+ * `check` and `recheck` throw where it did not say yes or no, and nothing of the browser's or the series' changes then:
+ * ERR_CLOUD_UNREACHABLE, ERR_CLOUD_REFUSED where the operator has to put something right, ERR_THROTTLED.
+ */
+export function createCloudSource({ requests, problems, stopped }: CloudSourceParts): FormSource {
+  function read({ solution }: Asking, answer: CloudAnswer<AuthenticateAnswer>): AuthenticateAnswer {
+    if (answer.kind === 'said') {
+      problems.reached(solution.name)
+      return answer.value
+    }
+    if (answer.kind === 'throttled') {
+      problems.reached(solution.name)
+      throw new PlatformError('ERR_THROTTLED', 'Too many attempts to sign in.', { retryAfter: answer.retryAfter })
+    }
+    throw answer.kind === 'unchanged' ? useless(solution, 'it answers 304') : failed(solution, answer)
+  }
+
+  function failed(solution: ActiveSolution, { kind, why, retryAfter }: CloudFailure): PlatformError {
+    if (!stopped.aborted) problems.found(solution.name, kind, why)
+    const code = kind === 'away' ? 'ERR_CLOUD_UNREACHABLE' : 'ERR_CLOUD_REFUSED'
+    return new PlatformError(code, `The control center cannot sign users of "${solution.name}" in now: ${why}.`, {
+      retryAfter: retryAfter ?? (kind === 'away' ? AWAY_FOR : 60),
+    })
+  }
+
+  function useless(solution: ActiveSolution, why: string): PlatformError {
+    return failed(solution, { kind: 'answer', why, retryAfter: null })
+  }
+
+  /** @param uid whose answer it has to be; null: anybody's */
+  function answerOf({ solution }: Asking, said: AuthenticateAnswer, uid: string | null): SignInAnswer {
+    if (said.outcome === 'refused') return refused(said.reason)
+    const { username, tenant } = said
+    if (uid !== null && said.uid !== uid) throw useless(solution, 'it speaks of another user')
+    if (!isPlain(username) || !isPlain(said.uid) || !isPlainTenant(tenant)) {
+      throw useless(solution, 'the names in it have characters that names cannot have')
+    }
+    // Names that this solution does not list are another's, as in the users table.
+    const listed = permissionsOf(solution)
+    const permissions = [...new Set(said.permissions)].filter((name) => listed?.includes(name) ?? isPlain(name))
+    if (permissions.length === 0) return refused('credentials')
+    const login: Login = { username, uid: said.uid, permissions }
+    const effects = { ...noEffects(), login, tenant: tenant === null || tenant.length === 0 ? null : tenant }
+    return { kind: 'accepted', login, effects, user: null }
+  }
+
+  return {
+    name: 'cloud',
+    countedAs: (solution) => `cloud ${solution.name}`,
+    async check(asking, fields) {
+      const asked = AuthenticateRequest.safeParse({
+        username: fields.get('username') ?? '',
+        password: fields.get('password') ?? '',
+        address: asking.address,
+        ...customFields(asking.url, fields),
+      })
+      // What the protocol cannot carry is nobody's.
+      if (!asked.success) return refused('credentials')
+      return answerOf(asking, read(asking, await requests.authenticate(asking.solution.name, asked.data)), null)
+    },
+    async recheck(asking, { uid, lastLoginAt }) {
+      const asked = RefreshRequest.parse({ uid, since: lastLoginAt })
+      return answerOf(asking, read(asking, await requests.refresh(asking.solution.name, asked)), uid)
+    },
+    // It was asked a moment ago; who loses access there loses a remembered login at its next use.
+    stillHolds: async () => true,
+  }
+}
+
+/** Those of the address, then of the form, as an authenticator gets them (design 5.1). */
+function customFields(...maps: readonly ReadonlyMap<string, string>[]) {
+  const custom = maps.flatMap((map) => [...map]).filter(([name]) => name.startsWith('custom_'))
+  return custom.length === 0 ? {} : { custom: Object.fromEntries(custom) }
+}
+
+function isPlainTenant(tenant: Tenant | null): boolean {
+  return tenant === null || tenant.every((value) => typeof value === 'number' || value.isWellFormed())
+}
+
+function refused(reason: 'credentials' | 'verify'): SignInAnswer {
+  const answer = { kind: 'refused', effects: noEffects(), values: {} } as const
+  return reason === 'verify' ? { ...answer, state: 'verify' } : answer
+}

@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto'
+import type { Logger } from 'pino'
+import type { Limits } from '../../../runtime/limits.ts'
+import type { Supervisor } from '../../../runtime/supervisor.ts'
+import type { Database } from '../../database/open.ts'
+import type { FormSource } from '../../login/account-sources.ts'
+import type { ActiveSolution } from '../../solutions/catalog.ts'
+import type { SolutionLog } from '../../solutions/solution-log.ts'
+import type { CloudSettings } from '../cloud-settings.ts'
+import { createCloudSource } from './account-source.ts'
+import { createPageCompiler } from './compile-page.ts'
+import { createCloudLoginPages, type DesignedPage } from './login-pages.ts'
+import { createCloudLoginRequests } from './login-requests.ts'
+import { createPageRows } from './page-rows.ts'
+import { type CloudLoginProblems, createCloudLoginProblems } from './problems.ts'
+
+/** How solutions with the authenticator PLATFORM_CLOUD sign their users in (design section 9). */
+export interface CloudLogin {
+  /** Who knows their accounts. */
+  readonly source: FormSource
+  /** Their login page as it was designed; null: of another authenticator, or none that could be shown. Never throws. */
+  pageOf(solution: Pick<ActiveSolution, 'name' | 'manifest'>): Promise<DesignedPage | null>
+  /** For the health page. */
+  readonly problems: CloudLoginProblems['states']
+  stop(): Promise<void>
+}
+
+export type CloudLoginParts = {
+  readonly cloud: CloudSettings
+  readonly db: Database
+  readonly supervisor: Pick<Supervisor, 'checkUpload'>
+  readonly limits: Limits
+  readonly log: Logger
+  readonly solutionLog: SolutionLog
+  /** In epoch ms. */
+  readonly now: () => number
+}
+
+export function createCloudLogin({
+  cloud,
+  db,
+  supervisor,
+  limits,
+  log,
+  solutionLog,
+  now,
+}: CloudLoginParts): CloudLogin {
+  const stop = new AbortController()
+  const stopped = stop.signal
+  const requests = createCloudLoginRequests({ cloud, stopped })
+  const problems = createCloudLoginProblems(log, solutionLog, now)
+  const pages = createCloudLoginPages({
+    requests,
+    compile: createPageCompiler(supervisor, limits),
+    rows: createPageRows(db),
+    problems,
+    solutionLog,
+    source: createHash('sha256').update(`${cloud.url.origin}\n${cloud.token}`).digest('base64url'),
+    stopped,
+    now,
+  })
+  return {
+    source: createCloudSource({ requests, problems, stopped }),
+    pageOf: async ({ name, manifest }) => (manifest.authenticator === 'PLATFORM_CLOUD' ? pages.of(name) : null),
+    problems: problems.states,
+    async stop() {
+      stop.abort()
+      await pages.settled()
+    },
+  }
+}

@@ -1,0 +1,44 @@
+import type { Warning } from '../../../runtime/bundle/faults.ts'
+import { PlatformError } from '../../../runtime/errors.ts'
+import type { Limits } from '../../../runtime/limits.ts'
+import type { SandboxSolution } from '../../../runtime/protocol.ts'
+import type { Supervisor } from '../../../runtime/supervisor.ts'
+import type { CompiledTemplate } from '../../../runtime/template/compiled-template.ts'
+import { CompiledTemplateSchema } from '../../../runtime/template/template-schema.ts'
+
+/** What a page came to. `refused`: it breaks the rules of templates; `later`: it could not be looked at now. */
+export type PageCheck =
+  | { readonly kind: 'sound'; readonly template: CompiledTemplate; readonly warnings: readonly Warning[] }
+  | { readonly kind: 'refused' | 'later'; readonly why: string }
+
+export type PageCompiler = (source: string) => Promise<PageCheck>
+
+const NO_SCRIPTS: SandboxSolution = { scripts: [], units: {}, settings: {}, tables: {} }
+const NO_FILES = { scripts: [], formScripts: [], forms: [], i18n: [], media: [], permissions: null }
+/** What compiling says first of a template that it does not take: here another page than the default one may be shown. */
+const PREFIX = /^the default login page is shown instead of this one: /
+
+/**
+ * Compiles a login page as an upload does, under the same rules and bounds: in a sandbox process of its own, since nobody
+ * here knows who wrote it (design section 8, "Template").
+ */
+export function createPageCompiler(supervisor: Pick<Supervisor, 'checkUpload'>, limits: Limits): PageCompiler {
+  return async (source) => {
+    const loginTemplate = { file: 'login.html', source }
+    const files = { ...NO_FILES, loginTemplate, isolateMemory: limits.ISOLATE_MEMORY }
+    try {
+      const { checked, faults } = await supervisor.checkUpload(files, async () => NO_SCRIPTS, [])
+      const [fault] = faults
+      if (checked === null || fault !== undefined) return { kind: 'later', why: fault?.message ?? 'it was not checked' }
+      const refusal = checked.warnings.find(({ code }) => code === 'template_replaced')
+      if (refusal !== undefined) return { kind: 'refused', why: refusal.message.replace(PREFIX, '') }
+      // The process had the page's text in it: what it sends is checked once more.
+      const template = CompiledTemplateSchema.safeParse(checked.template)
+      if (!template.success) return { kind: 'refused', why: 'what compiling it came to is no template' }
+      return { kind: 'sound', template: template.data, warnings: checked.warnings }
+    } catch (error) {
+      if (!(error instanceof PlatformError)) throw error
+      return { kind: 'later', why: error.message }
+    }
+  }
+}

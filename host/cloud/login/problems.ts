@@ -1,0 +1,74 @@
+import type { Logger } from 'pino'
+import type { SolutionLog } from '../../solutions/solution-log.ts'
+import type { CloudFailure } from './login-requests.ts'
+
+/** What keeps users of a solution from signing in by the control center, or its page from them (`page`). */
+export const CLOUD_LOGIN_PROBLEMS = ['away', 'token', 'unknown', 'answer', 'page'] as const satisfies readonly (
+  | CloudFailure['kind']
+  | 'page'
+)[]
+export type CloudLoginProblem = (typeof CLOUD_LOGIN_PROBLEMS)[number]
+
+/** Tells the operator, in the solution's log, the platform's log and on the health page. */
+export interface CloudLoginProblems {
+  /** @param why in a few words, without anything secret */
+  found(solution: string, problem: CloudLoginProblem, why: string): void
+  /** The control center answered as it should. */
+  reached(solution: string): void
+  /** The page that it has is the one that is shown. */
+  pageTaken(solution: string): void
+  /** What is known now; a solution has two at most. */
+  states(): readonly { readonly solution: string; readonly problem: CloudLoginProblem }[]
+}
+
+const MESSAGES: Readonly<Record<CloudLoginProblem, (why: string) => string>> = {
+  away: (why) =>
+    `The control center cannot be reached, so nobody new can sign in: ${why}. See whether CLOUD_URL is right.`,
+  token: (why) =>
+    `The control center refuses the remote environment token, so nobody new can sign in: ${why}. Set REMOTE_ENVIRONMENT_TOKEN to a token of its Credentials page.`,
+  unknown: (why) =>
+    `The control center does not know this solution in this environment, so nobody new can sign in: ${why}. Add the solution to the environment there.`,
+  answer: (why) =>
+    `The control center gives an answer that cannot be used, so nobody new can sign in: ${why}. See whether CLOUD_URL is a control center, of a version that fits.`,
+  page: (why) =>
+    `The login page of the control center was not taken, the one before or the default one is shown: ${why}`,
+}
+
+/** One that comes and goes is written down so often at most, in ms. */
+const QUIET = 60_000
+
+export function createCloudLoginProblems(
+  log: Pick<Logger, 'warn'>,
+  solutionLog: Pick<SolutionLog, 'write'>,
+  now: () => number = Date.now,
+): CloudLoginProblems {
+  const ofReaching = new Map<string, CloudLoginProblem>()
+  const ofPage = new Set<string>()
+  /** When each was written down last, by solution and text. */
+  const said = new Map<string, { readonly text: string; readonly at: number }>()
+
+  function say(solution: string, problem: CloudLoginProblem, why: string, isNews: boolean): void {
+    const text = MESSAGES[problem](why)
+    const key = `${solution} ${problem}`
+    const last = said.get(key)
+    if (last?.text === text && (!isNews || now() - last.at < QUIET)) return
+    said.set(key, { text, at: now() })
+    solutionLog.write(solution, { level: 'error', message: text })
+    log.warn({ solution, problem }, text)
+  }
+
+  return {
+    found(solution, problem, why) {
+      const isNews = problem === 'page' ? !ofPage.has(solution) : ofReaching.get(solution) !== problem
+      if (problem === 'page') ofPage.add(solution)
+      else ofReaching.set(solution, problem)
+      say(solution, problem, why, isNews)
+    },
+    reached: (solution) => void ofReaching.delete(solution),
+    pageTaken: (solution) => void ofPage.delete(solution),
+    states: () => [
+      ...[...ofReaching].map(([solution, problem]) => ({ solution, problem })),
+      ...[...ofPage].map((solution) => ({ solution, problem: 'page' as const })),
+    ],
+  }
+}

@@ -1,0 +1,134 @@
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { openAdminPage } from '../support/admin.ts'
+import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
+import { addCloudSolution, CLOUD_PASSWORD, startSatellite, startTestCloud, type TestCloud } from '../support/cloud.ts'
+import type { TestHost } from '../support/host.ts'
+import { visit } from '../support/users.ts'
+
+describe.skipIf(browserPath === undefined)('signing in by the control center, in a browser', () => {
+  let cloud: TestCloud
+  let host: TestHost
+  let browser: Browser
+
+  beforeAll(async () => {
+    cloud = await startTestCloud()
+    host = await startSatellite(cloud)
+    await addCloudSolution(host)
+    await addCloudSolution(host, 'lost')
+    browser = await launchBrowser()
+  })
+  beforeEach(() => cloud.behave())
+  afterAll(async () => {
+    await browser?.close()
+    await host?.stop()
+    await cloud?.stop()
+  })
+
+  async function inBrowser(options: BrowserContextOptions, use: (page: Page) => Promise<void>): Promise<void> {
+    const context = await browser.newContext(options)
+    try {
+      await use(await context.newPage())
+    } finally {
+      await context.close()
+    }
+  }
+
+  const comeTo = (page: Page, solution = 'harbour') => page.goto(`${host.url}/solution/${solution}/index.html`)
+
+  async function submit(page: Page, password = CLOUD_PASSWORD): Promise<void> {
+    await page.fill('#username', 'anna')
+    await page.fill('#password', password)
+    await Promise.all([page.waitForNavigation(), page.click('button[type=submit]')])
+  }
+
+  test('somebody signs in on the page that was designed in the control center', () =>
+    inBrowser({ locale: 'de-DE' }, async (page) => {
+      await comeTo(page)
+      expect(await page.locator('h1').textContent()).toBe('Anmeldung Hafen')
+      await page.fill('#branch', 'Nord')
+      await submit(page)
+      await page.getByText('anna').first().waitFor()
+      expect(JSON.parse(cloud.asked('authenticate').at(-1)?.body ?? '').custom).toEqual({ custom_branch: 'Nord' })
+    }))
+
+  const STATES: Record<string, { come: (page: Page) => Promise<unknown>; en: string; de: string }> = {
+    'at first': { come: (page) => comeTo(page), en: 'Branch', de: 'Niederlassung' },
+    refused: {
+      async come(page) {
+        await comeTo(page)
+        await submit(page, 'wrong')
+      },
+      en: 'Signing in did not succeed.',
+      de: 'Die Anmeldung war nicht erfolgreich.',
+    },
+    'while the control center is away': {
+      async come(page) {
+        await comeTo(page)
+        cloud.misbehave((_, response) => response.writeHead(503).end())
+        await submit(page)
+      },
+      en: 'The sign-in service cannot be reached',
+      de: 'Der Anmeldedienst ist gerade nicht erreichbar',
+    },
+    'with an address to confirm': {
+      async come(page) {
+        cloud.answer(() => ({ outcome: 'refused', reason: 'verify' }))
+        await comeTo(page)
+        await submit(page)
+      },
+      en: 'Please confirm your e-mail address first',
+      de: 'Bitte bestätigen Sie zuerst Ihre E-Mail-Adresse',
+    },
+    'of a solution that the control center does not know': {
+      async come(page) {
+        await comeTo(page, 'lost')
+        await submit(page)
+      },
+      en: 'Nobody can sign in here at the moment',
+      de: 'Hier kann sich gerade niemand anmelden',
+    },
+  }
+  const LOOKS = [
+    ['1200 px', 'en', { locale: 'en-GB', viewport: { width: 1200, height: 800 } }],
+    ['320 px, dark', 'de', { locale: 'de-DE', viewport: { width: 320, height: 640 }, colorScheme: 'dark' }],
+  ] as const
+
+  for (const [name, { come, ...words }] of Object.entries(STATES)) {
+    for (const [look, language, options] of LOOKS) {
+      test(`the login page ${name}: axe finds nothing and nothing is wider than the window, ${look} in ${language}`, () =>
+        inBrowser(options, async (page) => {
+          const problems: string[] = []
+          page.on('console', (line) => {
+            // A browser says of each answer above 399 that it is one.
+            if (line.type() === 'error' && !line.text().startsWith('Failed to load resource'))
+              problems.push(line.text())
+          })
+          await come(page)
+          expect(await page.locator('main').innerText()).toContain(words[language])
+          expect(await axeViolations(page)).toEqual([])
+          expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
+          expect(problems).toEqual([])
+        }))
+    }
+  }
+
+  for (const [look, language, options] of LOOKS) {
+    test(`the admin page of the login page shows the page of the control center in its preview, ${look}`, () =>
+      inBrowser(options, async (page) => {
+        await openAdminPage(page, host, '/admin/solutions/harbour/login-page')
+        expect(await page.locator('#login-cloud').innerText()).toContain('PLATFORM_CLOUD')
+        const frame = page.frameLocator('#login-preview')
+        await frame.getByRole('heading', { name: { en: 'Harbour sign-in', de: 'Anmeldung Hafen' }[language] }).waitFor()
+        await Promise.all([page.waitForNavigation(), page.selectOption('#preview-state', 'cloudAway')])
+        await frame.getByText(STATES['while the control center is away']?.[language] ?? '').waitFor()
+        expect(await axeViolations(page)).toEqual([])
+        expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
+        await (await visit(host, 'lost')).signIn('anna', CLOUD_PASSWORD)
+        await page.goto(`${host.adminUrl}/admin/health`)
+        const finding = { en: 'does not know the solution lost', de: 'kennt die Lösung lost' }[language]
+        expect(await page.locator('main').innerText()).toContain(finding)
+        expect(await axeViolations(page)).toEqual([])
+      }))
+  }
+})
