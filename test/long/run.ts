@@ -1,5 +1,6 @@
 // The runs that are too long for the tests: `npm run long -- chaos`, or all of them without a name. Each says what must
 // hold and fails when it does not. LONG_JSON names a file for the figures.
+import { centerLoad } from './center-load.ts'
 import { chaos } from './chaos.ts'
 import { collectorAway } from './collector-away.ts'
 import { devSaves } from './dev-saves.ts'
@@ -13,6 +14,7 @@ import { soak } from './soak.ts'
 import { twoNodes } from './two-nodes.ts'
 
 const RUNS: Readonly<Record<string, (rows: Rows) => Promise<void>>> = {
+  'center-load': centerLoad,
   chaos,
   'collector-away': collectorAway,
   'dev-saves': devSaves,

@@ -1,0 +1,34 @@
+import type { Chart, Figures } from './analysis.ts'
+
+/** A chart as the page shows it: a number for each line beside its name, the rows of its table, and what is drawn. */
+export type ShownChart = Pick<Chart, 'key' | 'unit' | 'lines' | 'isOfSolution'> & {
+  readonly isEmpty: boolean
+  /** By line: of counts all together, else the last that is known and the largest. */
+  readonly sums: readonly { readonly total: number; readonly last: number | null; readonly largest: number | null }[]
+  /** The newest first; without slots at the start that nothing was told of. */
+  readonly rows: readonly { readonly at: number; readonly values: readonly (number | null)[] }[]
+  /** JSON for the script of the page. */
+  readonly drawn: string
+}
+
+export type AnalysisModel = Pick<Figures, 'entries' | 'errors' | 'range'> & { readonly charts: readonly ShownChart[] }
+
+export function analysisModel({ range, times, charts, entries, errors }: Figures): AnalysisModel {
+  return { range, entries, errors, charts: charts.map((chart) => shownChart(chart, times)) }
+}
+
+function shownChart({ key, unit, lines, isOfSolution }: Chart, times: readonly number[]): ShownChart {
+  const isEmpty = lines.every(({ values }) => values.every((value) => value === null || value === 0))
+  const sums = lines.map(({ values }) => {
+    const known = values.filter((value) => value !== null)
+    return {
+      total: known.reduce((sum, value) => sum + value, 0),
+      last: known.at(-1) ?? null,
+      largest: known.length === 0 ? null : Math.max(...known),
+    }
+  })
+  const rows = times.map((at, index) => ({ at, values: lines.map(({ values }) => values[index] ?? null) }))
+  const told = rows.filter(({ values }) => values.some((value) => value !== null && value !== 0))
+  const drawn = JSON.stringify({ unit, times: times.map((at) => at / 1000), lines })
+  return { key, unit, lines, isOfSolution, isEmpty, sums, rows: told.toReversed(), drawn }
+}

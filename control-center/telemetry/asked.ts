@@ -1,0 +1,66 @@
+import type { Environments } from '../environments/environments.ts'
+import { type Figures, type FiguresAsked, RANGES } from './analysis.ts'
+import type { LogFilter, StoredLine } from './log-store.ts'
+import type { LogQuery } from './openapi.ts'
+import type { TracedRequest } from './trace-store.ts'
+
+/** The environments that a member asks about: his organisation's, or one of them. */
+export type Asked = {
+  readonly ids: readonly string[]
+  /** All of the organisation, by name. */
+  readonly names: readonly string[]
+  nameOf(id: string): string
+}
+
+/** @throws ERR_NOT_FOUND where the organisation has no environment of this name */
+export async function environmentsAsked(
+  environments: Environments,
+  organisation: string,
+  name: string | undefined,
+): Promise<Asked> {
+  const all = await environments.list(organisation)
+  const ids = name === undefined ? all.map(({ id }) => id) : [(await environments.need(organisation, name)).id]
+  const names = new Map(all.map((one) => [one.id, one.name]))
+  return { ids, names: [...names.values()], nameOf: (id) => names.get(id) ?? '' }
+}
+
+export function figuresFor({ ids }: Asked, { range, solution }: Omit<FiguresAsked, 'environments'>): FiguresAsked {
+  return { environments: ids, solution, range }
+}
+
+export function filterFor({ ids }: Asked, query: LogQuery, now = Date.now()): LogFilter {
+  const { level, solution, words, range, from, to } = query
+  const begin = range === undefined ? from : Math.max(from ?? 0, now - RANGES[range].length)
+  return { environments: ids, level, solution, words, from: begin, to }
+}
+
+export type ShownLine = ReturnType<typeof shownLine>
+
+/** What is not known of a line is left out. */
+export function shownLine(one: StoredLine, { nameOf }: Asked) {
+  const { id, time, level, message, environment, solution, scope, code, file, line, correlation, trace, attributes } =
+    one
+  return {
+    id,
+    time,
+    level,
+    message,
+    environment: nameOf(environment),
+    ...(solution === '' ? {} : { solution }),
+    ...(scope === '' ? {} : { scope }),
+    ...(code === '' ? {} : { code }),
+    ...(file === '' ? {} : { file }),
+    ...(line === 0 ? {} : { line }),
+    ...(correlation === '' ? {} : { correlationId: correlation }),
+    ...(trace === '' ? {} : { trace }),
+    attributes,
+  }
+}
+
+export function shownFigures(figures: Figures, { nameOf }: Asked): Figures {
+  return { ...figures, errors: figures.errors.map((one) => ({ ...one, environment: nameOf(one.environment) })) }
+}
+
+export function shownRequest(request: TracedRequest, { nameOf }: Asked): TracedRequest {
+  return { ...request, environment: nameOf(request.environment) }
+}

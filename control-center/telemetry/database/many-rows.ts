@@ -1,0 +1,65 @@
+import { type RawBuilder, sql } from 'kysely'
+import { kindOf } from '../../../host/database/kinds.ts'
+import type { TelemetryDatabase, TelemetryTables } from './tables.ts'
+
+/*
+ * Many values as one parameter: a statement with a parameter for each would be built and prepared anew for every number of
+ * rows. Both kinds read JSON.
+ */
+
+/** `whole` has no fraction, `part` may. */
+export type ColumnKind = 'text' | 'whole' | 'part'
+const ALPHA_TYPES = { text: 'text', whole: 'bigint', part: 'double precision' } as const
+
+/** Of one statement; more are several. */
+const MOST_ROWS = 1000
+
+/**
+ * Inserts rows, each a list of values in the order of `columns`.
+ * @param conflict what follows `on conflict`, such as `do nothing`
+ * @returns how many were inserted or changed
+ */
+export async function insertMany<T extends keyof TelemetryTables & string>(
+  db: TelemetryDatabase,
+  table: T,
+  columns: Readonly<Partial<Record<keyof TelemetryTables[T] & string, ColumnKind>>>,
+  rows: readonly (readonly (string | number | null)[])[],
+  conflict?: RawBuilder<unknown>,
+): Promise<number> {
+  const names = sql.join(Object.keys(columns).map((name) => sql.ref(name)))
+  let count = 0
+  for (let from = 0; from < rows.length; from += MOST_ROWS) {
+    const source = rowsOf(db, Object.values(columns) as ColumnKind[], rows.slice(from, from + MOST_ROWS))
+    const end = conflict === undefined ? sql`` : sql`on conflict ${conflict}`
+    const result = await sql`insert into ${sql.table(table)} (${names}) ${source} ${end}`.execute(db)
+    count += Number(result.numAffectedRows ?? 0)
+  }
+  return count
+}
+
+/** A `select` that gives the rows. `where true`: SQLite would take `on conflict` for part of a join. */
+function rowsOf(
+  db: TelemetryDatabase,
+  kinds: readonly ColumnKind[],
+  rows: readonly (readonly (string | number | null)[])[],
+): RawBuilder<unknown> {
+  const json = JSON.stringify(rows)
+  if (kindOf(db).name === 'embedded') {
+    const values = kinds.map((_, index) => sql`value ->> ${sql.lit(index)}`)
+    return sql`select ${sql.join(values)} from json_each(${json}) where true`
+  }
+  const values = kinds.map((kind, index) => sql`(value ->> ${sql.lit(index)})::${sql.raw(ALPHA_TYPES[kind])}`)
+  return sql`select ${sql.join(values)} from json_array_elements(${json}::json) as rows(value) where true`
+}
+
+/** A condition: the column is one of the values. */
+export function isOneOf(
+  db: TelemetryDatabase,
+  column: string,
+  values: readonly string[] | readonly number[],
+): RawBuilder<boolean> {
+  const json = JSON.stringify(values)
+  if (kindOf(db).name === 'embedded') return sql`${sql.ref(column)} in (select value from json_each(${json}))`
+  const type = typeof values[0] === 'number' ? sql.raw('bigint') : sql.raw('text')
+  return sql`${sql.ref(column)} in (select value::${type} from json_array_elements_text(${json}::json) as rows(value))`
+}

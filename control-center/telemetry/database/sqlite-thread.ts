@@ -1,0 +1,57 @@
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import { parentPort, workerData } from 'node:worker_threads'
+
+/* The thread that has a connection to SQLite: it answers one statement after the other. */
+
+/** What the thread is started with. */
+export type ThreadData = { readonly file: string; readonly readOnly: boolean }
+
+export type Question = { readonly id: number; readonly sql: string; readonly parameters: readonly unknown[] }
+
+export type Answer = { readonly id: number } & (
+  | { readonly rows: readonly unknown[]; readonly changes: number | null }
+  | { readonly error: { readonly message: string; readonly errcode: unknown } }
+)
+
+/** Prepared statements that are kept; the longest unused go first. */
+const STATEMENTS = 200
+
+const { file, readOnly } = workerData as ThreadData
+const database = new DatabaseSync(file, { timeout: 5000, readOnly })
+// A commit is on the disk when it is told: `full` stops this thread alone, and not the service.
+if (!readOnly)
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864;')
+// In KiB: inner pages of the indexes stay in memory.
+database.exec('PRAGMA cache_size = -32768; PRAGMA temp_store = MEMORY;')
+const kept = new Map<string, ReturnType<DatabaseSync['prepare']>>()
+
+parentPort?.on('message', (question: Question | null) => {
+  if (question === null) {
+    database.close()
+    parentPort?.close()
+    return
+  }
+  parentPort?.postMessage(answerTo(question))
+})
+
+function answerTo({ id, sql, parameters }: Question): Answer {
+  try {
+    const statement = prepared(sql)
+    const values = parameters as SQLInputValue[]
+    if (statement.columns().length > 0) return { id, rows: statement.all(...values), changes: null }
+    // Also told is the last row's number, and those of the search's own tables are no safe numbers.
+    statement.setReadBigInts(true)
+    return { id, rows: [], changes: Number(statement.run(...values).changes) }
+  } catch (error) {
+    const { message, errcode } = error as { message: string; errcode?: unknown }
+    return { id, error: { message, errcode } }
+  }
+}
+
+function prepared(sql: string): ReturnType<DatabaseSync['prepare']> {
+  const statement = kept.get(sql) ?? database.prepare(sql)
+  kept.delete(sql)
+  kept.set(sql, statement)
+  if (kept.size > STATEMENTS) kept.delete(kept.keys().next().value as string)
+  return statement
+}

@@ -1,0 +1,208 @@
+import { type Generated, type Kysely, sql } from 'kysely'
+import { kindOf } from '../../../host/database/kinds.ts'
+import type { Schema, Steps } from '../../../host/database/migrations.ts'
+
+/**
+ * What Satellites tell of themselves. Times are epoch ms but where it is said; `environment` is an environment's id, JSON is kept
+ * as text.
+ */
+export type TelemetryTables = {
+  /** Requests that were stored, so that one that is sent again is not stored twice. `hash`: of the body. */
+  telemetry_batches: { environment: string; hash: string; time: number }
+  /** A metric with its attributes. `hash` is of metric, kind, attributes and bounds; `bounds` is JSON, of histograms. */
+  metric_series: {
+    id: Generated<number>
+    environment: string
+    metric: string
+    kind: string
+    attributes: string
+    bounds: string | null
+    hash: string
+    last_at: number
+  }
+  /** The last point of a series that each process told: what the next one is compared with. `counts` is JSON, of histograms. */
+  metric_states: {
+    series: number
+    instance: string
+    time: number
+    /** Between the last two points, in ms. */
+    every: number
+    value: number
+    counts: string | null
+  }
+  /**
+   * Sums over a slot of time of `step` seconds. `bucket` -1: a counter's difference in `sum`; a gauge's values, or a
+   * histogram's, as `count` and `sum`. From 0 on: `count` of a histogram's buckets.
+   */
+  metric_points: {
+    series: number
+    step: number
+    time: number
+    bucket: number
+    count: number
+    sum: number
+  }
+  /** One row: the highest id of `log_lines`. Who writes lines holds it until the commit, so ids become visible in their order. */
+  log_numbers: { name: string; last: number }
+  log_lines: {
+    id: number
+    environment: string
+    time: number
+    level: number
+    solution: string
+    scope: string
+    message: string
+    code: string
+    file: string
+    line: number
+    correlation: string
+    trace: string
+    attributes: string
+    /** In bytes, about. */
+    size: number
+  }
+  /** How much is kept of an environment. */
+  telemetry_usage: { environment: string; lines: number; line_bytes: number; spans: number }
+  /** `start` in epoch µs, `duration` in µs; `root` and `failed` are 0 or 1. */
+  spans: {
+    environment: string
+    trace: string
+    span: string
+    parent: string
+    name: string
+    root: number
+    start: number
+    duration: number
+    failed: number
+    solution: string
+    attributes: string
+  }
+}
+
+export type TelemetryDatabase = Kysely<TelemetryTables>
+
+const TELEMETRY_STEPS: Steps = (schema, { key, text, id, counts }, db) => {
+  const isEmbedded = kindOf(db).name === 'embedded'
+  // Rows are where their key is: half the size, and a range of a series lies together.
+  const end = isEmbedded ? sql`without rowid` : sql``
+  return [
+    schema
+      .createTable('telemetry_batches')
+      .addColumn('environment', key, (column) => column.notNull())
+      .addColumn('hash', key, (column) => column.notNull())
+      .addColumn('time', 'bigint', (column) => column.notNull())
+      .addPrimaryKeyConstraint('telemetry_batches_key', ['environment', 'hash'])
+      .modifyEnd(end),
+    schema.createIndex('telemetry_batches_time').on('telemetry_batches').columns(['time']),
+    schema
+      .createTable('metric_series')
+      .addColumn('id', id, (column) => counts(column.primaryKey()))
+      .addColumn('environment', key, (column) => column.notNull())
+      .addColumn('metric', key, (column) => column.notNull())
+      .addColumn('kind', key, (column) => column.notNull())
+      .addColumn('attributes', text, (column) => column.notNull())
+      .addColumn('bounds', text)
+      .addColumn('hash', key, (column) => column.notNull())
+      .addColumn('last_at', 'bigint', (column) => column.notNull())
+      .addUniqueConstraint('metric_series_hash', ['environment', 'hash']),
+    schema.createIndex('metric_series_metric').on('metric_series').columns(['environment', 'metric']),
+    schema
+      .createTable('metric_states')
+      .addColumn('series', 'bigint', (column) => column.notNull())
+      .addColumn('instance', key, (column) => column.notNull())
+      .addColumn('time', 'bigint', (column) => column.notNull())
+      .addColumn('every', 'bigint', (column) => column.notNull())
+      .addColumn('value', 'double precision', (column) => column.notNull())
+      .addColumn('counts', text)
+      .addPrimaryKeyConstraint('metric_states_key', ['series', 'instance'])
+      .modifyEnd(end),
+    schema
+      .createTable('metric_points')
+      .addColumn('series', 'bigint', (column) => column.notNull())
+      .addColumn('step', 'integer', (column) => column.notNull())
+      .addColumn('time', 'bigint', (column) => column.notNull())
+      .addColumn('bucket', 'integer', (column) => column.notNull())
+      .addColumn('count', 'double precision', (column) => column.notNull())
+      .addColumn('sum', 'double precision', (column) => column.notNull())
+      .addPrimaryKeyConstraint('metric_points_key', ['series', 'step', 'time', 'bucket'])
+      .modifyEnd(end),
+    schema
+      .createTable('log_numbers')
+      .addColumn('name', key, (column) => column.primaryKey())
+      .addColumn('last', 'bigint', (column) => column.notNull()),
+    { execute: () => sql`insert into log_numbers (name, last) values ('lines', 0)`.execute(db) },
+    schema
+      .createTable('log_lines')
+      .addColumn('id', 'bigint', (column) => column.notNull())
+      .addColumn('environment', key, (column) => column.notNull())
+      .addColumn('time', 'bigint', (column) => column.notNull())
+      .addColumn('level', 'integer', (column) => column.notNull())
+      .addColumn('solution', key, (column) => column.notNull())
+      .addColumn('scope', text, (column) => column.notNull())
+      .addColumn('message', text, (column) => column.notNull())
+      .addColumn('code', text, (column) => column.notNull())
+      .addColumn('file', text, (column) => column.notNull())
+      .addColumn('line', 'integer', (column) => column.notNull())
+      .addColumn('correlation', text, (column) => column.notNull())
+      .addColumn('trace', text, (column) => column.notNull())
+      .addColumn('attributes', text, (column) => column.notNull())
+      .addColumn('size', 'integer', (column) => column.notNull())
+      .addPrimaryKeyConstraint('log_lines_key', ['id']),
+    // All that a filter without words asks of: what does not fit is passed over without a look at the line.
+    schema.createIndex('log_lines_order').on('log_lines').columns(['environment', 'id', 'time', 'level', 'solution']),
+    schema.createIndex('log_lines_time').on('log_lines').columns(['time']),
+    schema
+      .createIndex('log_lines_errors')
+      .on('log_lines')
+      .columns(['environment', 'time'])
+      .where(sql.ref('level'), '>=', sql.lit(17))
+      .where(sql.ref('file'), '<>', sql.lit('')),
+    schema
+      .createTable('telemetry_usage')
+      .addColumn('environment', key, (column) => column.primaryKey())
+      .addColumn('lines', 'bigint', (column) => column.notNull())
+      .addColumn('line_bytes', 'bigint', (column) => column.notNull())
+      .addColumn('spans', 'bigint', (column) => column.notNull()),
+    schema
+      .createTable('spans')
+      .addColumn('environment', key, (column) => column.notNull())
+      .addColumn('trace', key, (column) => column.notNull())
+      .addColumn('span', key, (column) => column.notNull())
+      .addColumn('parent', text, (column) => column.notNull())
+      .addColumn('name', text, (column) => column.notNull())
+      .addColumn('root', 'integer', (column) => column.notNull())
+      .addColumn('start', 'bigint', (column) => column.notNull())
+      .addColumn('duration', 'bigint', (column) => column.notNull())
+      .addColumn('failed', 'integer', (column) => column.notNull())
+      .addColumn('solution', key, (column) => column.notNull())
+      .addColumn('attributes', text, (column) => column.notNull())
+      .addPrimaryKeyConstraint('spans_key', ['environment', 'trace', 'span'])
+      .modifyEnd(end),
+    schema.createIndex('spans_order').on('spans').columns(['environment', 'root', 'start']),
+    ...(isEmbedded ? embeddedWords(db) : alphaWords(db)),
+  ]
+}
+
+/**
+ * The words of the lines: `log-search/` fills and asks it. The words are found by us, so that both kinds find the same: SQLite's
+ * ascii tokenizer takes any other character for part of a word, and no text is kept a second time.
+ */
+function embeddedWords(db: Kysely<never>) {
+  const table = sql`create virtual table log_words using fts5(words, content='', contentless_delete=1, detail=none,
+    tokenize="ascii tokenchars '_'")`
+  return [{ execute: () => table.execute(db) }]
+}
+
+function alphaWords(db: Kysely<never>) {
+  return [
+    { execute: () => sql`create table log_words (id bigint primary key, words tsvector not null)`.execute(db) },
+    { execute: () => sql`create index log_words_index on log_words using gin (words)`.execute(db) },
+  ]
+}
+
+/** Beside the other tables on a server, in a file of its own on the embedded kind. */
+export const TELEMETRY_SCHEMA: Schema = {
+  versions: { '001-telemetry': TELEMETRY_STEPS },
+  migrationTableName: 'telemetry_migration',
+  migrationLockTableName: 'telemetry_migration_lock',
+}

@@ -1,0 +1,137 @@
+import { Worker } from 'node:worker_threads'
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely'
+import type { Answer, Question, ThreadData } from './sqlite-thread.ts'
+
+/**
+ * Kysely's dialect for a file of SQLite that a thread of its own reads or writes. Telemetry comes all the time, a search reads much
+ * and clearing up deletes much: on the main thread every page would wait for it (node:sqlite is synchronous).
+ */
+export function threadDialect(data: ThreadData): Dialect {
+  return {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new ThreadDriver(data),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  }
+}
+
+type Waiting = { readonly resolve: (answer: Answer) => void; readonly reject: (error: Error) => void }
+
+class ThreadDriver implements Driver {
+  private readonly data: ThreadData
+  private connection: ThreadConnection | null = null
+  /** Whoever uses the connection has it alone. */
+  private last: Promise<void> = Promise.resolve()
+  private letNext = () => {}
+
+  constructor(data: ThreadData) {
+    this.data = data
+  }
+
+  async init(): Promise<void> {
+    this.connection = new ThreadConnection(this.data)
+  }
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    const before = this.last
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.last = promise
+    await before
+    this.letNext = resolve
+    if (this.connection === null) throw new TypeError('the database was not opened')
+    // A thread that ended took what ran on it along; whoever comes next gets another one.
+    if (this.connection.hasFailed()) this.connection = new ThreadConnection(this.data)
+    return this.connection
+  }
+
+  async releaseConnection(): Promise<void> {
+    this.letNext()
+  }
+
+  async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw(this.data.readOnly ? 'begin' : 'begin immediate'))
+  }
+
+  async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw('commit'))
+  }
+
+  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw('rollback'))
+  }
+
+  async destroy(): Promise<void> {
+    await this.connection?.close()
+  }
+}
+
+class ThreadConnection implements DatabaseConnection {
+  private readonly worker: Worker
+  private readonly waiting = new Map<number, Waiting>()
+  private readonly ended: Promise<void>
+  private failure: Error | null = null
+  private number = 0
+
+  constructor(data: ThreadData) {
+    this.worker = new Worker(new URL('sqlite-thread.ts', import.meta.url), { workerData: data, name: 'telemetry' })
+    this.worker.on('message', (answer: Answer) => {
+      const one = this.waiting.get(answer.id)
+      this.waiting.delete(answer.id)
+      one?.resolve(answer)
+    })
+    this.ended = new Promise((resolve) => {
+      this.worker.once('exit', () => {
+        this.fail(new Error('the thread of the telemetry’s database has ended'))
+        resolve()
+      })
+    })
+    this.worker.once('error', (error) => this.fail(error as Error))
+  }
+
+  async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
+    const answer = await this.ask(sql, parameters)
+    if ('error' in answer) {
+      const { message, errcode } = answer.error
+      throw Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode })
+    }
+    const rows = answer.rows as R[]
+    return answer.changes === null ? { rows } : { rows, numAffectedRows: BigInt(answer.changes) }
+  }
+
+  streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new TypeError('rows of the telemetry are read at once')
+  }
+
+  hasFailed(): boolean {
+    return this.failure !== null
+  }
+
+  async close(): Promise<void> {
+    this.worker.postMessage(null)
+    await this.ended
+  }
+
+  private ask(sql: string, parameters: readonly unknown[]): Promise<Answer> {
+    if (this.failure !== null) return Promise.reject(this.failure)
+    return new Promise((resolve, reject) => {
+      const id = ++this.number
+      this.waiting.set(id, { resolve, reject })
+      this.worker.postMessage({ id, sql, parameters } satisfies Question)
+    })
+  }
+
+  private fail(error: Error): void {
+    this.failure ??= error
+    for (const { reject } of this.waiting.values()) reject(this.failure)
+    this.waiting.clear()
+  }
+}

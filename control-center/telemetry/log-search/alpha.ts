@@ -1,0 +1,21 @@
+import { sql } from 'kysely'
+import type { LogSearch } from './log-search.ts'
+
+/** PostgreSQL's text search with an index of words. @see https://www.postgresql.org/docs/current/datatype-textsearch.html */
+export const alphaSearch: LogSearch = {
+  async add(db, lines) {
+    const rows = JSON.stringify(lines.map(({ id, words }) => [id, words]))
+    await sql`insert into log_words (id, words)
+      select (value ->> 0)::bigint, array_to_tsvector(array(select json_array_elements_text(value -> 1)))
+      from json_array_elements(${rows}::json) as rows(value)`.execute(db)
+  },
+  async remove(db, ids) {
+    await sql`delete from log_words where id = any(${ids}::bigint[])`.execute(db)
+  },
+  id: sql<number>`log_words.id`,
+  has(query) {
+    // Words are letters and digits, and so need no escape within their quotes.
+    const groups = query.map((group) => group.map(({ word, isStart }) => `'${word}'${isStart ? ':*' : ''}`).join(' | '))
+    return sql<boolean>`log_words.words @@ ${groups.map((group) => `(${group})`).join(' & ')}::tsquery`
+  },
+}

@@ -1,0 +1,22 @@
+import type { RawBuilder } from 'kysely'
+import { kindOf } from '../../../host/database/kinds.ts'
+import type { TelemetryDatabase } from '../database/tables.ts'
+import { alphaSearch } from './alpha.ts'
+import { embeddedSearch } from './embedded.ts'
+import type { WordQuery } from './words.ts'
+
+/** The words of a line. */
+export type LineWords = { readonly id: number; readonly words: readonly string[] }
+
+/** Finds lines of the log by their words: one for each kind of database. */
+export interface LogSearch {
+  add(db: TelemetryDatabase, lines: readonly LineWords[]): Promise<void>
+  remove(db: TelemetryDatabase, ids: readonly number[]): Promise<void>
+  /** The table `log_words`, its column that is a line's id, and the condition that a line has the words. */
+  readonly id: RawBuilder<number>
+  has(query: WordQuery): RawBuilder<boolean>
+}
+
+export function logSearchOf(db: TelemetryDatabase): LogSearch {
+  return kindOf(db).name === 'embedded' ? embeddedSearch : alphaSearch
+}

@@ -1,0 +1,254 @@
+import { type RawBuilder, sql } from 'kysely'
+import { insertMany, isOneOf } from './database/many-rows.ts'
+import type { TelemetryDatabase, TelemetryTables } from './database/tables.ts'
+import { type LogSearch, logSearchOf } from './log-search/log-search.ts'
+import { queryOf, type Scope, scopeQuery, scopeWords, wordsOf } from './log-search/words.ts'
+import { LEVELS, type Level, type LogLine, levelName } from './otlp/read-logs.ts'
+import type { Attributes } from './otlp/values.ts'
+
+/** A line as it is read. `environment` is its id. */
+export type StoredLine = Omit<LogLine, 'level'> & {
+  readonly id: number
+  readonly environment: string
+  readonly level: Level
+}
+
+export type LogFilter = {
+  /** Ids; of no other one is anything told. */
+  readonly environments: readonly string[]
+  /** The lowest. */
+  readonly level?: Level | undefined
+  readonly solution?: string | undefined
+  /** Words that are all in the line; with `*` at its end a word's start. */
+  readonly words?: string | undefined
+  /** Epoch ms, `to` is not in it. */
+  readonly from?: number | undefined
+  readonly to?: number | undefined
+}
+
+export type LogPlace = {
+  readonly limit: number
+  /** Ids: only lines before, or after, that one. */
+  readonly before?: number | undefined
+  readonly after?: number | undefined
+}
+
+/** Errors that name a place in a script. `last` is the newest one's. */
+export type ErrorPlace = {
+  readonly environment: string
+  readonly solution: string
+  readonly file: string
+  readonly line: number
+  readonly count: number
+  readonly lastAt: number
+  readonly lastMessage: string
+}
+
+/** Lines of logs, numbered as they came; each number is seen before a higher one. */
+export interface LogStore {
+  /** Within a transaction. */
+  store(db: TelemetryDatabase, environment: string, lines: readonly LogLine[]): Promise<void>
+  /** The newest first. */
+  read(filter: LogFilter, place: LogPlace): Promise<readonly StoredLine[]>
+  /** Null when none of these environments has it. */
+  find(environments: readonly string[], id: number): Promise<StoredLine | null>
+  /** The highest number so far; 0: there is none. */
+  last(): Promise<number>
+  /** The places with the most errors since a time. */
+  errors(
+    filter: Pick<LogFilter, 'environments' | 'solution'>,
+    from: number,
+    limit: number,
+  ): Promise<readonly ErrorPlace[]>
+}
+
+/** In bytes, what a line takes besides its texts. */
+const OVERHEAD = 200
+
+export function createLogStore(reading: TelemetryDatabase): LogStore {
+  const search = logSearchOf(reading)
+
+  /** Of one environment, by the index alone. */
+  async function idsOf(filter: LogFilter, environment: string, place: LogPlace): Promise<readonly number[]> {
+    const { rows } = await sql<{ id: number }>`select id from log_lines
+      where environment = ${environment} ${conditionsOf(filter, place, sql.ref('log_lines.id'))}
+      order by id desc limit ${place.limit}`.execute(reading)
+    return rows.map(({ id }) => id)
+  }
+
+  async function readByWords(filter: LogFilter, place: LogPlace, words: string): Promise<readonly Row[]> {
+    const query = queryOf(words)
+    if (query === null) return []
+    const level = filter.level === undefined ? undefined : LEVELS[filter.level]
+    const scope: Scope = { environments: filter.environments, level, solution: filter.solution }
+    const { rows } = await sql<Row>`select log_lines.* from log_words join log_lines on log_lines.id = ${search.id}
+      where ${search.has([...query, ...scopeQuery(scope)])} ${conditionsOf(filter, place, search.id)}
+      order by ${search.id} desc limit ${place.limit}`.execute(reading)
+    return rows
+  }
+
+  return {
+    async store(db, environment, lines) {
+      if (lines.length === 0) return
+      const { last } = await db
+        .updateTable('log_numbers')
+        .set(({ eb }) => ({ last: eb('last', '+', lines.length) }))
+        .where('name', '=', 'lines')
+        .returning('last')
+        .executeTakeFirstOrThrow()
+      const numbered = lines.map((line, index) => ({ id: Number(last) - lines.length + 1 + index, ...line }))
+      await insertLines(db, environment, numbered)
+      await logSearchOf(db).add(
+        db,
+        numbered.map((line) => ({
+          id: line.id,
+          words: [...wordsOf(searched(line)), ...scopeWords(environment, line)],
+        })),
+      )
+    },
+    async read(filter, place) {
+      const { environments, words } = filter
+      if (environments.length === 0) return []
+      if (words !== undefined && words.trim() !== '') return (await readByWords(filter, place, words)).map(lineOf)
+      // One after the other along the index; together the database would sort all lines there are.
+      const ids: number[] = []
+      for (const environment of environments) ids.push(...(await idsOf(filter, environment, place)))
+      const newest = ids.sort((one, other) => other - one).slice(0, place.limit)
+      if (newest.length === 0) return []
+      const rows = await reading
+        .selectFrom('log_lines')
+        .selectAll()
+        .where(isOneOf(reading, 'id', newest))
+        .orderBy('id', 'desc')
+        .execute()
+      return rows.map(lineOf)
+    },
+    async find(environments, id) {
+      const row = await reading.selectFrom('log_lines').selectAll().where('id', '=', id).executeTakeFirst()
+      return row === undefined || !environments.includes(row.environment) ? null : lineOf(row)
+    },
+    async last() {
+      const row = await reading.selectFrom('log_numbers').select('last').where('name', '=', 'lines').executeTakeFirst()
+      return Number(row?.last ?? 0)
+    },
+    async errors({ environments, solution }, from, limit) {
+      const places: ErrorPlace[] = []
+      for (const environment of environments) {
+        const inSolution = solution === undefined ? sql`` : sql`and solution = ${solution}`
+        const { rows } = await sql<PlaceRow>`select solution, file, line, count(*) as count, max(id) as id
+          from log_lines where environment = ${environment} and time >= ${from} and level >= ${sql.lit(LEVELS.error)}
+          and file <> '' ${inSolution} group by solution, file, line order by count(*) desc limit ${limit}`.execute(
+          reading,
+        )
+        for (const { id, count, ...place } of rows) {
+          const last = await reading
+            .selectFrom('log_lines')
+            .select(['time', 'message'])
+            .where('id', '=', id)
+            .executeTakeFirst()
+          const { time = 0, message = '' } = last ?? {}
+          places.push({ environment, ...place, count: Number(count), lastAt: time, lastMessage: message })
+        }
+      }
+      return places.sort((one, other) => other.count - one.count).slice(0, limit)
+    },
+  }
+}
+
+type Row = TelemetryTables['log_lines']
+type PlaceRow = { solution: string; file: string; line: number; count: number; id: number }
+
+async function insertLines(
+  db: TelemetryDatabase,
+  environment: string,
+  lines: readonly (LogLine & { readonly id: number })[],
+): Promise<void> {
+  const columns = {
+    id: 'whole',
+    environment: 'text',
+    time: 'whole',
+    level: 'whole',
+    solution: 'text',
+    scope: 'text',
+    message: 'text',
+    code: 'text',
+    file: 'text',
+    line: 'whole',
+    correlation: 'text',
+    trace: 'text',
+    attributes: 'text',
+    size: 'whole',
+  } as const
+  let bytes = 0
+  const rows = lines.map((one) => {
+    const { id, time, level, solution, scope, message, code, file, line, correlation, trace } = one
+    const attributes = JSON.stringify(one.attributes)
+    // Counted twice: the words of a text take about as much as the text.
+    const size = 2 * Buffer.byteLength(message) + Buffer.byteLength(attributes) + OVERHEAD
+    bytes += size
+    return [
+      id,
+      environment,
+      time,
+      level,
+      solution,
+      scope,
+      message,
+      code,
+      file,
+      line,
+      correlation,
+      trace,
+      attributes,
+      size,
+    ]
+  })
+  await insertMany(db, 'log_lines', columns, rows)
+  await addUsage(db, environment, { lines: lines.length, line_bytes: bytes, spans: 0 })
+}
+
+export async function addUsage(
+  db: TelemetryDatabase,
+  environment: string,
+  { lines, line_bytes, spans }: Omit<TelemetryTables['telemetry_usage'], 'environment'>,
+): Promise<void> {
+  await sql`insert into telemetry_usage (environment, lines, line_bytes, spans)
+    values (${environment}, ${lines}, ${line_bytes}, ${spans})
+    on conflict (environment) do update set lines = telemetry_usage.lines + excluded.lines,
+    line_bytes = telemetry_usage.line_bytes + excluded.line_bytes, spans = telemetry_usage.spans + excluded.spans`.execute(
+    db,
+  )
+}
+
+export async function removeLines(db: TelemetryDatabase, search: LogSearch, ids: readonly number[]): Promise<void> {
+  await search.remove(db, ids)
+  await db
+    .deleteFrom('log_lines')
+    .where('id', 'in', [...ids])
+    .execute()
+}
+
+/** Of what is not in the words of a search. */
+function conditionsOf(
+  { level, solution, from, to }: LogFilter,
+  { before, after }: LogPlace,
+  id: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  const conditions = [
+    before === undefined ? null : sql`${id} < ${before}`,
+    after === undefined ? null : sql`${id} > ${after}`,
+    level === undefined || level === 'debug' ? null : sql`log_lines.level >= ${LEVELS[level]}`,
+    solution === undefined ? null : sql`log_lines.solution = ${solution}`,
+    from === undefined ? null : sql`log_lines.time >= ${from}`,
+    to === undefined ? null : sql`log_lines.time < ${to}`,
+  ].filter((one) => one !== null)
+  return conditions.length === 0 ? sql`` : sql`and ${sql.join(conditions, sql` and `)}`
+}
+
+function searched({ message, code, file, correlation, trace, attributes }: LogLine): string {
+  return [message, code, file, correlation, trace, ...Object.values(attributes)].join(' ')
+}
+
+function lineOf({ level, attributes, size: _, ...line }: Row): StoredLine {
+  return { ...line, level: levelName(level), attributes: JSON.parse(attributes) as Attributes }
+}

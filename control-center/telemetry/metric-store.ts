@@ -1,0 +1,241 @@
+import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
+import { insertMany, isOneOf } from './database/many-rows.ts'
+import type { TelemetryDatabase } from './database/tables.ts'
+import type { MetricPoint } from './otlp/read-metrics.ts'
+import { changeOf, type State, totalOf } from './series-changes.ts'
+
+/** Slots of time, in seconds, that points are summed up in as they come; each is kept for a time of its own. */
+export const STEPS = { raw: 10, minute: 60, hour: 3600 } as const
+export type Step = (typeof STEPS)[keyof typeof STEPS]
+
+/** How long points of each step are kept, in ms. */
+export type KeptSteps = Readonly<Record<keyof typeof STEPS, number>>
+
+/** Of the parts of a point that are no bucket. */
+export const WHOLE = -1
+
+export type StoredPoints = { readonly rejected: number; readonly why: string }
+
+/** Metrics of environments: differences and values, summed up in slots of time. */
+export interface MetricStore {
+  /** Within a transaction. A point that was stored before changes nothing. */
+  store(db: TelemetryDatabase, environment: string, points: readonly MetricPoint[]): Promise<StoredPoints>
+  /** After a transaction that was undone: what was remembered of it counts for nothing. */
+  forget(): void
+}
+
+type Series = { readonly id: number; lastAt: number }
+
+/** When a series was last used is written down at most this often, in ms. */
+const NOTE_EVERY = 3_600_000
+/** Series that are remembered; then all are looked up again. */
+const MOST_REMEMBERED = 100_000
+
+/**
+ * @param most series of one environment: a new one over it is rejected
+ * @param now the clock, in epoch milliseconds
+ */
+export function createMetricStore(kept: KeptSteps, most: number, now: () => number = Date.now): MetricStore {
+  const remembered = new Map<string, Series>()
+
+  /** By hash, of those that there are. What is remembered may be forgotten while a request is stored. */
+  async function look(
+    db: TelemetryDatabase,
+    environment: string,
+    hashes: readonly string[],
+    found: Map<string, Series>,
+  ): Promise<void> {
+    const missing: string[] = []
+    for (const hash of hashes) {
+      const one = remembered.get(`${environment} ${hash}`)
+      if (one === undefined) missing.push(hash)
+      else found.set(hash, one)
+    }
+    if (missing.length === 0) return
+    if (remembered.size > MOST_REMEMBERED) remembered.clear()
+    const rows = await db
+      .selectFrom('metric_series')
+      .select(['id', 'hash', 'last_at'])
+      .where('environment', '=', environment)
+      .where(isOneOf(db, 'hash', missing))
+      .execute()
+    for (const { id, hash, last_at } of rows) {
+      const series = { id, lastAt: last_at }
+      remembered.set(`${environment} ${hash}`, series)
+      found.set(hash, series)
+    }
+  }
+
+  /** Those that are new, as far as there is room. */
+  async function make(
+    db: TelemetryDatabase,
+    environment: string,
+    named: readonly Named[],
+    found: Map<string, Series>,
+  ): Promise<void> {
+    const fresh = new Map(named.filter(({ hash }) => !found.has(hash)).map((one) => [one.hash, one]))
+    if (fresh.size === 0) return
+    const { count } = await db
+      .selectFrom('metric_series')
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .where('environment', '=', environment)
+      .executeTakeFirstOrThrow()
+    const taken = [...fresh.values()].slice(0, Math.max(0, most - Number(count)))
+    if (taken.length === 0) return
+    const columns = {
+      environment: 'text',
+      metric: 'text',
+      kind: 'text',
+      attributes: 'text',
+      bounds: 'text',
+      hash: 'text',
+      last_at: 'whole',
+    } as const
+    const rows = taken.map(({ point, attributes, hash }) => {
+      const bounds = point.kind === 'histogram' ? JSON.stringify(point.bounds) : null
+      return [environment, point.metric, point.kind, attributes, bounds, hash, now()]
+    })
+    await insertMany(db, 'metric_series', columns, rows, sql`do nothing`)
+    const hashes = taken.map(({ hash }) => hash)
+    await look(db, environment, hashes, found)
+  }
+
+  async function note(db: TelemetryDatabase, used: readonly Series[]): Promise<void> {
+    const old = [...new Set(used)].filter(({ lastAt }) => lastAt < now() - NOTE_EVERY)
+    if (old.length === 0) return
+    const ids = old.map(({ id }) => id)
+    await db
+      .updateTable('metric_series')
+      .set({ last_at: now() })
+      .where(isOneOf(db, 'id', ids))
+      .execute()
+    for (const one of old) one.lastAt = now()
+  }
+
+  return {
+    async store(db, environment, points) {
+      const named = points.map(nameOf).sort((one, other) => one.point.time - other.point.time)
+      const there = new Map<string, Series>()
+      await look(db, environment, [...new Set(named.map(({ hash }) => hash))], there)
+      await make(db, environment, named, there)
+      const found = named.flatMap((one) => {
+        const series = there.get(one.hash)
+        return series === undefined ? [] : [{ point: one.point, series }]
+      })
+      const ids = [...new Set(found.map(({ series }) => series.id))]
+      const states = await readStates(db, ids)
+      const slots = createSlots(kept, now())
+      const changed = new Map<string, { readonly series: number; readonly instance: string; readonly state: State }>()
+      const known = new Set([...states.values()].flatMap((ofInstances) => [...ofInstances.keys()]))
+      for (const { point, series } of found) {
+        const ofSeries = states.get(series.id) ?? new Map<string, State>()
+        states.set(series.id, ofSeries)
+        const change = changeOf(point, ofSeries.get(point.instance), known.has(point.instance))
+        if (change === null) continue
+        if (change.state !== null) {
+          ofSeries.set(point.instance, change.state)
+          changed.set(`${series.id} ${point.instance}`, {
+            series: series.id,
+            instance: point.instance,
+            state: change.state,
+          })
+        }
+        if (point.kind === 'gauge') slots.add(series.id, point.time, WHOLE, 1, totalOf(ofSeries, point.time))
+        else if (change.count > 0 || change.sum > 0) slots.add(series.id, point.time, WHOLE, change.count, change.sum)
+        change.counts.forEach((count, bucket) => {
+          if (count > 0) slots.add(series.id, point.time, bucket, count, 0)
+        })
+      }
+      await slots.write(db)
+      await writeStates(db, [...changed.values()])
+      await note(
+        db,
+        found.map(({ series }) => series),
+      )
+      const rejected = named.length - found.length
+      return { rejected, why: rejected === 0 ? '' : `the environment has more than ${most} series of metrics` }
+    },
+    forget: () => remembered.clear(),
+  }
+}
+
+type Named = { readonly point: MetricPoint; readonly attributes: string; readonly hash: string }
+
+function nameOf(point: MetricPoint): Named {
+  const attributes = JSON.stringify(
+    Object.fromEntries(Object.entries(point.attributes).sort(([a], [b]) => (a < b ? -1 : 1))),
+  )
+  const bounds = point.kind === 'histogram' ? point.bounds : null
+  const name = JSON.stringify([point.metric, point.kind, attributes, bounds])
+  return { point, attributes, hash: createHash('sha256').update(name).digest('base64url').slice(0, 32) }
+}
+
+async function readStates(db: TelemetryDatabase, series: readonly number[]): Promise<Map<number, Map<string, State>>> {
+  const states = new Map<number, Map<string, State>>()
+  if (series.length === 0) return states
+  const rows = await db
+    .selectFrom('metric_states')
+    .selectAll()
+    .where(isOneOf(db, 'series', series))
+    .execute()
+  for (const { series: id, instance, time, every, value, counts } of rows) {
+    const ofSeries = states.get(id) ?? new Map<string, State>()
+    states.set(id, ofSeries)
+    ofSeries.set(instance, { time, every, value, counts: counts === null ? [] : (JSON.parse(counts) as number[]) })
+  }
+  return states
+}
+
+async function writeStates(
+  db: TelemetryDatabase,
+  changed: readonly { readonly series: number; readonly instance: string; readonly state: State }[],
+): Promise<void> {
+  const columns = {
+    series: 'whole',
+    instance: 'text',
+    time: 'whole',
+    every: 'whole',
+    value: 'part',
+    counts: 'text',
+  } as const
+  const rows = changed.map(({ series, instance, state: { time, every, value, counts } }) => {
+    return [series, instance, time, every, value, counts.length === 0 ? null : JSON.stringify(counts)]
+  })
+  const update = sql`(series, instance) do update set time = excluded.time, every = excluded.every, value = excluded.value, counts = excluded.counts`
+  await insertMany(db, 'metric_states', columns, rows, update)
+}
+
+type Slot = { count: number; sum: number }
+
+/** Sums up what falls into the same slot of time, then adds it to what is there. */
+function createSlots(kept: KeptSteps, now: number) {
+  const slots = new Map<string, Slot>()
+  return {
+    add(series: number, time: number, bucket: number, count: number, sum: number) {
+      for (const name of Object.keys(STEPS) as (keyof typeof STEPS)[]) {
+        if (time < now - kept[name]) continue
+        const step = STEPS[name]
+        const key = `${series} ${step} ${time - (time % (step * 1000))} ${bucket}`
+        const slot = slots.get(key) ?? { count: 0, sum: 0 }
+        slots.set(key, slot)
+        slot.count += count
+        slot.sum += sum
+      }
+    },
+    async write(db: TelemetryDatabase) {
+      const columns = {
+        series: 'whole',
+        step: 'whole',
+        time: 'whole',
+        bucket: 'whole',
+        count: 'part',
+        sum: 'part',
+      } as const
+      const rows = [...slots].map(([key, { count, sum }]) => [...key.split(' ').map(Number), count, sum])
+      const update = sql`(series, step, time, bucket) do update set count = metric_points.count + excluded.count,
+        sum = metric_points.sum + excluded.sum`
+      await insertMany(db, 'metric_points', columns, rows, update)
+    },
+  }
+}

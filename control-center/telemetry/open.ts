@@ -1,0 +1,22 @@
+import type { Logger } from 'pino'
+import type { CenterSettings } from '../config/settings.ts'
+import type { CenterDatabase } from '../database/tables.ts'
+import { openTelemetry, type Telemetry } from './telemetry.ts'
+
+/** The telemetry of the environments of the control center's database. @throws as `openDatabase` */
+export function openCenterTelemetry(db: CenterDatabase, settings: CenterSettings, log: Logger): Promise<Telemetry> {
+  return openTelemetry({
+    where: settings,
+    settings: settings.telemetry,
+    queue: settings.limits.TELEMETRY_QUEUE,
+    log,
+    async originOf({ organisation, name }) {
+      const row = await db.selectFrom('organisations').select('name').where('id', '=', organisation).executeTakeFirst()
+      return { organisation: row?.name ?? '', environment: name }
+    },
+    async environments() {
+      const rows = await db.selectFrom('environments').select('id').execute()
+      return rows.map(({ id }) => id)
+    },
+  })
+}

@@ -1,0 +1,132 @@
+import { readFileSync } from 'node:fs'
+import protobuf from 'protobufjs/light.js'
+import type { Signal } from '../../../host/telemetry/telemetry-settings.ts'
+import { PlatformError } from '../../../runtime/errors.ts'
+
+/** How a request or an answer is written. */
+export type Format = 'pb' | 'json'
+
+export const CONTENT_TYPES = { pb: 'application/x-protobuf', json: 'application/json' } as const satisfies Record<
+  Format,
+  string
+>
+
+/** A message with its fields by name; those that were not sent have protobuf's defaults. Numbers of 64 bits are texts. */
+export type Message = Readonly<Record<string, unknown>>
+
+const root = protobuf.Root.fromJSON(JSON.parse(readFileSync(new URL('descriptor.json', import.meta.url), 'utf8')))
+/** `google.rpc.Status`, which every refusal is written as. @see https://opentelemetry.io/docs/specs/otlp/#failures-1 */
+const Status = new protobuf.Type('Status')
+  .add(new protobuf.Field('code', 1, 'int32'))
+  .add(new protobuf.Field('message', 2, 'string'))
+root.add(Status)
+
+const SERVICES = {
+  metrics: { request: typeOf('metrics', 'ExportMetricsServiceRequest'), rejected: 'rejectedDataPoints' },
+  logs: { request: typeOf('logs', 'ExportLogsServiceRequest'), rejected: 'rejectedLogRecords' },
+  traces: { request: typeOf('trace', 'ExportTraceServiceRequest'), rejected: 'rejectedSpans' },
+} as const satisfies Record<Signal, { readonly request: protobuf.Type; readonly rejected: string }>
+
+const ANSWERS = {
+  metrics: typeOf('metrics', 'ExportMetricsServiceResponse'),
+  logs: typeOf('logs', 'ExportLogsServiceResponse'),
+  traces: typeOf('trace', 'ExportTraceServiceResponse'),
+} as const satisfies Record<Signal, protobuf.Type>
+
+function typeOf(part: string, name: string): protobuf.Type {
+  return root.lookupType(`opentelemetry.proto.collector.${part}.v1.${name}`)
+}
+
+/** Ids are hexadecimal in OTLP/JSON, where other bytes are base64. @see https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding */
+const IDS = { traceId: 16, spanId: 8, parentSpanId: 8 } as const
+
+/** @throws ERR_BAD_REQUEST for what is no such request */
+export function readRequest(signal: Signal, body: Uint8Array, format: Format): Message {
+  const { request } = SERVICES[signal]
+  try {
+    if (format === 'pb') return plain(request, request.decode(body))
+    const json: unknown = JSON.parse(Buffer.from(body).toString('utf8'))
+    if (typeof json !== 'object' || json === null || Array.isArray(json)) throw new TypeError('it is no object')
+    withIds(json as Record<string, unknown>, bytesOfHex)
+    return plain(request, request.fromObject(json as Record<string, unknown>))
+  } catch (error) {
+    const what = format === 'pb' ? 'protobuf' : 'JSON'
+    throw new PlatformError(
+      'ERR_BAD_REQUEST',
+      `The body is no OTLP request of ${signal} in ${what}.`,
+      {},
+      { cause: error },
+    )
+  }
+}
+
+/** What `readRequest` reads. */
+export function writeRequest(signal: Signal, message: Message, format: Format): Uint8Array {
+  const { request } = SERVICES[signal]
+  if (format === 'pb') return request.encode(request.fromObject(message as Record<string, unknown>)).finish()
+  const copy = plain(request, request.fromObject(message as Record<string, unknown>)) as Record<string, unknown>
+  withIds(copy, hexOfBytes)
+  return Buffer.from(JSON.stringify(copy, (_key, value) => (value instanceof Uint8Array ? base64(value) : value)))
+}
+
+/** The answer to what was taken; `rejected` of its items were not, and `why` says so to people. */
+export function writeAnswer(signal: Signal, rejected: number, why: string, format: Format): Buffer {
+  const isWhole = rejected === 0
+  const partialSuccess = { [SERVICES[signal].rejected]: String(rejected), errorMessage: why }
+  return written(ANSWERS[signal], isWhole ? {} : { partialSuccess }, format)
+}
+
+/** How many items of a request a collector's answer says it rejected. @throws for what is no answer */
+export function messageAnswer(signal: Signal, answer: Uint8Array, format: Format): number {
+  const type = ANSWERS[signal]
+  const message =
+    format === 'pb' ? type.decode(answer) : type.fromObject(JSON.parse(Buffer.from(answer).toString('utf8')) as Message)
+  const { partialSuccess } = plain(type, message) as { partialSuccess?: Message }
+  return Number(partialSuccess?.[SERVICES[signal].rejected] ?? 0)
+}
+
+/** @param code of gRPC @see https://grpc.io/docs/guides/status-codes/ */
+export function writeStatus(code: number, message: string, format: Format): Buffer {
+  return written(Status, { code, message }, format)
+}
+
+function written(type: protobuf.Type, message: object, format: Format): Buffer {
+  return Buffer.from(
+    format === 'json'
+      ? JSON.stringify(message)
+      : type.encode(type.fromObject(message as Record<string, unknown>)).finish(),
+  )
+}
+
+function plain(type: protobuf.Type, message: protobuf.Message): Message {
+  return type.toObject(message, { longs: String, enums: Number, arrays: true })
+}
+
+/** Changes ids wherever they are; a walk without recursion, since nobody bounds how deep a value is. */
+function withIds(from: Record<string, unknown>, change: (value: unknown, bytes: number) => unknown): void {
+  const open: Record<string, unknown>[] = [from]
+  for (let one = open.pop(); one !== undefined; one = open.pop()) {
+    for (const [key, value] of Object.entries(one)) {
+      if (Object.hasOwn(IDS, key)) one[key] = change(value, IDS[key as keyof typeof IDS])
+      else if (typeof value === 'object' && value !== null && !ArrayBuffer.isView(value)) {
+        open.push(value as Record<string, unknown>)
+      }
+    }
+  }
+}
+
+function bytesOfHex(value: unknown, bytes: number): Uint8Array {
+  if (value === '') return new Uint8Array()
+  if (typeof value !== 'string' || value.length !== 2 * bytes || !/^[0-9a-fA-F]+$/.test(value)) {
+    throw new TypeError(`an id is no text of ${2 * bytes} hexadecimal digits`)
+  }
+  return Buffer.from(value, 'hex')
+}
+
+function hexOfBytes(value: unknown): unknown {
+  return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64')
+}

@@ -1,0 +1,124 @@
+import type { Message } from './messages.ts'
+import { type Attributes, attributesOf, cleanText, instanceOf, listOf, messageOf, millisecondsOf } from './values.ts'
+
+/**
+ * One point of a metric, as it came. `counter` and `histogram` are cumulative since `started` unless `isDelta`. Times are epoch
+ * ms; `counts` has one more than `bounds`, whose values are upper edges.
+ */
+export type MetricPoint = {
+  readonly metric: string
+  readonly instance: string
+  readonly attributes: Attributes
+  readonly time: number
+  readonly started: number
+  readonly isDelta: boolean
+} & (
+  | { readonly kind: 'gauge' | 'counter'; readonly value: number }
+  | {
+      readonly kind: 'histogram'
+      readonly sum: number
+      readonly counts: readonly number[]
+      readonly bounds: readonly number[]
+    }
+)
+
+/** What was read of a request; `rejected` of its items are not in it, and `why` says the first reason. */
+export type ReadItems<T> = { readonly items: readonly T[]; readonly rejected: number; readonly why: string }
+
+/** Of one request. A host sends about a hundred. */
+export const MOST_POINTS = 10_000
+const LONGEST_METRIC = 200
+const MOST_BOUNDS = 100
+/** Characters of all attributes of a point: they name a series, and are kept for each. */
+const LONGEST_ATTRIBUTES = 1000
+const DELTA = 1
+const LARGEST = 1e18
+/** A clock may be ahead by so much, in ms. */
+const AHEAD = 10 * 60_000
+
+export function readMetrics(request: Message, now: number): ReadItems<MetricPoint> {
+  const items: MetricPoint[] = []
+  let rejected = 0
+  let why = ''
+  const reject = (count: number, reason: string) => {
+    rejected += count
+    if (why === '' && count > 0) why = reason
+  }
+
+  for (const { metric, instance } of metricsIn(request)) {
+    const read = readerOf(metric)
+    if (typeof read === 'string') {
+      reject(pointsIn(metric).length, read)
+      continue
+    }
+    for (const point of pointsIn(metric)) {
+      const attributes = attributesOf(point.attributes)
+      const time = millisecondsOf(point.timeUnixNano)
+      const common = { ...read.common, instance, attributes, time, started: millisecondsOf(point.startTimeUnixNano) }
+      const one = read.point(common, point)
+      if (items.length >= MOST_POINTS) reject(1, `of one request ${MOST_POINTS} data points are taken`)
+      else if (time === 0 || time > now + AHEAD) reject(1, 'a data point has no time, or one that is still to come')
+      else if (JSON.stringify(attributes).length > LONGEST_ATTRIBUTES)
+        reject(1, 'attributes of a data point are too long')
+      else if (one === null) reject(1, 'a data point has no value, or one that is no number')
+      else items.push(one)
+    }
+  }
+  return { items, rejected, why }
+}
+
+type Common = Omit<MetricPoint, 'kind' | 'value' | 'sum' | 'counts' | 'bounds'>
+
+/** @returns the reason where a metric cannot be kept */
+function readerOf(metric: Message) {
+  const name = cleanText(metric.name, LONGEST_METRIC)
+  if (name === '') return 'a metric has no name'
+  const { gauge, sum, histogram } = metric
+  const common = { metric: name, isDelta: false }
+  if (gauge !== undefined) return { common, point: (all: Common, point: Message) => numberPoint(all, 'gauge', point) }
+  if (sum !== undefined) {
+    const { isMonotonic, aggregationTemporality } = messageOf(sum)
+    const isDelta = aggregationTemporality === DELTA
+    const kind = isMonotonic === true ? 'counter' : 'gauge'
+    if (kind === 'gauge' && isDelta) return 'a sum that goes up and down is told as differences'
+    return { common: { ...common, isDelta }, point: (all: Common, point: Message) => numberPoint(all, kind, point) }
+  }
+  if (histogram !== undefined) {
+    const isDelta = messageOf(histogram).aggregationTemporality === DELTA
+    return { common: { ...common, isDelta }, point: histogramPoint }
+  }
+  return 'summaries and exponential histograms are not kept'
+}
+
+function numberPoint(common: Common, kind: 'gauge' | 'counter', point: Message): MetricPoint | null {
+  const value = Number(point.asDouble ?? point.asInt ?? Number.NaN)
+  return isSummable(value) && (kind === 'gauge' || value >= 0) ? { ...common, kind, value } : null
+}
+
+function histogramPoint(common: Common, point: Message): MetricPoint | null {
+  const bounds = (Array.isArray(point.explicitBounds) ? point.explicitBounds : []).map(Number)
+  const counts = (Array.isArray(point.bucketCounts) ? point.bucketCounts : []).map(Number)
+  const isRising = bounds.every((bound, index) => Number.isFinite(bound) && bound > (bounds[index - 1] ?? -Infinity))
+  if (bounds.length > MOST_BOUNDS || counts.length !== bounds.length + 1 || !isRising) return null
+  const sum = Number(point.sum ?? 0)
+  if (!isSummable(sum) || !counts.every(Number.isSafeInteger)) return null
+  return { ...common, kind: 'histogram', sum, counts, bounds }
+}
+
+/** Sums of larger ones would end in what is no number, and in no column of a database. */
+function isSummable(value: number): boolean {
+  return Number.isFinite(value) && Math.abs(value) <= LARGEST
+}
+
+function metricsIn(request: Message) {
+  return listOf(request.resourceMetrics).flatMap(({ resource, scopeMetrics }) => {
+    const instance = instanceOf(resource)
+    return listOf(scopeMetrics)
+      .flatMap(({ metrics }) => listOf(metrics))
+      .map((metric) => ({ metric, instance }))
+  })
+}
+
+function pointsIn({ gauge, sum, histogram, exponentialHistogram, summary }: Message): readonly Message[] {
+  return listOf(messageOf(gauge ?? sum ?? histogram ?? exponentialHistogram ?? summary).dataPoints)
+}

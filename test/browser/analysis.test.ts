@@ -1,0 +1,166 @@
+import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
+import { openCenterPage, startTestCenter, type TestCenter } from '../support/center.ts'
+import { SimulatedHost, sendOtlp } from '../support/otlp.ts'
+
+const trace = 'e'.repeat(32)
+
+describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', () => {
+  let center: TestCenter
+  let browser: Browser
+  let token = ''
+  /** Signed in once, for all tests. */
+  let cookies: Awaited<ReturnType<BrowserContext['storageState']>>
+  const now = Date.now()
+  const host = new SimulatedHost(now - 600_000)
+
+  beforeAll(async () => {
+    center = await startTestCenter()
+    token = (await center.environment('east-wing-of-the-administration')).token
+    for (let minute = 20; minute >= 0; minute--) {
+      for (const [result, count] of [
+        ['ok', 5 + (minute % 3)],
+        ['refused', 1],
+        ['script_timeout', minute % 2],
+      ] as const) {
+        host.add('solhost_logins_total', { solution: 'shop', mode: 'default', result }, count)
+      }
+      host.record('solhost_script_duration_seconds', 0.02 * minute, { entry: 'onSolutionOpen', outcome: 'returned' })
+      host.record('solhost_script_duration_seconds', 0.7, { entry: 'forms', outcome: 'returned' })
+      host.set('solhost_clients', {}, minute)
+      host.set('solhost_memory_bytes', { part: 'host' }, 2 ** 27 + minute * 2 ** 20)
+      host.set('solhost_memory_bytes', { part: 'sandbox' }, 2 ** 28)
+      host.add('solhost_sandbox_kills_total', { reason: 'script_timeout' }, minute % 2)
+      await sendOtlp(center.url, token, 'metrics', host.metrics(now - minute * 60_000))
+    }
+    const labels = {
+      'solhost.solution': 'shop',
+      'solhost.code': 'script_error',
+      'code.file.path': 'scripts/a.js',
+      'code.line.number': 3,
+    }
+    const lines = [
+      { message: `TypeError: ${'order'.repeat(60)} is not a function`, severity: 17, labels, trace },
+      { message: 'An order came in', labels: { 'solhost.solution': 'shop' } },
+    ]
+    await sendOtlp(center.url, token, 'logs', host.logs(lines))
+    await sendOtlp(
+      center.url,
+      token,
+      'traces',
+      host.spans([
+        {
+          trace,
+          span: '1'.repeat(16),
+          name: 'POST /solution/:solution/index.html',
+          start: now - 1000,
+          duration: 900,
+          labels: { 'http.request.method': 'POST' },
+        },
+        { trace, span: '2'.repeat(16), parent: '1'.repeat(16), name: 'login', start: now - 900, duration: 700 },
+        {
+          trace,
+          span: '3'.repeat(16),
+          parent: '2'.repeat(16),
+          name: 'sandbox call',
+          start: now - 800,
+          duration: 500,
+          isFailed: true,
+        },
+      ]),
+    )
+    browser = await launchBrowser()
+    const context = await browser.newContext()
+    await openCenterPage(await context.newPage(), center, '/o/acme/analysis')
+    cookies = await context.storageState()
+    await context.close()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await center?.stop()
+  })
+
+  async function open(path: string, options: BrowserContextOptions = {}) {
+    const context = await browser.newContext({ ...options, storageState: cookies })
+    const page = await context.newPage()
+    const complaints: string[] = []
+    page.on('console', (message) => complaints.push(message.text()))
+    page.on('pageerror', (error) => complaints.push(error.message))
+    await page.goto(center.url + path)
+    return { page, complaints, [Symbol.asyncDispose]: () => context.close() }
+  }
+
+  const PATHS = [
+    '/o/acme/analysis?range=1h',
+    '/o/acme/logs',
+    '/o/acme/analysis/traces',
+    `/o/acme/analysis/traces/${trace}`,
+  ]
+
+  test.each(PATHS)(
+    '%s: no violation, no complaint and no sideways scrolling, wide and narrow, light and dark',
+    async (path) => {
+      for (const options of [
+        { viewport: { width: 1200, height: 900 }, colorScheme: 'light' },
+        { viewport: { width: 320, height: 800 }, colorScheme: 'dark' },
+      ] as const) {
+        await using opened = await open(path, options)
+        const { page, complaints } = opened
+        if (path.includes('range')) await page.locator('canvas').first().waitFor()
+        const folder = process.env.SCREENSHOTS
+        if (folder)
+          await page.screenshot({
+            path: `${folder}/${path.replaceAll(/\W+/g, '-')}-${options.viewport.width}.png`,
+            fullPage: true,
+          })
+        expect(await axeViolations(page)).toEqual([])
+        expect(await page.evaluate('document.scrollingElement.scrollWidth')).toBeLessThanOrEqual(options.viewport.width)
+        expect(complaints).toEqual([])
+      }
+    },
+  )
+
+  test('each chart that has figures is drawn, and has them in a table', async () => {
+    await using opened = await open('/o/acme/analysis?range=1h')
+    const { page } = opened
+    await expect.poll(() => page.locator('.chart canvas').count()).toBe(5)
+    await page.locator('#table-logins summary').click()
+    const rows = page.locator('#table-logins tbody tr')
+    expect(await rows.count()).toBeGreaterThan(15)
+    expect(await page.locator('#live-entries').innerText()).toContain('Slow: p95 is over 500 ms')
+    expect(await page.locator('#live-errors').innerText()).toContain('scripts/a.js:3')
+  })
+
+  test('the filter is in the address, and leads to the figures of one solution', async () => {
+    await using opened = await open('/o/acme/analysis')
+    const { page } = opened
+    await page.selectOption('#range', '15m')
+    await page.selectOption('#solution', 'shop')
+    await page.click('main form button[type=submit]')
+    await page.waitForURL(/range=15m/)
+    expect(await page.locator('#solution').inputValue()).toBe('shop')
+    expect(await page.locator('#live-logins').innerText()).toContain('ok')
+  })
+
+  test('a line that comes appears by itself, with its details; a search leads to it', async () => {
+    await using opened = await open('/o/acme/logs')
+    const { page } = opened
+    await page.locator('.log-live[data-state=following]').waitFor()
+    await sendOtlp(
+      center.url,
+      token,
+      'logs',
+      host.logs([{ message: 'fresh from the press', labels: { 'solhost.solution': 'desk', colour: 'red' } }]),
+    )
+    const row = page.locator('#log-rows tr', { hasText: 'fresh from the press' })
+    await row.waitFor()
+    expect(await row.innerText()).toMatch(/east-wing-of-the-administration\s+desk/)
+    await row.locator('summary').click()
+    expect(await row.innerText()).toContain('"colour":"red"')
+    await page.fill('#words', 'press*')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/words=press/)
+    await expect.poll(() => page.locator('#log-rows tr').count()).toBe(1)
+  })
+})

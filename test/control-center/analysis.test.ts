@@ -1,0 +1,198 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { OWNER, signInToCenter, startTestCenter, type TestCenter } from '../support/center.ts'
+import { attributesOf, type Collector, startCollector } from '../support/collector.ts'
+import { startTestHost } from '../support/host.ts'
+import { SimulatedHost, sendOtlp } from '../support/otlp.ts'
+
+let center: TestCenter
+let east: { id: string; token: string }
+const host = new SimulatedHost()
+const trace = 'd'.repeat(32)
+/** Of another organisation. */
+let foreign = ''
+
+beforeAll(async () => {
+  center = await startTestCenter()
+  east = await center.environment('east')
+  await center.environment('west')
+  await center.parts.organisations.create({ name: 'other', title: 'Other' }, await center.account('else@example.org'))
+  foreign = await center.tokenOf('owner', 'other')
+  host.add('solhost_logins_total', { solution: 'shop', mode: 'default', result: 'ok' }, 4)
+  host.record('solhost_script_duration_seconds', 0.7, { entry: 'forms', outcome: 'returned' })
+  host.set('solhost_memory_bytes', { part: 'host' }, 2 ** 27)
+  await sendOtlp(center.url, east.token, 'metrics', host.metrics())
+  const labels = { 'solhost.solution': 'shop', 'code.file.path': 'scripts/a.js', 'code.line.number': 3 }
+  const line = { message: 'secret of east <b>', severity: 17, labels, trace }
+  await sendOtlp(center.url, east.token, 'logs', host.logs([line]))
+  const span = { trace, span: '1'.repeat(16), name: 'POST /shop', start: Date.now() - 1000, duration: 900 }
+  await sendOtlp(center.url, east.token, 'traces', host.spans([span]))
+})
+
+afterAll(() => center?.stop())
+
+describe('analysis', () => {
+  test('the API tells figures, errors with the environment’s name, and traces', async () => {
+    const { body } = await center.api('GET', 'organisations/acme/analysis?range=15m')
+    expect(body.entries).toMatchObject([{ entry: 'forms', count: 1, isSlow: true }])
+    expect(body.errors).toMatchObject([{ environment: 'east', file: 'scripts/a.js', line: 3, count: 1 }])
+    const { body: traces } = await center.api('GET', 'organisations/acme/traces?only=slow')
+    expect(traces.items).toMatchObject([{ trace, environment: 'east', name: 'POST /shop' }])
+    expect((await center.api('GET', `organisations/acme/traces/${trace}`)).body.spans).toHaveLength(1)
+  })
+
+  test('everybody of the organisation may read, a viewer too', async () => {
+    const viewer = await center.tokenOf('viewer')
+    for (const path of ['analysis', 'logs', 'traces', `traces/${trace}`]) {
+      expect((await center.api('GET', `organisations/acme/${path}`, undefined, viewer)).status).toBe(200)
+    }
+  })
+
+  test('another organisation sees nothing of it, whatever it asks', async () => {
+    const [line] = (await center.api('GET', 'organisations/acme/logs')).body.items
+    const paths = ['analysis', 'analysis/page', 'logs', 'traces', `traces/${trace}`, `logs/${line.id}`]
+    for (const path of paths) {
+      expect((await center.api('GET', `organisations/acme/${path}`, undefined, foreign)).status).toBe(404)
+    }
+    for (const path of [`traces/${trace}`, `logs/${line.id}`, 'logs?environment=east', 'analysis?environment=east']) {
+      expect((await center.api('GET', `organisations/other/${path}`, undefined, foreign)).status).toBe(404)
+    }
+    for (const path of ['analysis', 'logs?words=secret', 'logs', 'traces']) {
+      const { status, text } = await center.api('GET', `organisations/other/${path}`, undefined, foreign)
+      expect(status).toBe(200)
+      expect(text).not.toMatch(/secret|shop|forms/)
+    }
+  })
+
+  test('a remote environment token reads nothing of it', async () => {
+    for (const path of ['analysis', 'logs', 'traces']) {
+      expect((await center.api('GET', `organisations/acme/${path}`, undefined, east.token)).status).toBe(401)
+    }
+  })
+
+  test.each(['range=1y', 'environment=%00', 'limit=0', 'limit=5000', 'from=x', 'words=a&words=b', 'unknown=1'])(
+    'a query that is none is refused: %s',
+    async (query) => {
+      expect((await center.api('GET', `organisations/acme/logs?${query}`)).status).toBe(422)
+    },
+  )
+
+  test('the pages show it, escaped', async () => {
+    const browser = await signInToCenter(center, OWNER)
+    const pages = ['analysis', 'logs', 'logs?words=secret&level=error&environment=east&solution=shop&range=1h']
+    for (const path of [...pages, 'analysis/traces?only=slow', `analysis/traces/${trace}`]) {
+      const page = await browser.get(`/o/acme/${path}`)
+      expect([path, page.status]).toEqual([path, 200])
+      expect(page.text).not.toMatch(/!center\.|<b>|undefined| style="/)
+      expect(page.text).toMatch(/secret of east &lt;b&gt;|POST \/shop/)
+    }
+    expect((await browser.get('/o/other/logs')).status).toBe(404)
+    expect((await browser.get('/uplot.js')).headers['content-type']).toMatch(/^text\/javascript/)
+  })
+
+  test('new lines come by themselves to who follows, those of the filter only', async () => {
+    const end = new AbortController()
+    const answer = await fetch(`${center.url}/api/organisations/acme/logs?words=wanted&environment=east`, {
+      headers: { authorization: `Bearer ${await center.tokenOf('viewer')}`, accept: 'text/event-stream' },
+      signal: end.signal,
+    })
+    let text = ''
+    const reading = (async () => {
+      for await (const chunk of answer.body ?? []) text += Buffer.from(chunk).toString()
+    })().catch(() => {})
+    await expect.poll(() => text).toContain(': the log from now on')
+    await sendOtlp(center.url, east.token, 'logs', host.logs([{ message: 'unasked' }, { message: 'wanted 1' }]))
+    await sendOtlp(center.url, east.token, 'logs', host.logs([{ message: 'wanted 2' }]))
+    await expect.poll(() => text).toContain('wanted 2')
+    end.abort()
+    await reading
+    const events = text.split('\n\n').filter((event) => event.startsWith('data: '))
+    expect(events.map((event) => JSON.parse(event.slice(6)).message)).toEqual(['wanted 1', 'wanted 2'])
+  })
+})
+
+describe('a real host', () => {
+  test('what it sends arrives: metrics, lines and traces', async () => {
+    const { token } = await center.environment('real')
+    const satellite = await startTestHost({
+      ENVIRONMENT: 'onprem',
+      CLOUD_URL: center.url,
+      REMOTE_ENVIRONMENT_TOKEN: token,
+      OTEL_METRIC_EXPORT_INTERVAL: '200',
+      OTEL_TRACES_SAMPLER_ARG: '1',
+    })
+    const api = (path: string) => center.api('GET', `organisations/acme/${path}`)
+    try {
+      const memory = async () => {
+        const { body } = await api('analysis?range=15m&environment=real')
+        return body.charts
+          .find(({ key }: { key: string }) => key === 'memory')
+          .lines.map(({ name }: { name: string }) => name)
+      }
+      await expect.poll(memory, { timeout: 20_000 }).toContain('host')
+      await fetch(`${satellite.url}/solution/none/index.html`)
+      await expect
+        .poll(async () => (await api('traces?environment=real')).body.items.length, { timeout: 20_000 })
+        .toBeGreaterThan(0)
+      expect(center.logged()).not.toMatch(/could not be stored/)
+    } finally {
+      await satellite.stop()
+    }
+  })
+})
+
+describe('forwarding', () => {
+  let collector: Collector
+  let forwarding: TestCenter
+  beforeAll(async () => {
+    collector = await startCollector()
+    forwarding = await startTestCenter({
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      OTEL_EXPORTER_OTLP_HEADERS: 'x-key=value',
+    })
+  })
+  afterAll(async () => {
+    await forwarding?.stop()
+    await collector?.stop()
+  })
+
+  test('all three signals go on as they came, with the names of organisation and environment', async () => {
+    const { token } = await forwarding.environment('east')
+    const satellite = new SimulatedHost()
+    satellite.add('solhost_throttled_total', {}, 2)
+    const forged = satellite.metrics() as { resourceMetrics: { resource: { attributes: object[] } }[] }
+    forged.resourceMetrics[0]?.resource.attributes.push({
+      key: 'solhost.organisation',
+      value: { stringValue: 'other' },
+    })
+    await sendOtlp(forwarding.url, token, 'metrics', forged)
+    await sendOtlp(forwarding.url, token, 'logs', satellite.logs([{ message: 'on and on', trace }]))
+    const span = { trace, span: '1'.repeat(16), name: 'GET /', start: Date.now(), duration: 3 }
+    await sendOtlp(forwarding.url, token, 'traces', satellite.spans([span]))
+    await expect.poll(() => collector.received.length).toBe(3)
+    const bodies = Object.assign({}, ...collector.received.map(({ body }) => body))
+    for (const list of ['resourceMetrics', 'resourceLogs', 'resourceSpans']) {
+      const attributes = attributesOf(bodies[list][0].resource.attributes)
+      expect(attributes).toMatchObject({ 'solhost.organisation': 'acme', 'solhost.environment': 'east' })
+      expect(attributes['service.instance.id']).toBe(satellite.instance)
+    }
+    expect(bodies.resourceLogs[0].scopeLogs[0].logRecords[0]).toMatchObject({
+      traceId: trace,
+      body: { stringValue: 'on and on' },
+    })
+    expect(bodies.resourceSpans[0].scopeSpans[0].spans[0]).toMatchObject({ traceId: trace, spanId: '1'.repeat(16) })
+    expect(collector.received[0]?.headers['x-key']).toBe('value')
+    expect(JSON.stringify(collector.received)).not.toContain(token)
+  })
+
+  test('while the collector is away what comes waits on disk, and is taken all the same', async () => {
+    const { token } = await forwarding.environment('away')
+    await collector.away()
+    const before = collector.received.length
+    const answer = await sendOtlp(forwarding.url, token, 'logs', new SimulatedHost().logs([{ message: 'patience' }]))
+    expect(answer.status).toBe(200)
+    expect((await forwarding.api('GET', 'organisations/acme/logs?words=patience')).body.items).toHaveLength(1)
+    await collector.back()
+    await expect.poll(() => collector.received.length, { timeout: 20_000 }).toBe(before + 1)
+  })
+})

@@ -1,0 +1,204 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Figures } from '../../control-center/telemetry/analysis.ts'
+import { quantileOf } from '../../control-center/telemetry/quantiles.ts'
+import { SERVER_START, type TestServer } from '../support/database-server.ts'
+import { sharedProperties } from '../support/host-group.ts'
+import { SimulatedHost } from '../support/otlp.ts'
+import { postgresPath, startPostgres } from '../support/postgres-server.ts'
+import { openTestTelemetry, type TestTelemetry } from '../support/telemetry.ts'
+
+const LOGIN = { solution: 'shop', mode: 'default', result: 'ok' }
+
+function testMetrics(open: () => Promise<TestTelemetry>): void {
+  let telemetry: TestTelemetry
+  let number = 0
+
+  beforeAll(async () => {
+    telemetry = await open()
+  })
+  afterAll(() => telemetry?.stop())
+
+  const fresh = () => `environment-${++number}`
+  const figures = (environment: string, range: Figures['range'] = '1h', solution?: string) =>
+    telemetry.analysis.figures({ environments: [environment], range, solution })
+  const valuesOf = ({ charts }: Figures, key: string, name: string) =>
+    charts.find((chart) => chart.key === key)?.lines.find((line) => line.name === name)?.values ?? []
+  const total = (found: Figures, key: string, name: string) =>
+    valuesOf(found, key, name).reduce<number>((sum, value) => sum + (value ?? 0), 0)
+
+  test('a counter is the sum of its differences', async () => {
+    const environment = fresh()
+    const host = new SimulatedHost(telemetry.time - 60_000)
+    for (const count of [3, 0, 4]) {
+      host.add('solhost_logins_total', LOGIN, count)
+      telemetry.time += 10_000
+      await telemetry.tell(environment, 'metrics', host.metrics(telemetry.time))
+    }
+    expect(total(await figures(environment), 'logins', 'ok')).toBe(7)
+    expect(total(await figures(environment, '15m'), 'logins', 'ok')).toBe(7)
+    expect(total(await figures(environment, '30d'), 'logins', 'ok')).toBe(7)
+  })
+
+  test('a process that starts anew counts from nothing again', async () => {
+    const environment = fresh()
+    for (const count of [5, 2]) {
+      const host = new SimulatedHost(telemetry.time)
+      host.add('solhost_logins_total', LOGIN, count)
+      telemetry.time += 10_000
+      await telemetry.tell(environment, 'metrics', host.metrics(telemetry.time))
+    }
+    expect(total(await figures(environment), 'logins', 'ok')).toBe(7)
+  })
+
+  test('what a process counted long before it was first heard of is not taken for now', async () => {
+    const environment = fresh()
+    const host = new SimulatedHost(telemetry.time - 86_400_000)
+    host.add('solhost_logins_total', LOGIN, 1000)
+    await telemetry.tell(environment, 'metrics', host.metrics(telemetry.time))
+    host.add('solhost_logins_total', LOGIN, 2)
+    telemetry.time += 10_000
+    await telemetry.tell(environment, 'metrics', host.metrics(telemetry.time))
+    expect(total(await figures(environment), 'logins', 'ok')).toBe(2)
+  })
+
+  test('points that come twice or late change nothing', async () => {
+    const environment = fresh()
+    const host = new SimulatedHost(telemetry.time)
+    host.add('solhost_logins_total', LOGIN, 2)
+    const first = host.metrics(telemetry.time + 10_000)
+    host.add('solhost_logins_total', LOGIN, 3)
+    telemetry.time += 20_000
+    const second = host.metrics(telemetry.time)
+    for (const request of [first, second, first, second]) await telemetry.tell(environment, 'metrics', request)
+    expect(total(await figures(environment), 'logins', 'ok')).toBe(5)
+  })
+
+  test('a gauge is the mean over time and the sum over processes', async () => {
+    const environment = fresh()
+    telemetry.time = Math.ceil(telemetry.time / 60_000) * 60_000
+    const [one, other] = [new SimulatedHost(telemetry.time), new SimulatedHost(telemetry.time)]
+    for (const bytes of [100, 300]) {
+      one.set('solhost_memory_bytes', { part: 'host' }, bytes)
+      await telemetry.tell(environment, 'metrics', one.metrics(telemetry.time))
+      telemetry.time += 10_000
+    }
+    expect(valuesOf(await figures(environment), 'memory', 'host').at(-1)).toBe(200)
+    telemetry.time += 60_000
+    for (const host of [one, other, one, other]) {
+      host.set('solhost_memory_bytes', { part: 'host' }, 500)
+      await telemetry.tell(environment, 'metrics', host.metrics(telemetry.time))
+      telemetry.time += 5000
+    }
+    telemetry.time += 15_000
+    expect(valuesOf(await figures(environment, '15m'), 'memory', 'host').findLast((value) => value !== null)).toBe(1000)
+  })
+
+  test('times of scripts: quantiles of all processes and ends together, and a mark for what is slow', async () => {
+    const environment = fresh()
+    for (const outcome of ['returned', 'script_error']) {
+      const host = new SimulatedHost(telemetry.time)
+      for (let call = 0; call < 50; call++) {
+        host.record('solhost_script_duration_seconds', 0.02, { entry: 'onSolutionOpen', outcome })
+        host.record('solhost_script_duration_seconds', call < 40 ? 0.3 : 0.8, { entry: 'forms', outcome })
+      }
+      await telemetry.tell(environment, 'metrics', host.metrics(telemetry.time))
+    }
+    const { entries } = await figures(environment)
+    expect(entries.map(({ entry, count, isSlow }) => [entry, count, isSlow]).sort()).toEqual([
+      ['forms', 100, true],
+      ['onSolutionOpen', 100, false],
+    ])
+    const forms = entries.find(({ entry }) => entry === 'forms')
+    expect(forms?.p50).toBeGreaterThan(250)
+    expect(forms?.p50).toBeLessThan(500)
+    expect(forms?.p95).toBeGreaterThan(500)
+  })
+
+  test('of one solution only its own is told', async () => {
+    const environment = fresh()
+    const host = new SimulatedHost(telemetry.time)
+    host.add('solhost_logins_total', LOGIN, 2)
+    host.add('solhost_logins_total', { ...LOGIN, solution: 'desk' }, 5)
+    await telemetry.tell(environment, 'metrics', host.metrics(telemetry.time))
+    expect(total(await figures(environment, '1h', 'desk'), 'logins', 'ok')).toBe(5)
+    expect(await telemetry.analysis.solutions([environment])).toEqual(['desk', 'shop'])
+  })
+
+  test('of other environments nothing is told', async () => {
+    const [own, other] = [fresh(), fresh()]
+    const host = new SimulatedHost(telemetry.time)
+    host.add('solhost_logins_total', LOGIN, 2)
+    await telemetry.tell(own, 'metrics', host.metrics(telemetry.time))
+    expect(total(await figures(other), 'logins', 'ok')).toBe(0)
+    expect(await telemetry.analysis.solutions([other])).toEqual([])
+  })
+
+  test('an environment has no more series than allowed: further ones are rejected', async () => {
+    const environment = fresh()
+    const host = new SimulatedHost(telemetry.time)
+    for (let one = 0; one < 60; one++) host.add('solhost_logins_total', { ...LOGIN, solution: `s${one}` })
+    const { rejected, why } = await telemetry.tell(environment, 'metrics', host.metrics(telemetry.time))
+    expect([rejected, why]).toEqual([10, 'the environment has more than 50 series of metrics'])
+  })
+
+  test('values that no sum can hold are rejected, and nothing is wrong with what comes next', async () => {
+    const environment = fresh()
+    const host = new SimulatedHost(telemetry.time)
+    host.set('solhost_memory_bytes', { part: 'host' }, 1e308)
+    host.add('solhost_logins_total', LOGIN, 2)
+    telemetry.time += 10_000
+    expect((await telemetry.tell(environment, 'metrics', host.metrics(telemetry.time))).rejected).toBe(1)
+    expect(total(await figures(environment), 'logins', 'ok')).toBe(2)
+  })
+
+  test('what is over its time is removed, coarser steps stay', async () => {
+    const environment = fresh()
+    const host = new SimulatedHost(telemetry.time)
+    host.add('solhost_logins_total', LOGIN, 2)
+    await telemetry.tell(environment, 'metrics', host.metrics(telemetry.time))
+    telemetry.time += 20 * 86_400_000
+    await telemetry.sweep()
+    expect(total(await figures(environment, '30d'), 'logins', 'ok')).toBe(2)
+    telemetry.time -= 20 * 86_400_000
+    expect(total(await figures(environment), 'logins', 'ok')).toBe(0)
+  })
+
+  test('of an environment that is gone nothing is kept', async () => {
+    const environment = fresh()
+    const host = new SimulatedHost(telemetry.time)
+    host.add('solhost_logins_total', LOGIN, 2)
+    await telemetry.tell(environment, 'metrics', host.metrics(telemetry.time))
+    await telemetry.tell(environment, 'logs', host.logs([{ message: 'gone', time: telemetry.time }]))
+    telemetry.environments.splice(telemetry.environments.indexOf(environment), 1)
+    await telemetry.sweep()
+    expect(total(await figures(environment), 'logins', 'ok')).toBe(0)
+    expect(await telemetry.logs.read({ environments: [environment] }, { limit: 10 })).toEqual([])
+  })
+}
+
+const SERIES = { TELEMETRY_SERIES: '50' }
+
+describe('metrics in the embedded database', () => testMetrics(() => openTestTelemetry(SERIES)))
+
+describe.skipIf(postgresPath === undefined)('metrics in PostgreSQL', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startPostgres()
+  }, SERVER_START)
+  afterAll(() => server?.stop())
+  testMetrics(() => openTestTelemetry({ ...SERIES, ...sharedProperties('alpha', server.address) }))
+})
+
+describe('quantiles', () => {
+  const edges = [0.1, 0.5, 1]
+
+  test('none of nothing', () => {
+    expect(quantileOf(0.5, new Map(), edges)).toBeNull()
+  })
+  test('within a bucket they are spread evenly', () => {
+    expect(quantileOf(0.5, new Map([[0.5, 10]]), edges)).toBeCloseTo(0.3)
+  })
+  test('over the last edge it is that edge', () => {
+    expect(quantileOf(0.95, new Map([[Infinity, 3]]), edges)).toBe(1)
+  })
+})

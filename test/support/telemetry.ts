@@ -1,0 +1,50 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { readCenterSettings } from '../../control-center/config/settings.ts'
+import type { Environment } from '../../control-center/environments/environments.ts'
+import type { Message } from '../../control-center/telemetry/otlp/messages.ts'
+import { openTelemetry, type Telemetry } from '../../control-center/telemetry/telemetry.ts'
+import type { Signal } from '../../host/telemetry/telemetry-settings.ts'
+
+export type TestTelemetry = Telemetry & {
+  /** The clock, in epoch ms: it stands still until it is set. */
+  time: number
+  /** The ids of all environments that there are. */
+  readonly environments: string[]
+  /** Takes what an environment sends. */
+  readonly tell: (environment: string, signal: Signal, request: Message) => Promise<{ rejected: number; why: string }>
+}
+
+/** Telemetry without the control center around it, in a folder of its own or on a server. */
+export async function openTestTelemetry(properties: Record<string, string> = {}): Promise<TestTelemetry> {
+  const home = mkdtempSync(join(tmpdir(), 'telemetry-test-'))
+  const settings = readCenterSettings({ PLATFORM_HOME: home, ...properties })
+  const environments: string[] = []
+  let number = 0
+  const telemetry = await openTelemetry({
+    where: settings,
+    settings: settings.telemetry,
+    queue: settings.limits.TELEMETRY_QUEUE,
+    log: pino({ level: 'silent' }),
+    originOf: async ({ name }) => ({ organisation: 'acme', environment: name }),
+    environments: async () => environments,
+    now: () => test.time,
+  })
+  const test: TestTelemetry = {
+    ...telemetry,
+    time: Date.UTC(2026, 10, 1, 12),
+    environments,
+    tell(id, signal, request) {
+      if (!environments.includes(id)) environments.push(id)
+      const environment: Environment = { id, organisation: 'o', name: id, type: 'onprem', createdAt: 0 }
+      return telemetry.take(environment, signal, request, { hash: String(++number), size: 1000 })
+    },
+    async stop() {
+      await telemetry.stop()
+      rmSync(home, { recursive: true, force: true })
+    },
+  }
+  return test
+}
