@@ -17,11 +17,13 @@ import { hostGate } from './host-gate.ts'
 import { type CenterPageParts, centerPages } from './pages/pages.ts'
 import { satelliteApi } from './satellites/api.ts'
 import type { SatelliteParts } from './satellites/parts.ts'
+import { otlpReceiver, type ReceiverParts } from './telemetry/receive.ts'
 
 /** What the steps of a request need; `control-center/main.ts` makes it. */
 export type CenterParts = CenterApiParts &
   CenterPageParts &
-  SatelliteParts & {
+  SatelliteParts &
+  ReceiverParts & {
     readonly settings: CenterSettings
     readonly log: Logger
     readonly sites: Sites
@@ -35,6 +37,7 @@ export function createCenterApp(parts: CenterParts): Koa {
     hostGate(parts.sites),
     checkMethod,
     satelliteApi(parts).routes() as Middleware,
+    otlpReceiver(parts).routes() as Middleware,
     parts.access.identify,
     centerApi(parts).routes() as Middleware,
     centerPages(parts).routes() as Middleware,

@@ -16,13 +16,31 @@ import { createAccess } from './access/access.ts'
 import { createAccessTokens } from './access/access-tokens.ts'
 import { createActivity } from './access/activity.ts'
 import { createBrowserSessions } from './access/browser-sessions.ts'
+import { createCredentials } from './accounts/credentials.ts'
+import { createPasswordTickets } from './accounts/password-tickets.ts'
 import { openSetUp, type SetUp } from './accounts/set-up.ts'
 import { type CenterParts, createCenterApp, createCenterRedirectApp } from './app.ts'
 import type { CenterSettings } from './config/settings.ts'
 import { asPlatform, openCenterDatabase } from './database/open.ts'
+import { createDesiredStates } from './desired/desired.ts'
+import { createWaiting } from './desired/waiting.ts'
 import { createEnvironmentTokens } from './environments/environment-tokens.ts'
 import { createEnvironments } from './environments/environments.ts'
+import { createEnvironmentStates } from './environments/states.ts'
+import { createHandOver } from './mail/hand-over.ts'
+import { createMail } from './mail/mail.ts'
+import { createInvitations } from './organisations/invitations.ts'
 import { createOrganisations } from './organisations/organisations.ts'
+import { createBundleChecks } from './packages/bundle-checks.ts'
+import { createPackages } from './packages/packages.ts'
+import { createPipelineParts } from './pipelines/pipeline-parts.ts'
+import { createRegistries } from './registries/registries.ts'
+import { createRollouts } from './rollouts/rollouts.ts'
+import { createRolloutRunner } from './rollouts/runner.ts'
+import { createReports } from './satellites/reports.ts'
+import { openSigning } from './signing/signing.ts'
+import { createCloudParts } from './solution-users/parts.ts'
+import { openCenterTelemetry } from './telemetry/open.ts'
 
 export type CenterOptions = {
   readonly settings: CenterSettings
@@ -60,20 +78,51 @@ export async function startControlCenter({ settings, log, version, terminal }: C
   const key = await openPlatformKey(platform, home, settings.platformKey)
   const setUp = await openSetUp(db, home, terminal)
 
+  const handOver = settings.mail && createHandOver(settings.mail)
+  const mail = createMail({ db, key, handOver, log })
+  started.defer(mail.start())
   const activity = createActivity(db, limits.AUDIT_KEPT)
   const sessions = createSessions(platform, limits)
-  const users = createUsers(platform, await createPasswords(), limits, {
+  const passwords = await createPasswords()
+  const users = createUsers(platform, passwords, limits, {
     endAccess: (uid) => sessions.endOfUser('users', uid),
     eraseFromAudit: async () => {},
   })
   started.defer(() => users.flush())
   const throttle = createThrottle(platform, limits, settings.database.kind !== 'embedded')
   const organisations = createOrganisations(db)
+  const isShared = settings.database.kind !== 'embedded'
+  const cloud = createCloudParts({ db, passwords, limits, mail, organisations, log, isShared })
+  started.defer(() => cloud.passwordRequests.settle())
+  const invitations = createInvitations(db)
+  const registries = createRegistries(db, key)
   const accessTokens = createAccessTokens(db)
   const browserSessions = createBrowserSessions(sessions, key)
   const access = createAccess({ users, browserSessions, accessTokens, organisations, activity })
   const environments = createEnvironments(db)
+  const telemetry = await openCenterTelemetry(db, settings, log)
+  started.defer(() => telemetry.stop())
+  const environmentStates = createEnvironmentStates(db)
+  const credentials = createCredentials(users, throttle, activity)
+  const passwordTickets = createPasswordTickets(users, key)
   const environmentTokens = createEnvironmentTokens(db)
+  const signing = await openSigning(db, key)
+  const bundleChecks = createBundleChecks(limits, settings.memory)
+  started.defer(() => bundleChecks.stop())
+  const packages = createPackages(db, bundleChecks)
+  const { publicKey } = signing
+  const pipelineNeeds = { db, settings, log, packages, bundleChecks, registries, publicKey }
+  const pipelineParts = await createPipelineParts(pipelineNeeds)
+  started.defer(() => pipelineParts.runs.stop())
+
+  const waiting = createWaiting(() => desiredStates.numbers())
+  const desiredStates = createDesiredStates(db, signing, waiting.changed)
+  const reports = createReports(db, () => rolloutRunner.wake())
+  const rollouts = createRollouts(db)
+  const rolloutRunner = createRolloutRunner({ rollouts, desiredStates, reports, activity, log })
+  packages.heldBy(desiredStates.holder)
+  rolloutRunner.start()
+  started.defer(() => rolloutRunner.stop())
 
   const servers: WebServer[] = []
   let port = settings.port
@@ -91,7 +140,24 @@ export async function startControlCenter({ settings, log, version, terminal }: C
     activity,
     browserSessions,
     environments,
+    telemetry,
     environmentTokens,
+    environmentStates,
+    credentials,
+    passwordTickets,
+    invitations,
+    mail,
+    ...cloud,
+    registries,
+    bundleChecks,
+    packages,
+    signing,
+    waiting,
+    desiredStates,
+    reports,
+    rollouts,
+    rolloutRunner,
+    ...pipelineParts,
     organisations,
     setUp,
     throttle,
@@ -106,7 +172,13 @@ export async function startControlCenter({ settings, log, version, terminal }: C
     const redirect = httpServer(createCenterRedirectApp(parts, () => port))
     servers.push(await listening(redirect, settings.httpRedirectPort, settings.host))
   }
-  started.defer(keepSweeping([sessions, throttle, activity], log))
+  started.defer(
+    keepSweeping([sessions, throttle, activity, telemetry, invitations, cloud.userLinks, cloud.loginPages], log),
+  )
+
+  started.defer(keepSweeping([reports], log))
+  // Before the servers are closed, which wait for all requests.
+  started.defer(() => waiting.stop())
 
   const url = originOf(certificate, settings.host, port)
   const everything = started.move()

@@ -1,4 +1,7 @@
 import { PROPERTIES, type Property } from '../../host/config/properties.ts'
+import { MAIL_PROPERTIES } from '../mail/mail-settings.ts'
+import { BUILDER_PROPERTIES } from '../pipelines/builder-settings.ts'
+import { CENTER_TELEMETRY_PROPERTIES } from '../telemetry/properties.ts'
 
 const {
   HOST,
@@ -52,6 +55,7 @@ export const CENTER_PROPERTIES = {
   DB_ALPHA_PASSWORD,
   DB_ALPHA_TLS,
   PLATFORM_KEY: { ...PLATFORM_KEY, what: 'encrypts secrets and signs tokens; equal at every start' },
+  ...MAIL_PROPERTIES,
   TRUSTED_PROXIES,
   ALLOWED_HOSTS,
   CERTIFICATE_NAME,
@@ -67,4 +71,6 @@ export const CENTER_PROPERTIES = {
     default: '1g',
     what: 'maximum memory: the service and the processes that check bundles',
   },
+  ...BUILDER_PROPERTIES,
+  ...CENTER_TELEMETRY_PROPERTIES,
 } as const satisfies Record<string, Property>

@@ -4,6 +4,8 @@ import { readProperties, refuseFaults } from '../../host/config/read-properties.
 import type { Settings } from '../../host/config/settings.ts'
 import type { DatabaseSettings } from '../../host/database/open.ts'
 import { createLimits } from '../../runtime/limits.ts'
+import { type MailSettings, mailFaults, mailSettingsOf } from '../mail/mail-settings.ts'
+import { type CenterTelemetrySettings, centerTelemetrySettingsOf } from '../telemetry/properties.ts'
 import { CENTER_PROPERTIES } from './properties.ts'
 
 /** All settings of the control center, read and checked. */
@@ -23,7 +25,10 @@ export type CenterSettings = DatabaseSettings &
     | 'logLevel'
     | 'memory'
     | 'limits'
-  >
+  > & { readonly mail: MailSettings | null } & { readonly telemetry: CenterTelemetrySettings } & {
+    /** `BUILDER_COMMAND`: the command and its own options; null: none. */
+    readonly builder: readonly string[] | null
+  }
 
 /** @throws ERR_SETTINGS_INVALID with one line per fault */
 export function readCenterSettings(environment: Readonly<Record<string, string | undefined>>): CenterSettings {
@@ -31,6 +36,7 @@ export function readCenterSettings(environment: Readonly<Record<string, string |
   const value = (name: string) => values.get(name)
   const certificate = certificateOf(value, environment.CERTIFICATE_PASS_FILE || null)
   faults.push(...tlsFaults(value, certificate).filter((fault) => !faults.includes(fault)))
+  faults.push(...mailFaults(value))
   refuseFaults('The control center', faults)
   return {
     port: value('PORT') as number,
@@ -52,5 +58,8 @@ export function readCenterSettings(environment: Readonly<Record<string, string |
     logLevel: value('LOG_LEVEL') as Settings['logLevel'],
     memory: { minimum: value('RUNTIME_XMS') as number, maximum: value('RUNTIME_XMX') as number },
     limits: createLimits(overrides),
+    mail: mailSettingsOf(value),
+    telemetry: centerTelemetrySettingsOf(value),
+    builder: value('BUILDER_COMMAND') as readonly string[] | null,
   }
 }

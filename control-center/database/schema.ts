@@ -1,7 +1,16 @@
 import type { Schema } from '../../host/database/migrations.ts'
 import { ACCESS_STEPS } from '../access/tables.ts'
+import { DESIRED_STEPS } from '../desired/tables.ts'
 import { ENVIRONMENT_STEPS } from '../environments/tables.ts'
-import { ORGANISATION_STEPS } from '../organisations/tables.ts'
+import { LOGIN_PAGE_STEPS } from '../login-pages/tables.ts'
+import { MAIL_STEPS } from '../mail/tables.ts'
+import { INVITATION_STEPS, ORGANISATION_STEPS } from '../organisations/tables.ts'
+import { PACKAGE_STEPS } from '../packages/tables.ts'
+import { PIPELINE_STEPS } from '../pipelines/tables.ts'
+import { REGISTRY_STEPS } from '../registries/tables.ts'
+import { ROLLOUT_STEPS } from '../rollouts/tables.ts'
+import { SATELLITE_STEPS } from '../satellites/tables.ts'
+import { SOLUTION_USER_STEPS } from '../solution-users/tables.ts'
 
 /**
  * What the control center adds to the platform's tables. Its versions, in order, have tables of their own to be noted in, so
@@ -12,6 +21,16 @@ export const CENTER_SCHEMA: Schema = {
     '001-organisations': ORGANISATION_STEPS,
     '002-access': ACCESS_STEPS,
     '003-environments': ENVIRONMENT_STEPS,
+    '004-invitations': INVITATION_STEPS,
+    '005-registries': REGISTRY_STEPS,
+    '006-desired': DESIRED_STEPS,
+    '007-satellites': SATELLITE_STEPS,
+    '008-rollouts': ROLLOUT_STEPS,
+    '009-mails': MAIL_STEPS,
+    '010-solution-users': SOLUTION_USER_STEPS,
+    '011-login-pages': LOGIN_PAGE_STEPS,
+    '012-packages': PACKAGE_STEPS,
+    '013-pipelines': PIPELINE_STEPS,
   },
   migrationTableName: 'center_migration',
   migrationLockTableName: 'center_migration_lock',

@@ -13,6 +13,11 @@ const styles = indent(
   [
     ...['tokens', 'fields', 'pages', 'admin', 'admin-operation'].map((name) => new URL(`styles/${name}.css`, HOST_WEB)),
     new URL('styles/center.css', import.meta.url),
+    new URL('styles/rollouts.css', import.meta.url),
+    new URL('styles/packages.css', import.meta.url),
+    new URL('styles/telemetry.css', import.meta.url),
+    new URL('styles/accounts.css', import.meta.url),
+    new URL('styles/login-designer.css', import.meta.url),
   ]
     .map((file) => readFileSync(file, 'utf8'))
     .join(''),
@@ -22,6 +27,16 @@ const render = createPageRenderer(templates, CENTER_TEXTS, styles)
 /** The navigation below an organisation, in its order: the address below `/o/{name}/`, and who sees it. */
 export const CENTER_PARTS = {
   environments: { path: 'environments', right: 'read' },
+  packages: { path: 'packages', right: 'read' },
+  pipelines: { path: 'pipelines', right: 'read' },
+  rollouts: { path: 'rollouts', right: 'read' },
+  solutions: { path: 'solutions', right: 'read' },
+  analysis: { path: 'analysis', right: 'read' },
+  logs: { path: 'logs', right: 'read' },
+  credentials: { path: 'credentials', right: 'credentials' },
+  members: { path: 'members', right: 'members' },
+  'access-tokens': { path: 'access-tokens', right: 'access-tokens' },
+  activity: { path: 'activity', right: 'activity' },
 } as const satisfies Record<string, { readonly path: string; readonly right: Right }>
 
 export type CenterPart = keyof typeof CENTER_PARTS
