@@ -12,6 +12,8 @@ import type { PreviewTickets } from './admin/preview-tickets.ts'
 import type { Audit } from './audit/audit.ts'
 import type { Clients } from './clients/clients.ts'
 import type { ClientSignIns } from './clients/sign-in-token.ts'
+import type { CloudLogin } from './cloud/login/cloud-login.ts'
+import type { ManagedSettings } from './cloud/managed/managed-settings.ts'
 import type { Settings } from './config/settings.ts'
 import { answerErrors } from './http/answer-errors.ts'
 import { createClientReader, createProxyCheck } from './http/client.ts'
@@ -67,12 +69,15 @@ export type HostParts = Omit<AdminApiParts, 'log' | 'limits'> & {
   readonly throttle: Throttle
   readonly knownBrowsers: KnownBrowsers
   readonly accountSources: AccountSources
+  /** Null where the host is connected to no control center. */
+  readonly cloudLogin: CloudLogin | null
   readonly changePassword: ChangePasswordPages
   readonly formTokens: FormTokens
   readonly clients: Clients
   readonly clientSignIns: ClientSignIns
   readonly signOutTargets: SignOutTargets
   readonly oauth: OAuth
+  readonly managedSettings: ManagedSettings
   readonly supervisor: Supervisor
   readonly telemetry: Telemetry
   readonly draining: Pick<Draining, 'isReady' | 'isRefusing'>
@@ -83,7 +88,7 @@ export type HostParts = Omit<AdminApiParts, 'log' | 'limits'> & {
 /** Every step of a request, in the order in which they happen. */
 export function createApp(parts: HostParts): Koa {
   const { settings, sites, catalog, store } = parts
-  const sendLoginPage = createLoginPageSender(sites, parts.formTokens, settings.isTesting)
+  const sendLoginPage = createLoginPageSender({ ...parts, isTesting: settings.isTesting })
   return appOf([
     ...openingSteps(parts),
     siteGate(sites, catalog),
@@ -91,7 +96,7 @@ export function createApp(parts: HostParts): Koa {
     refuseWhenFull(parts.supervisor),
     adminApiStep(parts),
     closeListInMaintenance(parts),
-    solutionList(store, sites, settings.defaultSolution),
+    solutionList(store, sites, parts.managedSettings.defaultSolution),
     solutionRoutes({
       ...parts,
       limits: settings.limits,
@@ -148,9 +153,9 @@ function adminApiStep(parts: HostParts): Middleware {
 }
 
 /** A solution's own pages know who is signed in and may go on: they refuse new work themselves. */
-function closeListInMaintenance({ maintenance, settings }: HostParts): Middleware {
+function closeListInMaintenance({ maintenance, managedSettings }: HostParts): Middleware {
   return async (ctx, next) => {
-    if (ctx.path === '/' && settings.defaultSolution === null) await maintenance.refuseNewWork()
+    if (ctx.path === '/' && (await managedSettings.defaultSolution()) === null) await maintenance.refuseNewWork()
     return next()
   }
 }

@@ -5,6 +5,7 @@ import { createApiTokens } from './admin/api-tokens.ts'
 import { requireAdmin } from './admin/authentication.ts'
 import { createAdminCredentials } from './admin/credentials.ts'
 import { createPageSessions } from './admin/page-sessions.ts'
+import { healthInWords } from './admin/pages/health-in-words.ts'
 import { createPreviewTickets } from './admin/preview-tickets.ts'
 import type { HostParts } from './app.ts'
 import { createAudit } from './audit/audit.ts'
@@ -12,6 +13,11 @@ import { holdHome } from './backup/home-lock.ts'
 import { liveStyleHref } from './clients/client-page.ts'
 import { createClients } from './clients/clients.ts'
 import { createClientSignIns } from './clients/sign-in-token.ts'
+import { createCloudLogin } from './cloud/login/cloud-login.ts'
+import { createCloudRequests } from './cloud/managed/cloud-requests.ts'
+import { createKeptStates } from './cloud/managed/kept-state.ts'
+import { createManaged } from './cloud/managed/managed.ts'
+import { createManagedSettings } from './cloud/managed/managed-settings.ts'
 import { openPlatformKey } from './config/platform-key.ts'
 import type { Settings } from './config/settings.ts'
 import { keepSweeping } from './database/keep-sweeping.ts'
@@ -40,6 +46,7 @@ import { type Addresses, createServers } from './servers.ts'
 import { createRemembered } from './sessions/remembered.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { createSolutionDatabases } from './solution-databases/solution-databases.ts'
+import { addBakedIn } from './solutions/baked-in.ts'
 import { createCatalog, solutionOfKey } from './solutions/catalog.ts'
 import { eraseSolutionData } from './solutions/erase-solution.ts'
 import { addExamplesOnce } from './solutions/first-examples.ts'
@@ -233,6 +240,9 @@ export async function startHost(options: HostOptions): Promise<Host> {
   const secrets = createSecrets(db, key)
   const maintenance = createMaintenance(db)
   const askAuthenticator = createAuthenticatorQuestion(runEntry)
+  const keptStates = createKeptStates(db)
+  const isManaged = settings.cloud !== null
+  const managedSettings = createManagedSettings(isManaged ? keptStates : null, settings.defaultSolution)
   const oauth = createOAuth({
     db,
     key,
@@ -253,8 +263,12 @@ export async function startHost(options: HostOptions): Promise<Host> {
     solutionLog,
     audit,
     maintenance,
+    ofCloud: managedSettings.oauthOf,
   })
   started.defer(() => oauth.providerLogout.settled())
+  const { cloud } = settings
+  const cloudLogin = cloud && createCloudLogin({ cloud, db, supervisor, limits, log, solutionLog, now: testing.now })
+  started.defer(async () => cloudLogin?.stop())
   const signOutTargets = createSignOutTargets(key, testing.now)
   const clientSignIns = createClientSignIns(db, key, testing.now)
   const clients = createClients({
@@ -276,6 +290,41 @@ export async function startHost(options: HostOptions): Promise<Host> {
   })
   const credentials = createAdminCredentials({ account, audit, limits })
   const pageSessions = createPageSessions(db, key, account, limits, testing.now)
+  const ownLogLevel = log.level as Settings['logLevel']
+  const managed =
+    settings.cloud &&
+    createManaged({
+      cloud: settings.cloud,
+      ask: createCloudRequests(settings.cloud),
+      kept: keptStates,
+      db,
+      store,
+      uploads,
+      audit,
+      limits,
+      setLogLevel(level) {
+        for (const one of [log, options.log]) one.level = level ?? ownLogLevel
+      },
+      health: async () => {
+        const report = await health({ range: 'recent', hours: 1 })
+        return healthInWords(report, report.database.ok && (await maintenance.isOn()))
+      },
+      version,
+      log,
+    })
+  const health = createHealth({
+    figures,
+    supervisor,
+    store,
+    audit,
+    db,
+    kind: settings.database.kind,
+    certificate: certificate?.state ?? null,
+    telemetry,
+    version,
+    cloudLoginProblems: cloudLogin?.problems,
+    cloud: managed?.state,
+  })
   const parts: HostParts = {
     settings,
     log,
@@ -289,6 +338,7 @@ export async function startHost(options: HostOptions): Promise<Host> {
     grants,
     secrets,
     oauth,
+    managedSettings,
     oauthSettings: oauth.settings,
     testOAuthSettings: oauth.testSettings,
     providerRequests: oauth.requests,
@@ -311,28 +361,22 @@ export async function startHost(options: HostOptions): Promise<Host> {
     throttle,
     formTokens,
     knownBrowsers: createKnownBrowsers(key, limits, testing.now),
-    accountSources: createAccountSources(users, askAuthenticator, oauth.providerSource),
+    accountSources: createAccountSources(users, askAuthenticator, oauth.providerSource, cloudLogin?.source ?? null),
+    cloudLogin,
     changePassword: createChangePasswordPages({ limits, sites, formTokens, key, users, throttle, audit }),
     supervisor,
-    health: createHealth({
-      figures,
-      supervisor,
-      store,
-      audit,
-      db,
-      kind: settings.database.kind,
-      certificate: certificate?.state ?? null,
-      telemetry,
-      version,
-    }),
+    health,
     telemetry,
     draining,
     isLive,
   }
   if (!isLive) await addExamplesOnce(db, settings, uploads, log)
+  if (!isLive) await addBakedIn({ folder: settings.solutionsFolder, store, uploads, limits, log })
 
   started.defer(() => servers.close())
   await telling
+  await managed?.start()
+  started.defer(async () => managed?.stop())
   const addresses = await servers.open(parts)
   // At once: the servers wait for all connections, those of clients included.
   started.defer(async () => void (await Promise.all([servers.close(), clients.stop()])))

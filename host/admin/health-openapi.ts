@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { CLOUD_LOGIN_PROBLEMS } from '../cloud/login/problems.ts'
 import { KIND_NAMES } from '../database/kind.ts'
 import { MOST_HOURS } from '../telemetry/figures.ts'
 import { SIGNALS } from '../telemetry/telemetry-settings.ts'
@@ -70,6 +71,22 @@ const Health = z.object({
     }),
   ),
   quarantined: z.array(z.object({ solution: z.string(), retryAt: EpochMs })).nullable(),
+  cloudLogins: z
+    .array(z.object({ solution: z.string(), problem: z.enum(CLOUD_LOGIN_PROBLEMS) }))
+    .describe(
+      'solutions of PLATFORM_CLOUD whose users, or whose page, the control center keeps away, as this host saw it last',
+    ),
+  cloud: z
+    .object({
+      state: z.enum(['connecting', 'connected', 'away', 'barred']).describe('barred: address or token are refused'),
+      since: EpochMs,
+      number: z.int().nullable().describe('of the desired state that was tried last'),
+      triedAt: EpochMs.nullable(),
+      failed: z.array(z.object({ name: z.string(), message: z.string() })).describe('versions that were refused'),
+      refused: z.string().nullable().describe('why the last statement was not taken; null: it was'),
+    })
+    .nullable()
+    .describe('the control center; null: there is none'),
   series: z.object({
     range: z.enum(['recent', 'day']),
     step: z.int().describe('ms'),

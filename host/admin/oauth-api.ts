@@ -76,7 +76,7 @@ export function addOAuthRoutes(router: Router, parts: OAuthApiParts): void {
     needScope(ctx, `solutions:${nameOf(ctx)}`, 'write')
     const { name } = await findSolution(store, nameOf(ctx))
     const sent = await readOptionalJson(ctx, limits)
-    const settings = sent === null ? await oauthSettings.get(name) : readWith(OAuthSettingsForm, sent)
+    const settings = sent === null ? await oauthSettings.inForce(name) : readWith(OAuthSettingsForm, sent)
     const ofManifest = (await catalog.active(name))?.manifest.oauth ?? null
     const merged = mergeSettings(ofManifest, settings)
     const steps = await testOAuthSettings(name, merged, placeOf(ofManifest, settings))
@@ -99,7 +99,7 @@ export function addOAuthRoutes(router: Router, parts: OAuthApiParts): void {
     const manifest = (await catalog.active(name))?.manifest ?? null
     const { refusalOf } = providerRequests
     const secretNames = (await secrets.list(name)).map((secret) => secret.name)
-    const merged = mergeSettings(manifest?.oauth ?? null, settings)
+    const merged = mergeSettings(manifest?.oauth ?? null, settings ?? (await oauthSettings.inForce(name)))
     return { settings, warnings: warnOfOAuthSettings({ manifest, settings, merged, secretNames, refusalOf }) }
   }
 }

@@ -38,6 +38,7 @@ export const BACKUP_TABLES = {
   oauth_transactions: { key: ['id'], since: OAUTH },
   provider_logins: { key: ['id'], since: OAUTH },
   admin_sessions: { key: ['id_hash'], since: '004-admin-sessions' },
+  cloud_login_pages: { key: ['solution'], since: '006-cloud-login-pages' },
 } as const satisfies Record<keyof Tables, BackupTable>
 
 export type TableName = keyof typeof BACKUP_TABLES

@@ -85,6 +85,12 @@ export const PROPERTIES = {
     form: 'the name of a solution',
     what: 'the solution that "/" leads to',
   },
+  SOLUTIONS_FOLDER: {
+    default: '',
+    read: (text) => (text === '' ? '' : readWord(text)),
+    form: 'a folder with bundles named {name}.zip; empty: none',
+    what: 'solutions that came with an image: at the start each is uploaded unless that very bundle is among the solution’s versions; there are no examples then',
+  },
   TRUSTED_PROXIES: {
     default: '',
     read: readAddresses,

@@ -38,6 +38,8 @@ export type Settings = {
   /** `host:port` entries. */
   readonly httpAllowedHosts: readonly string[]
   readonly oauthAllowedHosts: readonly string[]
+  /** `SOLUTIONS_FOLDER`; empty: none. */
+  readonly solutionsFolder: string
   /** In ms. */
   readonly drainTime: number
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error'
@@ -103,6 +105,7 @@ function settingsOf(value: Value, limits: Limits): Omit<Settings, 'shown' | 'cer
     adminPassword: value('SERVLET_PASSWORD') as string,
     timeZone: value('TIMEZONE') as string,
     environment: value('ENVIRONMENT') as Environment,
+    solutionsFolder: value('SOLUTIONS_FOLDER') as string,
     isTesting: value('PLATFORM_TESTING_MODE') as boolean,
     telemetry: telemetrySettingsOf(value),
     cloud: cloudSettingsOf(value),

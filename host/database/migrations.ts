@@ -222,6 +222,15 @@ const VERSIONS: Readonly<Record<string, Steps>> = {
     schema.createIndex('audit_correlation').on('audit').columns(['correlation']),
     schema.createIndex('audit_solution').on('audit').columns(['solution']),
   ],
+  '006-cloud-login-pages': (schema, { key, text }) => [
+    schema
+      .createTable('cloud_login_pages')
+      .addColumn('solution', key, (column) => column.primaryKey())
+      .addColumn('content', text, (column) => column.notNull())
+      .addColumn('tag', key)
+      .addColumn('source', key, (column) => column.notNull())
+      .addColumn('checked_at', 'bigint', (column) => column.notNull()),
+  ],
 }
 
 /** Their names, in order; the last one is the schema of this version. */

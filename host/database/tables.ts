@@ -158,6 +158,8 @@ export type Tables = {
     created_at: number
     last_seen_at: number
   }
+  /** Login pages of PLATFORM_CLOUD as the control center gave them; `content` is a `LoginPageAnswer` as JSON. */
+  cloud_login_pages: { solution: string; content: string; tag: string | null; source: string; checked_at: number }
   /** Counters of sign-in attempts; `points` counts until `expires_at`. */
   throttle: { key: string; points: number; expires_at: number }
 }

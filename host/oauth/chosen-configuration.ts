@@ -21,6 +21,7 @@ export interface ConfigurationChooser {
 }
 
 export type ConfigurationChooserParts = {
+  /** Those that count over the manifest's. */
   readonly settings: Pick<OAuthSettingsStore, 'get'>
   readonly runEntry: EntryRunner
   readonly refusalOf: ProviderRequests['refusalOf']

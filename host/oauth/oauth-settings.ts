@@ -12,12 +12,25 @@ export interface OAuthSettingsStore {
   /** Held for at most 1 s; a change on this host counts at once. @returns null where the operator set none */
   get(solution: string): Promise<WrittenOAuthSettings | null>
   put(solution: string, settings: WrittenOAuthSettings): Promise<void>
+  /**
+   * Those that count: the operator's, else those of the control center. Chosen here: where the operator set any by hand, the
+   * control center's do not count at all. The Satellite is the operator's, and who holds the control center must not send
+   * users to another sign-in over the operator's head; a mixture of both would be of two providers.
+   */
+  inForce(solution: string): Promise<WrittenOAuthSettings | null>
   /** @returns false when there were none */
   remove(solution: string): Promise<boolean>
 }
 
-/** @param now the clock, in epoch milliseconds */
-export function createOAuthSettings(db: Database, now: () => number = Date.now): OAuthSettingsStore {
+/**
+ * @param now the clock, in epoch milliseconds
+ * @param ofCloud the control center's, of a solution
+ */
+export function createOAuthSettings(
+  db: Database,
+  now: () => number = Date.now,
+  ofCloud: OAuthSettingsStore['get'] = async () => null,
+): OAuthSettingsStore {
   const cache = createBriefCache(async (solution) => {
     const row = await db
       .selectFrom('oauth_settings')
@@ -29,6 +42,7 @@ export function createOAuthSettings(db: Database, now: () => number = Date.now):
 
   return {
     get: cache.get,
+    inForce: async (solution) => (await cache.get(solution)) ?? (await ofCloud(solution)),
     async put(solution, settings) {
       await put(db, 'oauth_settings', ['solution'], { solution, value: JSON.stringify(settings), updated_at: now() })
       cache.forget(solution)

@@ -18,7 +18,7 @@ import { createAnonymousLines } from './anonymous-lines.ts'
 import { createConfigurationChooser } from './chosen-configuration.ts'
 import { createClaimsReader } from './claims.ts'
 import { createClientSecrets } from './client-secret.ts'
-import { createOAuthSettings } from './oauth-settings.ts'
+import { createOAuthSettings, type OAuthSettingsStore } from './oauth-settings.ts'
 import { createProviderFinder } from './provider-finder.ts'
 import { createProviderKeys } from './provider-keys.ts'
 import { createProviderLogins } from './provider-logins.ts'
@@ -50,6 +50,8 @@ export type OAuthNeeds = {
   readonly solutionLog: SolutionLog
   readonly audit: Audit
   readonly maintenance: Maintenance
+  /** The control center's settings of a solution. */
+  readonly ofCloud?: OAuthSettingsStore['get']
 }
 
 export type OAuth = ReturnType<typeof createOAuth>
@@ -58,8 +60,12 @@ export type OAuth = ReturnType<typeof createOAuth>
 export function createOAuth(needs: OAuthNeeds) {
   const { db, key, limits, log, sessions, remembered, runEntry, askAuthenticator } = needs
   const requests = createProviderRequests(needs.outbound, needs.allowedHosts, limits)
-  const settings = createOAuthSettings(db)
-  const chooser = createConfigurationChooser({ settings, runEntry, refusalOf: requests.refusalOf })
+  const settings = createOAuthSettings(db, Date.now, needs.ofCloud)
+  const chooser = createConfigurationChooser({
+    settings: { get: settings.inForce },
+    runEntry,
+    refusalOf: requests.refusalOf,
+  })
   const finder = createProviderFinder(requests)
   const keys = createProviderKeys(requests)
   const clientSecrets = createClientSecrets(needs.secrets)

@@ -9,10 +9,12 @@ export type SettingInForce = {
   readonly name: string
   /** null: a secret that stands in the manifest itself, which is not shown. */
   readonly value: string | null
-  readonly source: 'operator' | 'manifest' | 'default'
+  readonly source: 'operator' | 'control-center' | 'manifest' | 'default'
 }
 
 /**
+ * @param source whose `ofOperator` are
+ *
  * The settings with which users would be sent to sign in, in the order in which they are written: what the operator and the
  * author wrote, then what the platform adds. The latter is left out where they cannot be used.
  */
@@ -20,6 +22,7 @@ export function settingsInForce(
   ofManifest: WrittenOAuthSettings | null,
   ofOperator: WrittenOAuthSettings | null,
   refusalOf: ProviderRequests['refusalOf'],
+  source: 'operator' | 'control-center' = 'operator',
 ): readonly SettingInForce[] {
   const merged = mergeSettings(ofManifest, ofOperator)
   if (merged === null) return []
@@ -27,7 +30,7 @@ export function settingsInForce(
     .filter(([, value]) => value !== undefined && value !== null)
     .map(([name, value]): SettingInForce => {
       const isOperators = ofOperator !== null && Object.hasOwn(ofOperator, name)
-      return { name, value: shownValue(name, String(value)), source: isOperators ? 'operator' : 'manifest' }
+      return { name, value: shownValue(name, String(value)), source: isOperators ? source : 'manifest' }
     })
   const names = new Set(written.map(({ name }) => name))
   const added = Object.entries(defaultsOf(merged, placeOf(ofManifest, ofOperator), refusalOf)).flatMap(

@@ -14,6 +14,7 @@ export async function eraseSolutionData(db: Database, solution: string): Promise
     'oauth_settings',
     'oauth_transactions',
     'provider_logins',
+    'cloud_login_pages',
   ] as const) {
     await db.deleteFrom(table).where('solution', '=', solution).execute()
   }

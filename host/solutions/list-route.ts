@@ -9,17 +9,25 @@ import { solutionListPage } from '../web/pages.ts'
 import { PLATFORM_LOCALES } from '../web/texts.ts'
 import type { SolutionStore } from './solution-store.ts'
 
-/** GET `/`: the solutions that want to be listed, or straight on to `DEFAULT_SOLUTION`. */
-export function solutionList(store: SolutionStore, sites: Sites, defaultSolution: string | null): Middleware {
+/**
+ * GET `/`: the solutions that want to be listed, or straight on to one.
+ * @param defaultSolution `DEFAULT_SOLUTION`, or what the control center says in place of it
+ */
+export function solutionList(
+  store: SolutionStore,
+  sites: Sites,
+  defaultSolution: () => Promise<string | null>,
+): Middleware {
   return async (ctx, next) => {
     if (ctx.path !== '/') return next()
     requireReading(ctx)
     requireNavigation(ctx)
     const { client } = stateOf(ctx)
     const addressOf = (name: string) => `${sites.originOf(name, client)}/solution/${name}/index.html`
-    if (defaultSolution !== null) {
+    const chosen = await defaultSolution()
+    if (chosen !== null) {
       ctx.status = 302
-      ctx.set('Location', addressOf(defaultSolution))
+      ctx.set('Location', addressOf(chosen))
       return
     }
     const listed = (await store.list()).filter((solution) => solution.listed && solution.state === 'active')

@@ -1,4 +1,3 @@
-import { PlatformError } from '../../runtime/errors.ts'
 import type { Clients } from '../clients/clients.ts'
 import { type SignInMode, signInModeOf } from '../login/sign-in-mode.ts'
 import type { Users } from '../users/users.ts'
@@ -25,8 +24,7 @@ export interface LiveSolutions {
 export type LiveUpdate = Uploaded & {
   /** How many open clients went on. */
   readonly clients: number
-  /** Null: this host cannot sign its users in. */
-  readonly mode: SignInMode | null
+  readonly mode: SignInMode
 }
 
 export type LiveSolutionsParts = {
@@ -55,14 +53,8 @@ export function createLiveSolutions(parts: LiveSolutionsParts): LiveSolutions {
     for (const { sha256 } of versions.slice(0, -KEPT_VERSIONS)) await store.removeVersion(name, sha256)
   }
 
-  async function modeOf(name: string): Promise<SignInMode | null> {
-    const solution = await catalog.need(name)
-    try {
-      return signInModeOf(solution)
-    } catch (error) {
-      if (error instanceof PlatformError && error.code === 'ERR_MODE_UNAVAILABLE') return null
-      throw error
-    }
+  async function modeOf(name: string): Promise<SignInMode> {
+    return signInModeOf(await catalog.need(name))
   }
 
   return {

@@ -19,13 +19,17 @@ export function createMessages(
   const language = locale.split('-', 1)[0] ?? locale
   return (key) =>
     overrides?.get(key) ??
-    own(texts[locale], key) ??
-    own(texts[language], key) ??
-    own(texts.default, key) ??
+    textOfTables(texts, locale, key) ??
     TEXTS.get(locale)?.get(key) ??
     TEXTS.get(language)?.get(key) ??
     TEXTS.get(PLATFORM_LOCALES[0] as string)?.get(key) ??
     null
+}
+
+/** A key's text in such tables alone, in the same order. */
+export function textOfTables(texts: SolutionTexts, locale: string, key: string): string | undefined {
+  const language = locale.split('-', 1)[0] ?? locale
+  return own(texts[locale], key) ?? own(texts[language], key) ?? own(texts.default, key)
 }
 
 /** The same texts as tables for the binding `i18n`, which looks them up in the same order. */

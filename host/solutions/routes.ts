@@ -14,7 +14,7 @@ import { sendToAddress } from '../http/send-to-address.ts'
 import { isHostLabel } from '../http/sites.ts'
 import { readArrival } from '../login/arrival.ts'
 import type { LoginPageSender } from '../login/login-page.ts'
-import { type SignInParts, showLoginPage, showRecheckFailure, signIn } from '../login/sign-in.ts'
+import { type SignInParts, showLoginPage, showRecheckError, showRecheckFailure, signIn } from '../login/sign-in.ts'
 import { type LoginFormParts, signInByLoginForm } from '../login/sign-in-by-login-form.ts'
 import { type FormMode, isProviderMode, type ProviderMode, signInModeOf } from '../login/sign-in-mode.ts'
 import { signInRemembered } from '../login/sign-in-remembered.ts'
@@ -100,10 +100,15 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
   ): Promise<FoundSession | null> {
     const arrival = readArrival(ctx, solution, locale, sites)
     if (isProviderMode(mode)) return signInAtProvider(arrival, parts.oauth)
-    const remembered = await signInRemembered(arrival, parts.accountSources.ofMode(mode), parts)
-    if (remembered === null) showLoginPage(ctx, solution, locale, parts.sendLoginPage)
-    else if ('failure' in remembered) showRecheckFailure(ctx, solution, locale, remembered.failure, parts)
-    else return remembered.found
+    const source = parts.accountSources.ofMode(mode)
+    try {
+      const remembered = await signInRemembered(arrival, source, parts)
+      if (remembered === null) await showLoginPage(ctx, solution, locale, parts.sendLoginPage)
+      else if ('failure' in remembered) await showRecheckFailure(ctx, solution, locale, remembered.failure, parts)
+      else return remembered.found
+    } catch (error) {
+      await showRecheckError(ctx, solution, locale, error, parts)
+    }
     return null
   }
 

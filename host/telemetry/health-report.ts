@@ -1,6 +1,8 @@
 import type { MemoryState } from '../../runtime/memory-bound.ts'
 import type { Supervisor } from '../../runtime/supervisor.ts'
 import type { Audit, OutcomeCount } from '../audit/audit.ts'
+import type { CloudLoginProblem } from '../cloud/login/problems.ts'
+import type { CloudState } from '../cloud/managed/managed.ts'
 import { answeredWithin } from '../database/answered-within.ts'
 import type { KindName } from '../database/kind.ts'
 import type { Database } from '../database/open.ts'
@@ -32,6 +34,10 @@ export type HealthReport = {
   readonly processes: readonly SeenProcess[]
   /** Solutions whose scripts pause; null: the database did not say which solutions there are. */
   readonly quarantined: readonly { readonly solution: string; readonly retryAt: number }[] | null
+  /** What keeps users of PLATFORM_CLOUD from signing in, or their page from them, as this host saw it last. */
+  readonly cloudLogins: readonly { readonly solution: string; readonly problem: CloudLoginProblem }[]
+  /** How it stands with its control center; null: it has none. */
+  readonly cloud: CloudState | null
   readonly series: { readonly range: Range; readonly step: number; readonly points: readonly Point[] }
   /** Of all hosts, from the audit, by the steps of the series; null: the database did not answer. */
   readonly signIns: readonly OutcomeCount[] | null
@@ -49,6 +55,10 @@ export type HealthParts = {
   readonly db: Database
   readonly kind: KindName
   readonly version: string
+  /** Absent: the host has no control center. */
+  readonly cloud?: (() => CloudState) | undefined
+  /** Absent: the host is connected to no control center. */
+  readonly cloudLoginProblems?: (() => HealthReport['cloudLogins']) | undefined
 }
 
 /** How this host is, for the page and the API. It answers while the database is away. */
@@ -69,14 +79,25 @@ export function createHealth(parts: HealthParts, now: () => number = Date.now): 
     })
   }
 
+  /** Without those of solutions that were removed, or sign their users in otherwise now. */
+  async function cloudLogins(): Promise<HealthReport['cloudLogins']> {
+    const found = parts.cloudLoginProblems?.() ?? []
+    if (found.length === 0) return []
+    const solutions = await store.list()
+    const isOne = (solution: string) =>
+      solutions.some(({ name, authenticator }) => name === solution && authenticator === 'PLATFORM_CLOUD')
+    return found.filter(({ solution }) => isOne(solution))
+  }
+
   return async ({ range, hours }) => {
     const { step, points } = RANGES[range]
     const to = (Math.floor(now() / step) + 1) * step
     const latency = await latencyOf(db)
     const isThere = latency !== null
-    const [paused, signIns] = await Promise.all([
+    const [paused, signIns, cloud] = await Promise.all([
       isThere ? orNull(quarantined()) : null,
       isThere ? orNull(audit.countOutcomes({ actions: SIGN_INS, from: to - points * step, to, step })) : null,
+      isThere ? orNull(cloudLogins()) : null,
     ])
     const { list, clients, processMemory, hostMemory } = lookAtProcesses(supervisor.processes())
     return {
@@ -92,6 +113,8 @@ export function createHealth(parts: HealthParts, now: () => number = Date.now): 
       clients,
       processes: list,
       quarantined: paused,
+      cloudLogins: cloud ?? parts.cloudLoginProblems?.() ?? [],
+      cloud: parts.cloud?.() ?? null,
       series: { range, step, points: figures.points(range) },
       signIns,
       entries: figures.entries(hours),

@@ -3,12 +3,14 @@ import { OAUTH_PROBLEMS } from '../oauth/problems.ts'
 
 /** Labels have the values of these lists, whatever came in: a metric must not grow by what somebody sends. */
 
-const MODES = ['default', 'authenticator', 'login_form', 'oauth', 'oauth_authenticator'] as const
+const MODES = ['default', 'authenticator', 'login_form', 'oauth', 'oauth_authenticator', 'platform_cloud'] as const
 const RESULTS: readonly string[] = [
   'ok',
   'refused',
   'throttled',
   'ERR_DATABASE_UNREACHABLE',
+  'ERR_CLOUD_UNREACHABLE',
+  'ERR_CLOUD_REFUSED',
   ...Object.keys(FAILURES),
   ...Object.keys(OAUTH_PROBLEMS),
 ]

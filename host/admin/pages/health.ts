@@ -7,6 +7,7 @@ import type { Maintenance } from '../../maintenance/maintenance.ts'
 import type { Health, HealthReport } from '../../telemetry/health-report.ts'
 import { pageSessionOf } from '../admit-page-session.ts'
 import { certificateFindings } from './certificate-findings.ts'
+import { cloudFindings } from './cloud-findings.ts'
 import { healthCharts, rangeOf, type Span } from './health-charts.ts'
 import { type PageRouter, renderPart, textFor } from './page.ts'
 import { queryText } from './page-query.ts'
@@ -39,14 +40,21 @@ async function modelOf(ctx: Context, { health, maintenance }: HealthPageParts) {
     ...facts,
     span,
     // While the database is away nobody knows; that it is away is told.
-    findings: [
-      ...findingsOf(report, report.database.ok && (await maintenance.isOn())),
-      ...certificateFindings(report.certificate),
-      ...telemetryFindings(report.telemetry),
-    ],
+    findings: allFindings(report, report.database.ok && (await maintenance.isOn())),
     charts: healthCharts(report, span),
     entries: entries.slice(0, SHOWN_ENTRIES),
   }
+}
+
+/** Everything that is not well, the most pressing first. */
+export function allFindings(report: HealthReport, isInMaintenance: boolean): Finding[] {
+  return [
+    ...findingsOf(report, isInMaintenance),
+    ...certificateFindings(report.certificate),
+    ...telemetryFindings(report.telemetry),
+    ...cloudLoginFindings(report.cloudLogins),
+    ...cloudFindings(report.cloud),
+  ]
 }
 
 export type Finding = { readonly key: string; readonly values: readonly (string | number)[]; readonly href?: string }
@@ -57,6 +65,12 @@ function telemetryFindings(telemetry: HealthReport['telemetry']): Finding[] {
   if (barred.length > 0) return [{ key: 'telemetry.barred', values: [barred.join(', ')] }]
   const away = telemetry.filter(({ state }) => state === 'away').map(({ signal }) => signal)
   return away.length === 0 ? [] : [{ key: 'telemetry.away', values: [away.join(', ')] }]
+}
+
+function cloudLoginFindings(problems: HealthReport['cloudLogins']): Finding[] {
+  return problems.map(({ solution, problem }) => {
+    return { key: `cloud-login.${problem}`, values: [solution], href: `/admin/solutions/${solution}/log` }
+  })
 }
 
 /** What is not well, as keys of texts; nothing where all is. */

@@ -1,10 +1,12 @@
 import type { Context } from 'koa'
 import * as z from 'zod'
-import { PlatformError } from '../../../runtime/errors.ts'
 import type { Limits } from '../../../runtime/limits.ts'
+import type { CloudLogin } from '../../cloud/login/cloud-login.ts'
 import { chooseLocale } from '../../http/languages.ts'
 import { activeBundle, lookAtLoginPage } from '../../login/generated-login-page.ts'
-import { type SignInMode, signInModeOf } from '../../login/sign-in-mode.ts'
+import { lookOf } from '../../login/login-page.ts'
+import { loginPageLocales } from '../../login/login-preview.ts'
+import { signInModeOf } from '../../login/sign-in-mode.ts'
 import type { ActiveSolution, Catalog } from '../../solutions/catalog.ts'
 import type { PreviewTickets } from '../preview-tickets.ts'
 import { PreviewQuery, previewPath } from './login-preview.ts'
@@ -15,6 +17,7 @@ export type LoginPagePageParts = SolutionHeadParts & {
   readonly catalog: Catalog
   readonly previewTickets: PreviewTickets
   readonly limits: Limits
+  readonly cloudLogin: Pick<CloudLogin, 'pageOf'> | null
 }
 
 const Looks = z.object({
@@ -22,12 +25,9 @@ const Looks = z.object({
   scheme: z.enum(['light', 'dark']).catch('light'),
 })
 
-/** How users sign in, where that is not by a login page; `OTHER`: in a way that this version does not have. */
-type ShownMode = SignInMode | 'OTHER'
-
 /** The login page of a solution: what it looks like, what is wrong with its template, and a template to begin with. */
 export function addLoginPagePages(pages: PageRouter, parts: LoginPagePageParts): void {
-  const { store, catalog, previewTickets, limits } = parts
+  const { store, catalog, previewTickets, limits, cloudLogin } = parts
 
   pages.get('/solutions/:name/login-page', async (ctx, text) => {
     const solution = await solutionOf(ctx, parts)
@@ -43,8 +43,15 @@ export function addLoginPagePages(pages: PageRouter, parts: LoginPagePageParts):
   })
 
   async function lookAt(ctx: Context, active: ActiveSolution) {
-    const mode = modeOf(active)
+    const mode = signInModeOf(active)
     const facts = await lookAtLoginPage(active, await activeBundle(store, active), limits)
+    if (mode === 'PLATFORM_CLOUD') {
+      // Without a control center users see a page of errors, and no login page.
+      if (cloudLogin === null) return { mode, facts, preview: null, cloud: { isConnected: false } }
+      const designed = await cloudLogin.pageOf(active)
+      const preview = previewOf(ctx, active.name, loginPageLocales(lookOf(active, designed)))
+      return { mode, facts, preview, cloud: { isConnected: true, isDesigned: designed !== null } }
+    }
     if (mode !== 'DEFAULT' && mode !== 'AUTHENTICATOR') return { mode, facts, preview: null }
     return { mode, facts, preview: previewOf(ctx, active.name, facts.locales) }
   }
@@ -67,15 +74,6 @@ export function addLoginPagePages(pages: PageRouter, parts: LoginPagePageParts):
       address: `${previewPath(name, previewTickets.issue(name))}index.html`,
       query: query.toString(),
     }
-  }
-}
-
-function modeOf(solution: ActiveSolution): ShownMode {
-  try {
-    return signInModeOf(solution)
-  } catch (error) {
-    if (error instanceof PlatformError && error.code === 'ERR_MODE_UNAVAILABLE') return 'OTHER'
-    throw error
   }
 }
 

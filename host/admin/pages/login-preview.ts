@@ -2,11 +2,13 @@ import type Router from '@koa/router'
 import type { Context } from 'koa'
 import * as z from 'zod'
 import { PlatformError } from '../../../runtime/errors.ts'
+import type { CloudLogin } from '../../cloud/login/cloud-login.ts'
 import { allowLoginPreview } from '../../http/content-security.ts'
 import { isFrameOfOurs } from '../../http/fetch-metadata.ts'
+import { type LoginLook, lookOf } from '../../login/login-page.ts'
 import { loginPageLocales, renderLoginPreview } from '../../login/login-preview.ts'
 import { LOGIN_STATE_NAMES } from '../../login/login-states.ts'
-import type { ActiveSolution, Catalog } from '../../solutions/catalog.ts'
+import type { Catalog } from '../../solutions/catalog.ts'
 import { sendMedia } from '../../solutions/media.ts'
 import type { SolutionStore } from '../../solutions/solution-store.ts'
 import { adminOrigin, pageSessionOf } from '../admit-page-session.ts'
@@ -16,6 +18,7 @@ export type LoginPreviewParts = {
   readonly catalog: Catalog
   readonly store: SolutionStore
   readonly previewTickets: PreviewTickets
+  readonly cloudLogin: Pick<CloudLogin, 'pageOf'> | null
 }
 
 /** How the page is shown; what is wrong or absent is as at a first visit. */
@@ -32,7 +35,8 @@ const KEPT_NAME = 'anna@example.org'
  * The login page in a frame of the administration. It is its author's page with his scripts, so it gets an origin of
  * nobody: it reads no cookie, no page around it and no answer of the API, sends no form and opens no window.
  */
-export function addLoginPreviewRoutes(router: Router, { catalog, store, previewTickets }: LoginPreviewParts): void {
+export function addLoginPreviewRoutes(router: Router, parts: LoginPreviewParts): void {
+  const { catalog, store, previewTickets, cloudLogin } = parts
   router.get('/solutions/:name/login-page/preview/:ticket/index.html', async (ctx) => {
     const { name, ticket } = ctx.params as { name: string; ticket: string }
     if (pageSessionOf(ctx) === null || !isFrameOfOurs(ctx)) {
@@ -43,7 +47,8 @@ export function addLoginPreviewRoutes(router: Router, { catalog, store, previewT
     }
     requireTicket(name, ticket)
     const solution = await catalog.need(name)
-    const { html, nonce } = renderLoginPreview(solution, wantedOf(ctx, solution))
+    const look = lookOf(solution, (await cloudLogin?.pageOf(solution)) ?? null)
+    const { html, nonce } = renderLoginPreview(look, wantedOf(ctx, look))
     allowLoginPreview(ctx, nonce, mediaSource(ctx, name, ticket))
     ctx.status = 200
     ctx.type = 'text/html; charset=utf-8'
@@ -77,9 +82,9 @@ function mediaSource(ctx: Context, name: string, ticket: string): string {
   return origin.includes('[') ? "'self'" : `${origin}${previewPath(name, ticket)}media/`
 }
 
-function wantedOf(ctx: Context, solution: ActiveSolution) {
+function wantedOf(ctx: Context, look: LoginLook) {
   const { locale, state, name } = PreviewQuery.parse(ctx.query)
-  const locales = loginPageLocales(solution)
+  const locales = loginPageLocales(look)
   const shown = locales.includes(locale) ? locale : (locales[0] as string)
   return { locale: shown, state, ...(name === null ? {} : { username: KEPT_NAME }) }
 }

@@ -41,13 +41,14 @@ export function addOAuthPages(pages: PageRouter, parts: OAuthPageParts): void {
     const listed = await secrets.list(name)
     const { refusalOf } = providerRequests
     const secretNames = listed.map((secret) => secret.name)
-    const merged = mergeSettings(manifest.oauth, settings)
+    const counting = await oauthSettings.inForce(name)
+    const merged = mergeSettings(manifest.oauth, counting)
     return {
       mode: manifest.authenticator,
       hasOwn: settings !== null,
       addresses: addressesOf(sites.originForAdmin(name, stateOf(ctx).client), name),
       warnings: warnOfOAuthSettings({ manifest, settings, merged, secretNames, refusalOf }),
-      inForce: settingsInForce(manifest.oauth, settings, refusalOf),
+      inForce: settingsInForce(manifest.oauth, counting, refusalOf, settings === null ? 'control-center' : 'operator'),
       form: oauthForm(name, manifest.oauth, settings),
       secrets: listed,
     }

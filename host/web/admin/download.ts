@@ -1,13 +1,16 @@
 import { answerOf, csrfToken, signInAgain } from './api.ts'
 import { problemPlace, showProblem } from './problem.ts'
 
+/** Of a host, and of a control center. */
+const DOWNLOADS = 'a[download][href^="/admin/api/"], a[download][href^="/api/"]'
+
 /**
  * A link with `download` to the API is fetched by the script: over http, where browsers do not say which page a request
  * comes from, the token of the page says it; and a refusal is shown in the page.
  */
 export function takeOverDownloads(): void {
   document.addEventListener('click', (event) => {
-    const link = (event.target as Element).closest<HTMLAnchorElement>('a[download][href^="/admin/api/"]')
+    const link = (event.target as Element).closest<HTMLAnchorElement>(DOWNLOADS)
     if (link === null || link.getAttribute('aria-busy') === 'true') return
     event.preventDefault()
     link.setAttribute('aria-busy', 'true')

@@ -131,7 +131,8 @@ function showRows(): void {
 }
 
 /** The row that the server makes for a line, filled in. */
-function rowOf({ time, level, message, code, file, line, column, correlationId }: LogLine): Node {
+function rowOf(given: LogLine): Node {
+  const { time, level, message, code, file, line, column, correlationId } = given
   const template = document.getElementById('log-row') as HTMLTemplateElement
   const row = document.importNode(template.content, true)
   const at = row.querySelector<HTMLTimeElement>('.log-time')
@@ -148,7 +149,17 @@ function rowOf({ time, level, message, code, file, line, column, correlationId }
     reference.hidden = correlationId === undefined
     reference.search = `?correlationId=${correlationId ?? ''}`
   }
+  for (const place of row.querySelectorAll<HTMLElement>('[data-field]')) fillField(place, given)
   return row
+}
+
+/** What else a page shows of a line, each by its name; a link leads to what is `below` an address. */
+function fillField(place: HTMLElement, line: object): void {
+  const value = (line as Readonly<Record<string, unknown>>)[place.dataset.field ?? '']
+  place.textContent = value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value)
+  if (place instanceof HTMLAnchorElement) place.href = `${place.dataset.below ?? ''}${place.textContent}`
+  const holder = place.closest<HTMLElement>('dl > div') ?? place
+  holder.hidden = value === undefined
 }
 
 function fill(row: DocumentFragment, selector: string, text: string): void {

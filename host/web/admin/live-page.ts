@@ -5,8 +5,9 @@ const REFRESH_EVERY = 15_000
 
 /**
  * Keeps a page as it is on the host: the element with `data-live` names the address that gives its parts anew. Only parts
- * that changed are put in, never the one where the focus is; what was folded out stays so. A person can pause it. The element
- * `live-lost` is shown while the host does not answer.
+ * that changed are put in, never the one where the focus is; what was folded out stays so. A person can pause it.
+ * `data-every`, in ms, is how often that is done; 15 s unless given. The element `live-lost` is shown while the host does not
+ * answer.
  */
 export function keepPageLive(): void {
   const live = document.querySelector<HTMLElement>('[data-live]')
@@ -21,7 +22,7 @@ export function keepPageLive(): void {
   })
   setInterval(() => {
     if (!isPaused && !document.hidden) void refresh(live)
-  }, REFRESH_EVERY)
+  }, Number(live.dataset.every) || REFRESH_EVERY)
 }
 
 async function refresh(live: HTMLElement): Promise<void> {
