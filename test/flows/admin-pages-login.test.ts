@@ -65,6 +65,13 @@ test('login page: titles, lines of templates and choices in the address are text
   expect(page.headers['content-security-policy']).toContain("; frame-src 'self'")
 })
 
+test('login page: of PLATFORM_CLOUD without a control center, the operator reads what to set', async () => {
+  await upload({ name: 'harbour', authenticator: 'PLATFORM_CLOUD' }, {})
+  const { text } = await admin.get('/admin/solutions/harbour/login-page')
+  expect(text).toContain('Set ENVIRONMENT=onprem, CLOUD_URL and REMOTE_ENVIRONMENT_TOKEN')
+  expect(text).not.toContain('<iframe')
+})
+
 test('oauth: settings of a manifest are text', async () => {
   const page = await admin.get('/admin/solutions/crm/oauth')
   expect(page.status).toBe(200)

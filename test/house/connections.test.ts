@@ -49,9 +49,9 @@ test('only host/outbound, the drivers of databases and telemetry to its collecto
   const calls =
     /(?<!requests\.|async )\b(?:fetch|connect|WebSocket|EventSource|XMLHttpRequest)\(|\b(?:require|getBuiltinModule)\(/
   // The drivers of databases, which the operator's settings and grants name; telemetry, to the collector that the settings
-  // name; the binding by which scripts ask the host; and what runs in browsers, where the policy of the page lets it connect to its own origin alone.
+  // name; what asks the control center, at CLOUD_URL; the binding by which scripts ask the host; and what runs in browsers, where the policy of the page lets it connect to its own origin alone.
   const known =
-    /^(?:host\/(?:database|solution-databases|web\/(?:client|admin))\/|host\/telemetry\/export\/post\.ts$|plugins\/http\/(?:guest|api\.d)\.ts$)/
+    /^(?:host\/(?:database|solution-databases|web\/(?:client|admin))\/|host\/telemetry\/export\/post\.ts$|host\/cloud\/(?:login\/login-requests|managed\/cloud-requests)\.ts$|plugins\/http\/(?:guest|api\.d)\.ts$)/
   const callers = sources.filter(([file, text]) => calls.test(text) && !known.test(file)).map(([file]) => file)
   expect(callers).toEqual([])
 })

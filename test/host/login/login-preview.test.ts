@@ -32,6 +32,9 @@ test.each([
   ['busy', 'platform.login.busy'],
   ['unavailable', 'platform.login.unavailable'],
   ['expired', 'platform.login.expired'],
+  ['cloudAway', 'platform.login.cloud-away'],
+  ['cloudRefused', 'platform.login.cloud-refused'],
+  ['verify', 'platform.login.verify'],
 ] as const)('login preview: the state %s has the notice %s', (state, key) => {
   const shown = /<p class="platform-notice" role="status">([^<]*)<\/p>/.exec(render(state, { locale: 'nl' }))?.[1]
   expect(shown).toBe(key === null ? undefined : platformText('nl', key, [5]))
@@ -39,7 +42,17 @@ test.each([
 
 test('login preview: what is no first page carries a reference that is in no log', () => {
   const referred = LOGIN_STATE_NAMES.filter((state) => render(state).includes('PREVIEW'))
-  expect(referred).toEqual(['refused', 'outcome', 'throttled', 'busy', 'unavailable', 'expired'])
+  expect(referred).toEqual([
+    'refused',
+    'outcome',
+    'throttled',
+    'busy',
+    'unavailable',
+    'expired',
+    'cloudAway',
+    'cloudRefused',
+    'verify',
+  ])
 })
 
 test('login preview: the hidden token is empty, and no script of the host is in it', () => {

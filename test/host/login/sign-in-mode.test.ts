@@ -18,12 +18,8 @@ test.each([
   [{ authenticator: 'AUTHENTICATOR', loginForm: 'login' }, 'AUTHENTICATOR'],
   [{ authenticator: 'OAUTH', loginForm: 'login' }, 'OAUTH'],
   [{ authenticator: 'OAUTH_AUTHENTICATOR' }, 'OAUTH_AUTHENTICATOR'],
+  [{ authenticator: 'PLATFORM_CLOUD' }, 'PLATFORM_CLOUD'],
+  [{ authenticator: 'PLATFORM_CLOUD', loginForm: 'login' }, 'PLATFORM_CLOUD'],
 ] as const)('sign-in mode: %j is %s', (written, mode) => {
   expect(modeOf(written)).toBe(mode)
-})
-
-test('sign-in mode: PLATFORM_CLOUD is not there yet, with a login form or without', () => {
-  const refusal = expect.objectContaining({ code: 'ERR_MODE_UNAVAILABLE' })
-  expect(() => modeOf({ authenticator: 'PLATFORM_CLOUD' })).toThrow(refusal)
-  expect(() => modeOf({ authenticator: 'PLATFORM_CLOUD', loginForm: 'login' })).toThrow(refusal)
 })

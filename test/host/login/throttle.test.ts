@@ -45,6 +45,19 @@ describe.each([
     expect(waits.filter((wait) => wait === null)).toHaveLength(5)
   })
 
+  test('attempts of which nothing was checked cost the account nothing, but the network what they cost', async () => {
+    const throttle = make({ THROTTLE_NETWORK: 8 })
+    const attempt = someone('203.0.113.77')
+    for (let count = 0; count < 8; count++) {
+      expect(await throttle.count(attempt, false)).toBeNull()
+      await throttle.gaveNothing(attempt, false)
+    }
+    expect(await throttle.count(attempt, false)).not.toBeNull()
+    const elsewhere = { ...attempt, address: '203.0.114.1' }
+    for (let count = 0; count < 5; count++) expect(await throttle.count(elsewhere, false)).toBeNull()
+    expect(await throttle.count(elsewhere, false)).not.toBeNull()
+  })
+
   test('twenty per account, from however many networks', async () => {
     const throttle = make()
     const { username } = someone()

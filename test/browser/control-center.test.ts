@@ -1,0 +1,267 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { browserPath, launchBrowser } from '../support/browser.ts'
+import { SCREENSHOTS } from '../support/client-browser.ts'
+import { type HostProcess, startHostProcess } from '../support/host-process.ts'
+import { startMailServer, type TestMailServer } from '../support/mail.ts'
+import { bundleOf } from '../support/zip.ts'
+
+// The whole way in a real browser, from an empty machine: a control center and a Satellite as processes of their own. Its
+// pictures are kept beside the other screenshots.
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const CENTER = join(ROOT, 'bin/control-center.js')
+/** Those of the README; with README_IMAGES=write they are written to docs/images too. */
+const OF_README = ['login-page', 'rollout', 'analysis']
+const PASSWORD = 'quiet rivers run at night'
+const USER = { name: 'anna', mail: 'anna@example.org', password: 'seven green bottles stand' }
+const LINE = 'the customers were opened'
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+
+let home: string
+let center: { readonly child: ChildProcess; readonly url: string }
+let mails: TestMailServer
+let satellite: HostProcess | undefined
+let browser: Browser
+let context: BrowserContext
+let page: Page
+
+beforeAll(async () => {
+  if (browserPath === undefined) return
+  home = mkdtempSync(join(tmpdir(), 'center-play-'))
+  mkdirSync(SCREENSHOTS, { recursive: true })
+  mails = await startMailServer()
+  center = await startCenter()
+  browser = await launchBrowser()
+  context = await browser.newContext({ viewport: { width: 1200, height: 800 } })
+  page = await context.newPage()
+})
+
+afterAll(async () => {
+  await browser?.close()
+  const children = [satellite?.child, center?.child].filter((child) => child !== undefined)
+  await Promise.all(children.map(end))
+  await mails?.stop()
+  if (home !== undefined) rmSync(home, { recursive: true, force: true })
+})
+
+async function startCenter() {
+  const child = spawn(process.execPath, [CENTER], {
+    env: {
+      ...process.env,
+      PORT: '0',
+      PLATFORM_HOME: join(home, 'center'),
+      SMTP_URL: mails.url,
+      MAIL_FROM: 'center@example.org',
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)))
+  const url = await vi.waitFor(
+    () => {
+      const found = /runs at (http:\/\/[^/\s]+)/.exec(output)?.[1]
+      if (found === undefined) throw new Error(`the control center did not start: ${output}`)
+      return found
+    },
+    { timeout: 30_000 },
+  )
+  return { child, url }
+}
+
+function end(child: ChildProcess): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  child.once('exit', () => resolve())
+  child.kill('SIGTERM')
+  return promise
+}
+
+async function picture(name: string, of: Page = page): Promise<void> {
+  const file = `control-center-${name}.png`
+  const bytes = await of.screenshot({ path: `${SCREENSHOTS}${file}` })
+  if (process.env.README_IMAGES === 'write' && OF_README.includes(name))
+    writeFileSync(`${ROOT}docs/images/${file}`, bytes)
+}
+
+/** Presses the button of a form and waits for the page that comes of it. */
+async function send(form: string): Promise<void> {
+  await Promise.all([page.waitForEvent('load'), page.click(`${form} button[type=submit]`)])
+}
+
+const go = (path: string) => page.goto(`${center.url}/o/acme/${path}`)
+
+describe.skipIf(browserPath === undefined)('a control center, from an empty machine', () => {
+  test('the first account and its organisation are made with the code of the start', async () => {
+    await page.goto(`${center.url}/`)
+    await page.fill('#code', readFileSync(join(home, 'center', 'set-up-code'), 'utf8').trim())
+    await page.fill('#title', 'Acme')
+    await page.fill('#organisation', 'acme')
+    await page.fill('#username', 'owner@example.org')
+    await page.fill('#password', PASSWORD)
+    await picture('set-up')
+    await send('form[action="/set-up"]')
+    expect(await page.locator('#refusal').allTextContents()).toEqual([])
+    expect(page.url()).toBe(`${center.url}/o/acme/environments`)
+  })
+
+  test('an environment and its token are made, and a Satellite connects with it', async () => {
+    await page.fill('#name', 'plant')
+    await page.selectOption('#type', 'onprem')
+    await send('form[action$="/environments"]')
+    await go('credentials?environment=plant')
+    await page.fill('#token-name', 'first')
+    await page.click('form[action$="/tokens"] button[type=submit]')
+    await page.waitForSelector('#made:not([hidden])')
+    const lines = (await page.textContent('#made-lines')) ?? ''
+    await picture('token')
+    const given = [...lines.matchAll(/-e (\w+)=(\S+)/g)].map(([, name, value]) => [name, value])
+    satellite = await startHostProcess(join(home, 'satellite'), {
+      ...Object.fromEntries(given),
+      OTEL_METRIC_EXPORT_INTERVAL: '1000',
+      SERVLET_PASSWORD: 'admin of the plant',
+    })
+    await vi.waitFor(
+      async () => {
+        await go('environments/plant')
+        expect(await page.textContent('main')).toContain('Connected')
+      },
+      { timeout: 60_000, interval: 500 },
+    )
+    await picture('environment')
+  })
+
+  test('a package is uploaded, and its pipeline makes a build context', async () => {
+    const bundle = await bundleOf(
+      {
+        name: 'crm',
+        title: 'Customers',
+        version: '1.0.0',
+        authenticator: 'PLATFORM_CLOUD',
+        permissions: ['Users'],
+        firstForm: 'customers',
+      },
+      {
+        'globals.js': `function onSolutionOpen() { application.output('${LINE} by ' + security.getUserName()) }`,
+        'forms/customers.json': JSON.stringify({
+          title: 'Customers',
+          layout: [{ columns: [{ elements: [{ type: 'label', name: 'hello', label: 'Good morning' }] }] }],
+        }),
+        'forms/customers.js': '',
+      },
+    )
+    const file = join(home, 'crm.zip')
+    writeFileSync(file, bundle)
+    await go('packages')
+    await page.setInputFiles('#bundle', file)
+    await page.click('form.upload button[type=submit]')
+    await page.click('.upload-result:not([hidden]) a', { timeout: 60_000 })
+    await page.waitForURL(`${center.url}/o/acme/packages/crm`)
+    await picture('package')
+    await go('credentials')
+    await addRegistry()
+    await go('pipelines')
+    await page.fill('#name', 'image')
+    await page.fill('#repository', 'customers')
+    await page.fill('#base-image', 'registry.example.org/solhost:1.0')
+    await send('form[action$="/pipelines"]')
+    await go('pipelines/image')
+    await page.click('form[action$="/runs"] button[type=submit]')
+    await page.waitForURL(/\/pipelines\/image\/runs\/1$/)
+    await expect.poll(() => page.textContent('#run-state'), { timeout: 60_000 }).toContain('Done')
+    await picture('pipeline-run')
+    await go('packages/crm/artifacts')
+    expect(await page.textContent('main')).toContain('context')
+    await page.click('[data-dialog]')
+    await page.waitForSelector('dialog[open]')
+    const dialog = (await page.textContent('dialog[open]')) ?? ''
+    for (const text of ['ecr-login', '/customers', 'ENVIRONMENT=onprem']) expect(dialog).toContain(text)
+    await picture('docker-information')
+  })
+
+  test('it is rolled out, and the Satellite runs it', async () => {
+    await go('rollouts')
+    await page.selectOption('#version', { index: 0 })
+    await page.fill('#environments', 'plant')
+    await send('form[action$="/rollouts"]')
+    await page.click('main table a')
+    await expect.poll(() => page.textContent('main'), { timeout: 60_000 }).toContain('Done')
+    await picture('rollout')
+    // Nobody is signed in, but the solution is there.
+    expect((await fetch(`${satellite?.url}/solution/crm/session`)).status).toBe(401)
+  })
+
+  test('a login page is designed, and the Satellite shows it', async () => {
+    await go('solutions/crm/login-page')
+    await page.fill('#text-default-title', 'Welcome to the plant')
+    const preview = page.frameLocator('#login-preview')
+    await expect.poll(() => preview.locator('h1').textContent(), { timeout: 20_000 }).toContain('Welcome to the plant')
+    await picture('login-page')
+    await Promise.all([page.waitForEvent('load'), page.click('form[data-api=PUT] button[type=submit]')])
+  })
+
+  test('a user is invited by mail, chooses a password and signs in at the Satellite', async () => {
+    await go('solutions/crm/users/new')
+    await page.fill('#username', USER.name)
+    await page.fill('#email', USER.mail)
+    await page.fill('#permissions', 'Users')
+    await page.click('form[action$="/users"] button[type=submit]')
+    await page.waitForSelector('#made:not([hidden])')
+    await expect.poll(() => mails.mails.length, { timeout: 30_000 }).toBe(1)
+    const link = /https?:\/\/\S+/.exec(mails.mails[0]?.text ?? '')?.[0] ?? ''
+    const guest = await browser.newContext({ viewport: { width: 1200, height: 800 } })
+    const own = await guest.newPage()
+    await own.goto(link)
+    await own.fill('#new', USER.password)
+    await own.fill('#repeat', USER.password)
+    await picture('invitation', own)
+    await Promise.all([own.waitForEvent('load'), own.click('button[type=submit]')])
+
+    await own.goto(`${satellite?.url}/solution/crm/index.html`)
+    expect(await own.textContent('body')).toContain('Welcome to the plant')
+    await picture('sign-in-at-the-satellite', own)
+    await own.fill('input[name=username]', USER.name)
+    await own.fill('input[name=password]', USER.password)
+    await own.click('form[name=login_form] [type=submit]')
+    await expect.poll(() => own.textContent('body'), { timeout: 30_000 }).toContain('Good morning')
+    await picture('signed-in-at-the-satellite', own)
+    await guest.close()
+  })
+
+  test('the login is in the charts, and its log line in the viewer', async () => {
+    const line = `${LINE} by ${USER.name}`
+    await vi.waitFor(
+      async () => {
+        await go('logs?words=customers')
+        expect(await page.textContent('#log-rows')).toContain(line)
+      },
+      { timeout: 60_000, interval: 1000 },
+    )
+    await picture('logs')
+    await vi.waitFor(
+      async () => {
+        await go('analysis?range=1h')
+        await picture('analysis')
+        expect(await page.textContent('main')).toMatch(/ok: 1 in all/)
+      },
+      { timeout: 60_000, interval: 1000 },
+    )
+    await picture('analysis')
+  })
+})
+
+async function addRegistry(): Promise<void> {
+  const form = page.locator('form[action$="/registries"]')
+  await form.locator('[name=name]').fill('images')
+  await form.locator('[name=host]').fill('123456789012.dkr.ecr.eu-west-1.amazonaws.com')
+  await form.locator('[name=region]').fill('eu-west-1')
+  await form.locator('[name=namespace]').fill('acme')
+  await form.locator('[name=accessKeyId]').fill('AKIAEXAMPLEEXAMPLE12')
+  await form.locator('[name=secretAccessKey]').fill('not-a-real-secret-access-key-0123456789')
+  await Promise.all([page.waitForEvent('load'), form.locator('button[type=submit]').click()])
+}

@@ -1,0 +1,159 @@
+import type { Layer } from '@koa/router'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { centerApi } from '../../control-center/api.ts'
+import { centerOpenApi } from '../../control-center/openapi.ts'
+import { centerPages } from '../../control-center/pages/pages.ts'
+import { satelliteApi } from '../../control-center/satellites/api.ts'
+import { satelliteOpenApi } from '../../control-center/satellites/openapi.ts'
+import { NAVIGATION } from '../support/admin.ts'
+import { signInToCenter, startTestCenter, type TestCenter } from '../support/center.ts'
+import { ask } from '../support/http.ts'
+
+type Document = {
+  readonly paths: Record<string, Record<string, { readonly parameters?: readonly Parameter[] }>>
+  readonly components: { readonly schemas: object }
+}
+type Parameter = { readonly name: string; readonly in: string }
+type Route = { readonly method: string; readonly path: string }
+
+const METHODS = ['get', 'put', 'post', 'patch', 'delete']
+const DESCRIPTION = /\/openapi\.json$/
+
+let center: TestCenter
+let stranger: string
+let viewer: string
+beforeAll(async () => {
+  center = await startTestCenter()
+  await center.parts.organisations.create({ name: 'other', title: 'Other' }, await center.account('b@example.org'))
+  stranger = await center.tokenOf('owner', 'other')
+  viewer = await center.tokenOf('viewer')
+})
+afterAll(() => center?.stop())
+
+function routesOf(layers: readonly Layer[]): Route[] {
+  return layers
+    .flatMap(({ path, methods }) => methods.map((method) => ({ path: String(path), method })))
+    .filter(({ method }) => method !== 'HEAD')
+}
+
+/** An address of the route. */
+function addressOf(path: string): string {
+  return path.replace(':organisation', 'acme').replaceAll(/:\w+/g, 'some-name')
+}
+
+function askAs(token: string | null, { method, path }: Route) {
+  const headers = token === null ? {} : { authorization: `Bearer ${token}` }
+  return ask(`${center.url}${addressOf(path)}`, { method, headers })
+}
+
+const written = ({ method, path }: Route) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`
+
+/** What `check` says of each route but the description, which is for everybody. */
+async function each<T>(routes: readonly Route[], check: (route: Route) => Promise<T>): Promise<Record<string, T>> {
+  const answers: Record<string, T> = {}
+  for (const route of routes) {
+    if (!DESCRIPTION.test(route.path)) answers[written(route)] = await check(route)
+  }
+  return answers
+}
+
+/** Those whose answer was none of `expected`. */
+function others(answers: Record<string, number>, ...expected: readonly number[]) {
+  return Object.entries(answers).filter(([, status]) => !expected.includes(status))
+}
+
+describe.each([
+  ['the API', () => centerApi(center.parts).stack, centerOpenApi('test')],
+  ['what Satellites ask', () => satelliteApi(center.parts).stack, satelliteOpenApi('test')],
+] as const)('OpenAPI of %s', (_name, stack, described) => {
+  const document = described as Document
+
+  test('describes every route and no other', () => {
+    const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+      METHODS.filter((method) => Object.hasOwn(item, method)).map((method) => `${method.toUpperCase()} ${path}`),
+    )
+    const routes = routesOf(stack()).filter(({ path }) => !DESCRIPTION.test(path))
+    expect(operations.toSorted()).toEqual(routes.map(written).toSorted())
+  })
+
+  test('names the parameters of every path, and describes what it refers to', () => {
+    for (const [path, item] of Object.entries(document.paths)) {
+      const own = (item.parameters ?? []) as unknown as readonly Parameter[]
+      const names = own.filter((one) => one.in === 'path').map(({ name }) => `{${name}}`)
+      expect([path, names]).toEqual([path, path.match(/\{\w+\}/g) ?? []])
+    }
+    const referred = JSON.stringify(document).match(/#\/components\/schemas\/\w+/g) ?? []
+    const known = Object.keys(document.components.schemas)
+    expect(referred.map((ref) => ref.split('/').at(-1) ?? '').filter((name) => !known.includes(name))).toEqual([])
+  })
+})
+
+describe('every route of the API', () => {
+  const routes = () => routesOf(centerApi(center.parts).stack)
+  const ofOrganisation = ({ path }: Route) => path.includes('/:organisation')
+
+  test('refuses who is not signed in', async () => {
+    expect(others(await each(routes(), async (route) => (await askAs(null, route)).status), 401)).toEqual([])
+  })
+
+  test('refuses a page’s session without what shows that it is a page of ours', async () => {
+    const { cookie } = await signInToCenter(center)
+    const foreign = { cookie, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' }
+    const answers = await each(routes(), async ({ method, path }) => {
+      return (await ask(`${center.url}${addressOf(path)}`, { method, headers: foreign })).status
+    })
+    expect(others(answers, 403)).toEqual([])
+  })
+
+  test('of an organisation shows a stranger nothing, not even that it exists', async () => {
+    const answers = await each(routes().filter(ofOrganisation), async (route) => (await askAs(stranger, route)).status)
+    expect(Object.keys(answers).length).toBeGreaterThan(20)
+    expect(others(answers, 404)).toEqual([])
+  })
+
+  test('of no organisation is for people, not for tokens', async () => {
+    const own = routes().filter((route) => !ofOrganisation(route))
+    expect(others(await each(own, async (route) => (await askAs(viewer, route)).status), 403)).toEqual([])
+  })
+
+  test('that changes something refuses a viewer', async () => {
+    const changing = routes().filter((route) => ofOrganisation(route) && route.method !== 'GET')
+    expect(others(await each(changing, async (route) => (await askAs(viewer, route)).status), 403)).toEqual([])
+  })
+
+  test('is no way in for an environment’s token', async () => {
+    const { token } = await center.environment('walks')
+    expect(others(await each(routes(), async (route) => (await askAs(token, route)).status), 401)).toEqual([])
+  })
+})
+
+test('every route for Satellites refuses who shows no environment’s token', async () => {
+  const routes = routesOf(satelliteApi(center.parts).stack)
+  for (const token of [null, viewer, `ret_${'x'.repeat(43)}`]) {
+    expect(others(await each(routes, async (route) => (await askAs(token, route)).status), 401)).toEqual([])
+  }
+})
+
+test('every page of an organisation leads who is not signed in to the sign-in', async () => {
+  const anonymous = await each(pagesOfOrganisations(), async ({ method, path }) => {
+    return (await ask(`${center.url}${addressOf(path)}`, { method, headers: NAVIGATION })).status
+  })
+  // What a page asks for while it is open, or frames, is refused instead.
+  expect(others(anonymous, 302, 401, 403)).toEqual([])
+})
+
+test('every page of an organisation answers a stranger as if there were no such organisation', async () => {
+  const browser = await signInToCenter(center, 'b@example.org')
+  for (const { path } of pagesOfOrganisations()) {
+    const { status } = await browser.get(addressOf(path))
+    const unknown = await browser.get(addressOf(path.replace(':organisation', 'there-is-none')))
+    expect([path, status]).toEqual([path, unknown.status])
+    expect([path, [404, 403].includes(status)]).toEqual([path, true])
+  }
+})
+
+function pagesOfOrganisations(): Route[] {
+  const pages = routesOf(centerPages(center.parts).stack).filter(({ path }) => path.startsWith('/o/'))
+  expect(pages.length).toBeGreaterThan(5)
+  return pages.filter(({ method }) => method === 'GET')
+}

@@ -1,0 +1,262 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as pause } from 'node:timers/promises'
+import { pino } from 'pino'
+import { writeRequest } from '../../control-center/telemetry/otlp/messages.ts'
+import { REPORT_EVERY, SATELLITE_API } from '../../host/cloud/protocol.ts'
+import { createBatchQueue } from '../../host/telemetry/export/batch-queue.ts'
+import { createSender } from '../../host/telemetry/export/sender.ts'
+import { SIGNALS, type Signal } from '../../host/telemetry/telemetry-settings.ts'
+import { signInToCenter, startTestCenter } from './center.ts'
+import { type CenterProcess, startCenterProcess } from './center-process.ts'
+import { SimulatedHost } from './otlp.ts'
+
+/* Satellites without what they run: they tell, report and ask as real ones, with the same queue on disk and the same sender. */
+
+export type LoadedCenter = {
+  readonly center: CenterProcess
+  readonly satellites: readonly SimulatedSatellite[]
+  /** Asks the API; how long it took, in ms. */
+  readonly api: (
+    path: string,
+  ) => Promise<{ readonly body: { readonly items: readonly unknown[] }; readonly took: number }>
+  /** Asks for a page as a browser does. */
+  readonly page: (path: string) => Promise<number>
+  /** What the database holds of each Satellite, once the control center has stopped. */
+  readonly stored: () => ReadonlyMap<
+    string,
+    { readonly lines: number; readonly distinct: number; readonly logins: number; readonly calls: number }
+  >
+  readonly stop: () => Promise<void>
+}
+
+export type SimulatedSatellite = {
+  readonly environment: string
+  readonly done: { logins: number; calls: number; lines: number; polls: number; reports: number; dropped: number }
+  /** Puts so many lines into the queue. */
+  readonly log: (lines: number) => Promise<void>
+  /** Does some work and tells the metrics. */
+  readonly work: () => Promise<void>
+  readonly waiting: () => number
+}
+
+const BOUND = 512 * 1024 * 1024
+/** Lines of one batch, as a host sends them. */
+const BATCH = 512
+export const NEEDLE = 'needle'
+/** One line in so many has it. */
+export const NEEDLE_EVERY = 10_000
+
+/** A control center in a process of its own with so many Satellites, each in an environment of its own. */
+export async function startLoadedCenter(count: number): Promise<LoadedCenter> {
+  const home = mkdtempSync(join(tmpdir(), 'center-load-'))
+  const seeded = await startTestCenter({}, { home: join(home, 'center') })
+  const environments: { name: string; id: string; token: string }[] = []
+  for (let number = 0; number < count; number++) {
+    const name = `satellite-${number}`
+    environments.push({ name, ...(await seeded.environment(name)) })
+  }
+  const viewer = await seeded.tokenOf('viewer')
+  await seeded.stop()
+  const center = await startCenterProcess(join(home, 'center'), { LOGS_KEPT_SIZE: '4g', LOG_LEVEL: 'warn' })
+  const stopping = new AbortController()
+  const satellites: (SimulatedSatellite & { end(): Promise<void> })[] = []
+  for (const [number, { name, token }] of environments.entries()) {
+    satellites.push(await startSatellite(center.url, join(home, name), name, number, token, stopping.signal))
+  }
+  const browser = await signInToCenter(center)
+
+  return {
+    center,
+    satellites,
+    async api(path) {
+      const start = performance.now()
+      const answer = await fetch(`${center.url}/api/${path}`, { headers: { authorization: `Bearer ${viewer}` } })
+      const body = (await answer.json()) as { items: unknown[] }
+      if (!answer.ok) throw new Error(`${path} was answered ${answer.status}: ${JSON.stringify(body)}`)
+      return { body, took: performance.now() - start }
+    },
+    async page(path) {
+      const start = performance.now()
+      const { status } = await browser.get(path)
+      if (status !== 200) throw new Error(`${path} was answered ${status}`)
+      return performance.now() - start
+    },
+    stored() {
+      const db = new DatabaseSync(join(home, 'center', 'telemetry.sqlite'), { readOnly: true })
+      const names = new Map(environments.map(({ id, name }) => [id, name]))
+      const all = new Map(environments.map(({ name }) => [name, { lines: 0, distinct: 0, logins: 0, calls: 0 }]))
+      const lines = db.prepare(
+        'select environment, count(*) as lines, count(distinct message) as distinct_lines from log_lines group by environment',
+      )
+      for (const row of lines.all()) {
+        const one = all.get(names.get(String(row.environment)) ?? '')
+        if (one !== undefined) Object.assign(one, { lines: Number(row.lines), distinct: Number(row.distinct_lines) })
+      }
+      const sums =
+        db.prepare(`select environment, metric, sum(sum) as sum, sum(count) as count from metric_series as series
+        join metric_points as points on points.series = series.id where step = 3600 and bucket = -1
+        and metric in ('solhost_logins_total', 'solhost_script_duration_seconds') group by environment, metric`)
+      for (const row of sums.all()) {
+        const one = all.get(names.get(String(row.environment)) ?? '')
+        if (one === undefined) continue
+        if (row.metric === 'solhost_logins_total') one.logins = Number(row.sum)
+        else one.calls = Number(row.count)
+      }
+      db.close()
+      return all
+    },
+    async stop() {
+      stopping.abort()
+      await Promise.all(satellites.map((one) => one.end()))
+      await center.stop()
+      rmSync(home, { recursive: true, force: true })
+    },
+  }
+}
+
+async function startSatellite(
+  url: string,
+  home: string,
+  environment: string,
+  number: number,
+  token: string,
+  stopping: AbortSignal,
+): Promise<SimulatedSatellite & { end(): Promise<void> }> {
+  const done = { logins: 0, calls: 0, lines: 0, polls: 0, reports: 0, dropped: 0 }
+  const host = new SimulatedHost()
+  const authorization = `Bearer ${token}`
+  const queues = new Map<
+    Signal,
+    { put: (body: Uint8Array, count: number) => Promise<void>; size: () => number; end: () => Promise<void> }
+  >()
+  for (const signal of SIGNALS) {
+    const dropped = (count: number) => {
+      done.dropped += count
+    }
+    const queue = createBatchQueue({ folder: join(home, signal), bound: BOUND, dropped })
+    const sender = createSender({
+      signal,
+      queue,
+      target: { url: `${url}/otlp/v1/${signal}`, headers: { authorization } },
+      isCompressed: false,
+      timeout: 10_000,
+      rejectedOf: (answer) => answer.length,
+      log: pino({ level: 'silent' }),
+      counted: dropped,
+      sent: () => {},
+    })
+    await queue.open()
+    queues.set(signal, {
+      async put(body, count) {
+        await queue.put(body, count, 'pb')
+        sender.wake()
+      },
+      size: queue.size,
+      end: () => sender.stop(0),
+    })
+  }
+
+  const ends = [poll(), report()]
+
+  async function ask(path: string, init: RequestInit = {}): Promise<Response | null> {
+    try {
+      const signal = AbortSignal.any([stopping, AbortSignal.timeout(65_000)])
+      const headers = { authorization, 'content-type': 'application/json' }
+      const answer = await fetch(`${url}${SATELLITE_API}/${path}`, { ...init, headers, signal })
+      await answer.arrayBuffer()
+      return answer
+    } catch {
+      return null
+    }
+  }
+
+  /** As what keeps a Satellite at its desired state: one question after the other. */
+  async function poll(): Promise<void> {
+    while (!stopping.aborted) {
+      const answer = await ask('desired?after=0&wait=30')
+      if (answer?.status === 204 || answer?.status === 200) done.polls++
+      // A statement that it has already would be answered again at once.
+      if (answer?.status !== 204) await pause(1000, undefined, { signal: stopping }).catch(() => {})
+    }
+  }
+
+  async function report(): Promise<void> {
+    const node = randomUUID()
+    while (!stopping.aborted) {
+      const told = {
+        node,
+        version: 'test',
+        number: 0,
+        outcome: 'none',
+        results: [],
+        solutions: [],
+        health: 'good',
+        findings: [],
+      }
+      const answer = await ask('report', { method: 'POST', body: JSON.stringify(told) })
+      if (answer?.ok) done.reports++
+      await pause(answer?.ok ? REPORT_EVERY : 1000, undefined, { signal: stopping }).catch(() => {})
+    }
+  }
+
+  return {
+    environment,
+    done,
+    waiting: () => [...queues.values()].reduce((sum, queue) => sum + queue.size(), 0),
+    async log(lines) {
+      for (let left = lines; left > 0; left -= BATCH) {
+        const batch = Array.from({ length: Math.min(BATCH, left) }, () => lineOf(number, done.lines++))
+        await queues.get('logs')?.put(writeRequest('logs', host.logs(batch), 'pb'), batch.length)
+      }
+    },
+    async work() {
+      const shop = { solution: 'shop', mode: 'default' }
+      for (let one = 0; one < 5; one++) {
+        host.add('solhost_logins_total', { ...shop, result: one === 4 ? 'refused' : 'ok' })
+        host.record('solhost_script_duration_seconds', 0.003 * (one + 1), {
+          entry: 'onSolutionOpen',
+          outcome: 'returned',
+        })
+        host.record('solhost_login_duration_seconds', 0.01, { mode: 'default', result: 'ok' })
+        host.record('solhost_sandbox_queue_seconds', 0.001, {})
+        for (const operation of ['select', 'insert', 'update', 'delete']) {
+          host.record('solhost_database_query_duration_seconds', 0.0007, { operation, result: 'ok' })
+        }
+        for (const status of ['200', '303', '404']) {
+          host.record('solhost_http_request_duration_seconds', 0.02, { port: 'app', method: 'POST', status })
+        }
+        host.add('solhost_script_calls_total', { solution: 'shop', entry: 'onSolutionOpen', outcome: 'returned' })
+        done.logins++
+        done.calls++
+      }
+      for (const part of ['host', 'sandbox']) host.set('solhost_memory_bytes', { part }, 2 ** 27)
+      for (const kind of ['logins', 'clients', 'waiting']) host.set('solhost_sandbox_processes', { kind }, 1)
+      for (const signal of SIGNALS) host.set('solhost_telemetry_queue_bytes', { signal }, 100)
+      host.set('solhost_clients', {}, 7)
+      host.set('solhost_memory_limit_bytes', {}, 2 ** 30)
+      await queues.get('metrics')?.put(writeRequest('metrics', host.metrics(), 'pb'), 30)
+    },
+    async end() {
+      await Promise.all([...ends, ...[...queues.values()].map((queue) => queue.end())])
+    },
+  }
+}
+
+const WORDS = ['warehouse', 'customer', 'invoice', 'payment', 'delivery', 'reminder', 'address', 'discount']
+
+function lineOf(satellite: number, number: number) {
+  const about = `${WORDS[number % WORDS.length]} ${WORDS[(number * 7 + 3) % WORDS.length]}`
+  const needle = (satellite + number) % NEEDLE_EVERY === NEEDLE_EVERY - 1 ? ` ${NEEDLE}` : ''
+  return {
+    message: `order ${number} of satellite ${satellite} changed: ${about}, took ${number % 97} ms${needle}`,
+    severity: number % 50 === 0 ? 17 : 9,
+    labels: {
+      'solhost.solution': number % 3 === 0 ? 'shop' : 'desk',
+      'solhost.correlation_id': `${satellite}-${number}`,
+    },
+  }
+}
