@@ -13,6 +13,7 @@ import { createApp, type HostParts } from '../host/app.ts'
 import { createAudit } from '../host/audit/audit.ts'
 import { createClients } from '../host/clients/clients.ts'
 import { createClientSignIns } from '../host/clients/sign-in-token.ts'
+import { createManagedSettings } from '../host/cloud/managed/managed-settings.ts'
 import { openPlatformKey } from '../host/config/platform-key.ts'
 import { readSettings } from '../host/config/settings.ts'
 import { openDatabase } from '../host/database/open.ts'
@@ -151,9 +152,11 @@ const parts: HostParts = {
   throttle,
   formTokens,
   knownBrowsers: createKnownBrowsers(key, limits),
-  accountSources: createAccountSources(users, askAuthenticator, oauth.providerSource),
+  accountSources: createAccountSources(users, askAuthenticator, oauth.providerSource, null),
+  cloudLogin: null,
   changePassword: createChangePasswordPages({ limits, sites, formTokens, key, users, throttle, audit }),
   supervisor,
+  managedSettings: createManagedSettings(null, settings.defaultSolution),
   health: createHealth({
     figures: createFigures(),
     supervisor,

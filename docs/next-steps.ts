@@ -47,8 +47,16 @@ export const AFTER_ERRORS: Readonly<Record<ErrorCode, string>> = {
   ERR_METHOD_NOT_ALLOWED: 'Use a method that the header `Allow` names.',
   ERR_NAME_DIFFERS: 'Upload to the address of the manifest’s `name`, or change the name in `solution.json`.',
   ERR_NAME_EXISTS: 'Choose another name, or change the one that is there by PATCH.',
+  ERR_LAST_OWNER: 'Make another member an owner first.',
   ERR_FILE_EXISTS: 'Send `{"replace": true}` if the file that is there is to go.',
   ERR_VERSION_ACTIVE: 'Activate another version first, or delete the solution.',
+  ERR_ROLLOUT_RUNNING: 'Continue, cancel or roll back the one that is under way; the message names the environment.',
+  ERR_CHANGED_MEANWHILE: 'Look at it again: somebody else was first. Then send what you still want.',
+  ERR_VERSION_IN_USE: 'The message says what needs the version: let go of that first.',
+  ERR_RUN_GOING_ON: 'Wait for the run that goes on, or cancel it.',
+  ERR_RUN_ENDED: 'Nothing: it has ended. Start another one.',
+  ERR_BUILDER_FAILED: 'Read the run’s log: the builder says what is wrong. See whether `BUILDER_COMMAND` can be run.',
+  ERR_REGISTRY_LOGIN: 'Look at the registry’s access keys on the Credentials page, and whether they may push.',
   ERR_BODY_TOO_LARGE: 'Send less; `detail` names the limit, which the operator can raise.',
   ERR_TOO_MANY_FIELDS: 'Send fewer fields, or ask the operator to raise `FORM_FIELDS`.',
   ERR_BUNDLE_TOO_LARGE:
@@ -62,7 +70,8 @@ export const AFTER_ERRORS: Readonly<Record<ErrorCode, string>> = {
   ERR_INTERNAL: 'Look up `correlationId` in the platform’s log, and report what stands there.',
   ERR_UPGRADE_REQUIRED:
     'Connect by WebSocket. If a browser did, the proxy does not pass `Upgrade` and `Connection` on.',
-  ERR_MODE_UNAVAILABLE: 'Choose another `authenticator`: this host does not offer that one.',
+  ERR_MODE_UNAVAILABLE:
+    'Connect the Satellite to its control center: set `ENVIRONMENT=onprem`, `CLOUD_URL` and `REMOTE_ENVIRONMENT_TOKEN`. Or choose another `authenticator`.',
   ERR_SOLUTION_BROKEN:
     'Read the solution’s log, mend the script that ends its processes, upload; `Retry-After` says when it is tried again.',
   ERR_OUTBOUND_INVALID: 'Correct the address or headers that the script or the settings give.',
@@ -76,7 +85,15 @@ export const AFTER_ERRORS: Readonly<Record<ErrorCode, string>> = {
     'Try again after the time in `Retry-After`. If it goes on, raise `RUNTIME_XMX` or the container’s limit: [operating.md](../operating.md#memory).',
   ERR_PASSWORDS_BUSY:
     'Try again after the time in `Retry-After`. If it goes on, somebody tries many passwords: see the audit.',
+  ERR_TELEMETRY_BUSY:
+    'Send it again after the time in Retry-After: hosts do. If it stays, look at the control center’s log and disk.',
+  ERR_MAIL_UNAVAILABLE:
+    'Set `SMTP_URL` and `MAIL_FROM` of the control center; if they are set, see in its log why mails are not taken.',
   ERR_DATABASE_UNREACHABLE: 'Start the database server, or mend the way to it; the host goes on by itself then.',
+  ERR_CLOUD_UNREACHABLE:
+    'See whether the control center runs and `CLOUD_URL` can be reached; the host goes on by itself then: [platform-cloud.md](../platform-cloud.md).',
+  ERR_CLOUD_REFUSED:
+    'Read the solution’s log: it says whether the token, the solution or the address is wrong: [platform-cloud.md](../platform-cloud.md).',
   ERR_MAINTENANCE: 'Wait, or end it: PUT `/admin/api/maintenance` with `{"on": false}`.',
   ERR_STOPPING: 'Try again in a moment: the host is being stopped or restarted.',
   ERR_PLATFORM_KEY:
