@@ -18,12 +18,15 @@ export function analysisModel({ range, times, charts, entries, errors }: Figures
 }
 
 function shownChart({ key, unit, lines, isOfSolution }: Chart, times: readonly number[]): ShownChart {
-  const isEmpty = lines.every(({ values }) => values.every((value) => value === null || value === 0))
-  const sums = lines.map(({ values }) => {
+  // A gauge that is 0 was told; a count of 0 was not.
+  const isEmpty = lines.every(
+    ({ values, last }) => last === null && values.every((value) => value === null || value === 0),
+  )
+  const sums = lines.map(({ values, last }) => {
     const known = values.filter((value) => value !== null)
     return {
       total: known.reduce((sum, value) => sum + value, 0),
-      last: known.at(-1) ?? null,
+      last: last ?? known.at(-1) ?? null,
       largest: known.length === 0 ? null : Math.max(...known),
     }
   })

@@ -18,8 +18,13 @@ export const RANGES = {
 export type Range = keyof typeof RANGES
 export const RANGE_NAMES = Object.keys(RANGES) as Range[]
 
-/** `values` by the chart's times; null: nothing was told. */
-export type ChartLine = { readonly name: string; readonly values: readonly (number | null)[] }
+/** `values` by the chart's times, those of a gauge the highest of each; null: nothing was told. */
+export type ChartLine = {
+  readonly name: string
+  readonly values: readonly (number | null)[]
+  /** What a gauge was when it was told last; null: nothing was told, or it is no gauge. */
+  readonly last: number | null
+}
 
 export type Chart = {
   readonly key: 'sessions' | 'logins' | 'scripts' | 'memory' | 'kills'
@@ -67,6 +72,9 @@ const MOST_LINES = 6
 const MOST_ENTRIES = 4
 const MOST_ERRORS = 20
 
+/** Gauges that were not told for so long before the last one, in ms, are of hosts that have ended. */
+const STILL_THERE = 150_000
+
 /** @param now the clock, in epoch milliseconds */
 export function createAnalysis(reading: TelemetryDatabase, logs: LogStore, now: () => number): Analysis {
   return {
@@ -77,9 +85,8 @@ export function createAnalysis(reading: TelemetryDatabase, logs: LogStore, now: 
       const from = times[0] ?? last
       const all: Asked = { reading, environments, times, from, slot, step }
       const logins = (await read(all, 'solhost_logins_total')).filter(isOf(solution))
-      const clients = await read(all, 'solhost_clients')
       const scripts = await read(all, 'solhost_script_duration_seconds', true)
-      const memory = await read(all, 'solhost_memory_bytes')
+      const memory = await gaugeLines(all, 'solhost_memory_bytes', labelOf('part'))
       const kills = await read(all, 'solhost_sandbox_kills_total')
       const ofEntries = byEntry(scripts)
       const count = 'count' as const
@@ -89,7 +96,7 @@ export function createAnalysis(reading: TelemetryDatabase, logs: LogStore, now: 
         times,
         0,
       )
-      const open = solution === undefined ? linesOf(clients, () => 'clients', times, null) : []
+      const open = solution === undefined ? await gaugeLines(all, 'solhost_clients', () => 'clients') : []
       return {
         range,
         times,
@@ -97,7 +104,7 @@ export function createAnalysis(reading: TelemetryDatabase, logs: LogStore, now: 
           { key: 'sessions', unit: count, lines: [...begun, ...open], isOfSolution: true },
           { key: 'logins', unit: count, lines: linesOf(logins, labelOf('result'), times, 0), isOfSolution: true },
           { key: 'scripts', unit: 'ms', lines: timesOf(ofEntries, times), isOfSolution: false },
-          { key: 'memory', unit: 'bytes', lines: linesOf(memory, labelOf('part'), times, null), isOfSolution: false },
+          { key: 'memory', unit: 'bytes', lines: memory, isOfSolution: false },
           { key: 'kills', unit: count, lines: linesOf(kills, labelOf('reason'), times, 0), isOfSolution: false },
         ],
         entries: ofEntries.map(entryTimes),
@@ -144,6 +151,7 @@ type Row = {
   readonly bucket: number
   readonly count: number
   readonly sum: number
+  readonly highest: number | null
 }
 
 async function read(asked: Asked, metric: string, withBuckets = false): Promise<readonly Told[]> {
@@ -151,20 +159,21 @@ async function read(asked: Asked, metric: string, withBuckets = false): Promise<
   if (environments.length === 0) return []
   const at = sql`points.time - points.time % ${sql.lit(slot)}`
   const whole = withBuckets ? sql`` : sql`and points.bucket = ${sql.lit(WHOLE)}`
-  // A gauge is a mean over time, and only then a sum over environments.
+  // A gauge is the highest over time, and only then a sum over environments.
   const { rows } = await sql<Row>`select series.attributes, series.bounds, series.kind, series.environment,
-      ${at} as slot, points.bucket, sum(points.count) as count, sum(points.sum) as sum
+      ${at} as slot, points.bucket, sum(points.count) as count, sum(points.sum) as sum, max(points.highest) as highest
     from metric_series as series join metric_points as points on points.series = series.id
     where ${isOneOf(reading, 'series.environment', environments)} and series.metric = ${metric}
       and points.step = ${sql.lit(step)} and points.time >= ${from} ${whole}
     group by series.attributes, series.bounds, series.kind, series.environment, ${at}, points.bucket`.execute(reading)
   const told = new Map<string, Told>()
-  for (const { attributes, bounds, kind, slot: time, bucket, count, sum } of rows) {
+  for (const { attributes, bounds, kind, slot: time, bucket, count, sum, highest } of rows) {
     const key = `${attributes} ${bounds}`
     const one = told.get(key) ?? toldOf(attributes, bounds)
     told.set(key, one)
     if (bucket === WHOLE) {
-      const value = kind === 'gauge' ? sum / Math.max(1, count) : sum
+      // Older rows have no highest value: then it is their mean.
+      const value = kind === 'gauge' ? (highest ?? sum / Math.max(1, count)) : sum
       one.values.set(time, (one.values.get(time) ?? 0) + value)
     } else {
       const edge = one.bounds[bucket] ?? Infinity
@@ -183,6 +192,41 @@ function toldOf(attributes: string, bounds: string | null): Told {
     values: new Map(),
     buckets: new Map(),
   }
+}
+
+async function gaugeLines(
+  asked: Asked,
+  metric: string,
+  nameOf: (attributes: Attributes) => string,
+): Promise<readonly ChartLine[]> {
+  const last = await lastTold(asked, metric, nameOf)
+  const lines = linesOf(await read(asked, metric), nameOf, asked.times, null)
+  return lines.map((line) => ({ ...line, last: last.get(line.name) ?? null }))
+}
+
+type LastRow = { readonly attributes: string; readonly time: number; readonly last: number | null }
+
+/** By the name of the line, what is still told of all environments together. */
+async function lastTold(
+  { reading, environments, from, step }: Asked,
+  metric: string,
+  nameOf: (attributes: Attributes) => string,
+): Promise<ReadonlyMap<string, number>> {
+  const sums = new Map<string, number>()
+  if (environments.length === 0) return sums
+  const { rows } = await sql<LastRow>`select series.attributes, points.time, points.last
+    from metric_series as series join metric_points as points on points.series = series.id
+      and points.step = ${sql.lit(step)} and points.bucket = ${sql.lit(WHOLE)} and points.time =
+        (select max(newest.time) from metric_points as newest where newest.series = series.id
+          and newest.step = ${sql.lit(step)} and newest.bucket = ${sql.lit(WHOLE)} and newest.time >= ${from})
+    where ${isOneOf(reading, 'series.environment', environments)} and series.metric = ${metric}`.execute(reading)
+  const newest = rows.reduce((latest, { time }) => Math.max(latest, time), 0)
+  for (const { attributes, time, last } of rows) {
+    if (last === null || time < newest - STILL_THERE) continue
+    const name = nameOf(JSON.parse(attributes) as Attributes)
+    sums.set(name, (sums.get(name) ?? 0) + last)
+  }
+  return sums
 }
 
 function isOf(solution: string | undefined): (told: Told) => boolean {
@@ -215,7 +259,9 @@ function linesOf(
     for (const [, values] of rest) for (const [time, value] of values) others.set(time, (others.get(time) ?? 0) + value)
     ordered.push(['others', others])
   }
-  return ordered.map(([name, values]) => ({ name, values: times.map((time) => values.get(time) ?? empty) }))
+  return ordered.map(([name, values]) => {
+    return { name, values: times.map((time) => values.get(time) ?? empty), last: null }
+  })
 }
 
 type Entry = {
@@ -265,6 +311,7 @@ function timesOf(entries: readonly Entry[], times: readonly number[]): readonly 
     ).map(([name, part]) => ({
       name: `${entry} ${name}`,
       values: times.map((time) => inMilliseconds(quantileOf(part, bySlot.get(time) ?? new Map(), edges))),
+      last: null,
     })),
   )
 }

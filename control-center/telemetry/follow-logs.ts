@@ -87,4 +87,6 @@ export async function followLogs(
   ctx.type = 'text/event-stream'
   ctx.body = stream
   stream.write(': the log from now on\n\n')
+  // Gone while the last line was asked for.
+  if (ctx.req.closed) end()
 }

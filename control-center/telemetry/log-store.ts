@@ -220,11 +220,17 @@ export async function addUsage(
   )
 }
 
-export async function removeLines(db: TelemetryDatabase, search: LogSearch, ids: readonly number[]): Promise<void> {
+/** @returns those that were still there: another control center may remove the same ones */
+export async function removeLines(
+  db: TelemetryDatabase,
+  search: LogSearch,
+  ids: readonly number[],
+): Promise<readonly { readonly environment: string; readonly size: number }[]> {
   await search.remove(db, ids)
-  await db
+  return db
     .deleteFrom('log_lines')
     .where('id', 'in', [...ids])
+    .returning(['environment', 'size'])
     .execute()
 }
 

@@ -141,7 +141,7 @@ export function createMetricStore(kept: KeptSteps, most: number, now: () => numb
             state: change.state,
           })
         }
-        if (point.kind === 'gauge') slots.add(series.id, point.time, WHOLE, 1, totalOf(ofSeries, point.time))
+        if (point.kind === 'gauge') slots.addGauge(series.id, point.time, totalOf(ofSeries, point.time))
         else if (change.count > 0 || change.sum > 0) slots.add(series.id, point.time, WHOLE, change.count, change.sum)
         change.counts.forEach((count, bucket) => {
           if (count > 0) slots.add(series.id, point.time, bucket, count, 0)
@@ -206,21 +206,38 @@ async function writeStates(
   await insertMany(db, 'metric_states', columns, rows, update)
 }
 
-type Slot = { count: number; sum: number }
+/** `last` and `highest` of gauges. */
+type Slot = { count: number; sum: number; last: number | null; highest: number | null }
 
 /** Sums up what falls into the same slot of time, then adds it to what is there. */
 function createSlots(kept: KeptSteps, now: number) {
   const slots = new Map<string, Slot>()
+
+  function slotsOf(series: number, time: number, bucket: number): readonly Slot[] {
+    const names = (Object.keys(STEPS) as (keyof typeof STEPS)[]).filter((name) => time >= now - kept[name])
+    return names.map((name) => {
+      const step = STEPS[name]
+      const key = `${series} ${step} ${time - (time % (step * 1000))} ${bucket}`
+      const slot = slots.get(key) ?? { count: 0, sum: 0, last: null, highest: null }
+      slots.set(key, slot)
+      return slot
+    })
+  }
+
   return {
     add(series: number, time: number, bucket: number, count: number, sum: number) {
-      for (const name of Object.keys(STEPS) as (keyof typeof STEPS)[]) {
-        if (time < now - kept[name]) continue
-        const step = STEPS[name]
-        const key = `${series} ${step} ${time - (time % (step * 1000))} ${bucket}`
-        const slot = slots.get(key) ?? { count: 0, sum: 0 }
-        slots.set(key, slot)
+      for (const slot of slotsOf(series, time, bucket)) {
         slot.count += count
         slot.sum += sum
+      }
+    },
+    /** Values of a series come in the order of their times. */
+    addGauge(series: number, time: number, value: number) {
+      for (const slot of slotsOf(series, time, WHOLE)) {
+        slot.count += 1
+        slot.sum += value
+        slot.last = value
+        slot.highest = Math.max(slot.highest ?? value, value)
       }
     },
     async write(db: TelemetryDatabase) {
@@ -231,10 +248,15 @@ function createSlots(kept: KeptSteps, now: number) {
         bucket: 'whole',
         count: 'part',
         sum: 'part',
+        last: 'part',
+        highest: 'part',
       } as const
-      const rows = [...slots].map(([key, { count, sum }]) => [...key.split(' ').map(Number), count, sum])
+      const rows = [...slots].map(([key, { count, sum, last, highest }]) => {
+        return [...key.split(' ').map(Number), count, sum, last, highest]
+      })
       const update = sql`(series, step, time, bucket) do update set count = metric_points.count + excluded.count,
-        sum = metric_points.sum + excluded.sum`
+        sum = metric_points.sum + excluded.sum, last = excluded.last,
+        highest = case when metric_points.highest > excluded.highest then metric_points.highest else excluded.highest end`
       await insertMany(db, 'metric_points', columns, rows, update)
     },
   }

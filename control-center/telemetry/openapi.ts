@@ -47,7 +47,13 @@ const Figures = z.object({
     z.object({
       key: z.enum(['sessions', 'logins', 'scripts', 'memory', 'kills']),
       unit: z.enum(['count', 'ms', 'bytes']),
-      lines: z.array(z.object({ name: z.string(), values: z.array(z.number().nullable()) })),
+      lines: z.array(
+        z.object({
+          name: z.string(),
+          values: z.array(z.number().nullable()).describe('of a gauge the highest of each slot'),
+          last: z.number().nullable().describe('what a gauge was when it was told last'),
+        }),
+      ),
       isOfSolution: z.boolean().describe('false: it tells of all solutions together'),
     }),
   ),

@@ -6,8 +6,10 @@ import type { Context, Middleware } from 'koa'
 import { readBytes } from '../../host/http/read-body.ts'
 import { SIGNALS, type Signal } from '../../host/telemetry/telemetry-settings.ts'
 import { PlatformError } from '../../runtime/errors.ts'
+import { createGate } from '../../runtime/gate.ts'
 import type { SatelliteParts } from '../satellites/parts.ts'
 import { environmentOf, requireSatellite } from '../satellites/satellite-access.ts'
+import { createComing } from './coming.ts'
 import { CONTENT_TYPES, type Format, readRequest, writeAnswer, writeStatus } from './otlp/messages.ts'
 import type { Telemetry } from './telemetry.ts'
 
@@ -16,6 +18,8 @@ export type ReceiverParts = SatelliteParts & { readonly telemetry: Telemetry }
 /** A body, packed and unpacked, in bytes. A host's has some ten thousand. */
 const MOST_PACKED = 4 * 1024 * 1024
 const MOST_UNPACKED = 16 * 1024 * 1024
+/** Bodies that are unpacked and read at the same time. */
+const AT_ONCE = 2
 /** When something that could not be taken may come again, in seconds. */
 const AGAIN = 5
 /** Codes of gRPC by statuses of HTTP. @see https://grpc.io/docs/guides/status-codes/ */
@@ -28,31 +32,46 @@ const unzip = promisify(gunzip)
  */
 export function otlpReceiver(parts: ReceiverParts): Router {
   const router = new Router({ prefix: '/otlp/v1', sensitive: true })
+  const coming = createComing()
+  const turns = createGate(AT_ONCE)
   router.use(refuseInItsFormat)
   router.use(requireSatellite(parts.environments, parts.environmentTokens, parts.activity))
-  for (const signal of SIGNALS) router.post(`/${signal}`, (ctx) => receive(ctx, signal, parts.telemetry))
+  for (const signal of SIGNALS) router.post(`/${signal}`, (ctx) => receive(ctx, signal))
   return router
+
+  async function receive(ctx: Context, signal: Signal): Promise<void> {
+    const format = formatOf(ctx)
+    const environment = environmentOf(ctx)
+    const bytes = Math.min(ctx.request.length ?? MOST_PACKED, MOST_PACKED)
+    const { request, hash, size } = await coming.take(environment.id, bytes, async () => {
+      const packed = await readPacked(ctx)
+      await turns.enter()
+      try {
+        const body = await packed.unpack()
+        const digest = createHash('sha256').update(signal).update(body).digest('base64url')
+        return { request: readRequest(signal, body, format), hash: digest, size: body.length }
+      } finally {
+        turns.leave()
+      }
+    })
+    const { rejected, why } = await parts.telemetry.take(environment, signal, request, { hash, size })
+    ctx.status = 200
+    ctx.type = CONTENT_TYPES[format]
+    ctx.body = writeAnswer(signal, rejected, why, format)
+  }
 }
 
-async function receive(ctx: Context, signal: Signal, telemetry: Telemetry): Promise<void> {
-  const format = formatOf(ctx)
-  const body = await readPacked(ctx)
-  const hash = createHash('sha256').update(signal).update(body).digest('base64url')
-  const request = readRequest(signal, body, format)
-  const { rejected, why } = await telemetry.take(environmentOf(ctx), signal, request, { hash, size: body.length })
-  ctx.status = 200
-  ctx.type = CONTENT_TYPES[format]
-  ctx.body = writeAnswer(signal, rejected, why, format)
-}
-
-async function readPacked(ctx: Context): Promise<Buffer> {
+async function readPacked(ctx: Context): Promise<{ readonly unpack: () => Promise<Buffer> }> {
   const encoding = ctx.get('Content-Encoding').trim().toLowerCase()
   if (encoding !== '' && encoding !== 'gzip' && encoding !== 'identity') {
     const given = encoding.slice(0, 100)
     throw new PlatformError('ERR_CONTENT_TYPE', `The content encoding must be gzip or none, but is ${given}.`)
   }
   const packed = await readBytes(ctx, Object.values(CONTENT_TYPES), MOST_PACKED)
-  if (encoding !== 'gzip') return packed
+  return { unpack: () => (encoding === 'gzip' ? unpacked(packed) : Promise.resolve(packed)) }
+}
+
+async function unpacked(packed: Buffer): Promise<Buffer> {
   try {
     return await unzip(packed, { maxOutputLength: MOST_UNPACKED })
   } catch (error) {
@@ -79,7 +98,7 @@ const refuseInItsFormat: Middleware = async (ctx, next) => {
     ctx.type = CONTENT_TYPES[format]
     if (status === 429 || status === 503) ctx.set('Retry-After', String(AGAIN))
     // What was not read would be taken for the next request.
-    if (status === 413) ctx.set('Connection', 'close')
+    if (status === 413 || status === 429 || status === 503) ctx.set('Connection', 'close')
     ctx.body = writeStatus(CODES[status] ?? 2, message, format)
   }
 }

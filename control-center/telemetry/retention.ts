@@ -98,13 +98,13 @@ async function sweepLines(db: TelemetryDatabase, find: () => Promise<readonly Li
   const search = logSearchOf(db)
   for (let lines = await find(); lines.length > 0; lines = await find()) {
     await db.transaction().execute(async (transaction) => {
-      await removeLines(
+      const removed = await removeLines(
         transaction,
         search,
         lines.map(({ id }) => id),
       )
       const sums = new Map<string, { lines: number; line_bytes: number; spans: number }>()
-      for (const { environment, size } of lines) {
+      for (const { environment, size } of removed) {
         const sum = sums.get(environment) ?? { lines: 0, line_bytes: 0, spans: 0 }
         sums.set(environment, sum)
         sum.lines--

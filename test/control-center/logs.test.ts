@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readCenterSettings } from '../../control-center/config/settings.ts'
+import { openTelemetryDatabase } from '../../control-center/telemetry/database/open-telemetry.ts'
 import type { LogFilter } from '../../control-center/telemetry/log-store.ts'
 import { SERVER_START, type TestServer } from '../support/database-server.ts'
 import { sharedProperties } from '../support/host-group.ts'
@@ -234,4 +236,21 @@ describe.skipIf(postgresPath === undefined)('logs and traces in PostgreSQL', () 
   }, SERVER_START)
   afterAll(() => server?.stop())
   testLogs((properties) => openTestTelemetry({ ...properties, ...sharedProperties('alpha', server.address) }))
+
+  test('lines that two control centers remove at once count once', async () => {
+    const open = () => openTestTelemetry(sharedProperties('alpha', server.address))
+    const [one, other] = [await open(), await open()]
+    const lines = Array.from({ length: 900 }, () => ({ message: 'x', time: one.time - 40 * DAY }))
+    await one.tell('swept-twice', 'logs', new SimulatedHost().logs([...lines, { message: 'new', time: one.time }]))
+    other.environments.push('swept-twice')
+    await Promise.all([one.sweep(), other.sweep()])
+    const { writing, close } = await openTelemetryDatabase(
+      readCenterSettings(sharedProperties('alpha', server.address)),
+    )
+    const usage = writing.selectFrom('telemetry_usage').select('lines').where('environment', '=', 'swept-twice')
+    expect(Number((await usage.executeTakeFirst())?.lines)).toBe(1)
+    await close()
+    await one.stop()
+    await other.stop()
+  })
 })

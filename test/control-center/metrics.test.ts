@@ -73,16 +73,18 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     expect(total(await figures(environment), 'logins', 'ok')).toBe(5)
   })
 
-  test('a gauge is the mean over time and the sum over processes', async () => {
+  test('a gauge is the highest and the last over time, and the sum over processes', async () => {
     const environment = fresh()
     telemetry.time = Math.ceil(telemetry.time / 60_000) * 60_000
     const [one, other] = [new SimulatedHost(telemetry.time), new SimulatedHost(telemetry.time)]
-    for (const bytes of [100, 300]) {
+    for (const bytes of [100, 300, 200]) {
       one.set('solhost_memory_bytes', { part: 'host' }, bytes)
       await telemetry.tell(environment, 'metrics', one.metrics(telemetry.time))
       telemetry.time += 10_000
     }
-    expect(valuesOf(await figures(environment), 'memory', 'host').at(-1)).toBe(200)
+    const { charts } = await figures(environment)
+    const memory = charts.find(({ key }) => key === 'memory')?.lines
+    expect(memory?.map(({ name, values, last }) => [name, values.at(-1), last])).toEqual([['host', 300, 200]])
     telemetry.time += 60_000
     for (const host of [one, other, one, other]) {
       host.set('solhost_memory_bytes', { part: 'host' }, 500)

@@ -1,3 +1,4 @@
+import { request } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestCenter, type TestCenter } from '../support/center.ts'
@@ -89,6 +90,15 @@ test.each([
   ['another compression', 'application/json', 'br', Buffer.from('{}'), 415],
   ['another type', 'text/plain', '', Buffer.from('{}'), 415],
   ['a body that is too long', 'application/json', '', Buffer.alloc(5 * 1024 * 1024, ' '), 413],
+  [
+    'a body of which too much is made',
+    'application/x-protobuf',
+    'gzip',
+    gzipSync(Buffer.alloc(16_000_000, Buffer.from([0x0a, 0x00]))),
+    413,
+  ],
+  ['the same in JSON', 'application/json', 'gzip', gzipSync(`{"resourceLogs":[${'{},'.repeat(2_000_000)}{}]}`), 413],
+  ['a field longer than its message', 'application/x-protobuf', '', Buffer.from([0x0a, 0x02, 0x12, 0x7f]), 400],
   ['a body that unpacks to too much', 'application/json', 'gzip', gzipSync(Buffer.alloc(20 * 1024 * 1024, ' ')), 413],
 ])('otlp: %s is refused', async (_, type, encoding, body, status) => {
   const headers = { 'content-type': type, ...(encoding === '' ? {} : { 'content-encoding': encoding }) }
@@ -112,6 +122,31 @@ test('otlp: what cannot be kept is told as a partial success, the rest is stored
   expect(partialSuccess.errorMessage).toMatch(/summaries/)
   expect(await sessions('partial')).toBe(2)
 })
+
+test('otlp: what is sent slowly counts while it comes, for its environment alone', async () => {
+  const { token: own } = await center.environment('slow')
+  const held = Array.from({ length: 6 }, () => slowly(own))
+  try {
+    const send = (by: string) => sendOtlp(center.url, by, 'logs', { resourceLogs: [] }, { format: 'json' })
+    await expect.poll(async () => (await send(own)).status, { timeout: 10_000 }).toBe(429)
+    expect((await send(token)).status).toBe(200)
+    for (const one of held) one.destroy()
+    await expect.poll(async () => (await send(own)).status, { timeout: 10_000 }).toBe(200)
+  } finally {
+    for (const one of held) one.destroy()
+  }
+})
+
+/** Begins to send a body as long as may be. */
+function slowly(by: string) {
+  const sent = request(`${center.url}/otlp/v1/logs`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${by}`, 'content-type': TYPES.json, 'content-length': 4 * 1024 * 1024 },
+  })
+  sent.on('error', () => {})
+  sent.write('{')
+  return sent
+}
 
 test('otlp: only POST is possible', async () => {
   const answer = await fetch(`${center.url}/otlp/v1/logs`, { headers: { authorization: `Bearer ${token}` } })

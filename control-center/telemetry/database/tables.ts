@@ -32,7 +32,7 @@ export type TelemetryTables = {
   }
   /**
    * Sums over a slot of time of `step` seconds. `bucket` -1: a counter's difference in `sum`; a gauge's values, or a
-   * histogram's, as `count` and `sum`. From 0 on: `count` of a histogram's buckets.
+   * histogram's, as `count` and `sum`; `last` and `highest` of a gauge's values. From 0 on: `count` of a histogram's buckets.
    */
   metric_points: {
     series: number
@@ -41,6 +41,8 @@ export type TelemetryTables = {
     bucket: number
     count: number
     sum: number
+    last: number | null
+    highest: number | null
   }
   /** One row: the highest id of `log_lines`. Who writes lines holds it until the commit, so ids become visible in their order. */
   log_numbers: { name: string; last: number }
@@ -202,7 +204,13 @@ function alphaWords(db: Kysely<never>) {
 
 /** Beside the other tables on a server, in a file of its own on the embedded kind. */
 export const TELEMETRY_SCHEMA: Schema = {
-  versions: { '001-telemetry': TELEMETRY_STEPS },
+  versions: {
+    '001-telemetry': TELEMETRY_STEPS,
+    '002-gauges': (schema) => [
+      schema.alterTable('metric_points').addColumn('last', 'double precision'),
+      schema.alterTable('metric_points').addColumn('highest', 'double precision'),
+    ],
+  },
   migrationTableName: 'telemetry_migration',
   migrationLockTableName: 'telemetry_migration_lock',
 }

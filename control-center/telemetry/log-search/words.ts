@@ -39,11 +39,11 @@ export function queryOf(text: string): WordQuery | null {
  * have no underscore.
  */
 
-export function environmentWord(environment: string): string {
+function environmentWord(environment: string): string {
   return `_e${shortHash(environment)}`
 }
 
-export function solutionWord(solution: string): string {
+function solutionWord(solution: string): string {
   return `_s${shortHash(solution)}`
 }
 

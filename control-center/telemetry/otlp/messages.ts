@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import protobuf from 'protobufjs/light.js'
 import type { Signal } from '../../../host/telemetry/telemetry-settings.ts'
 import { PlatformError } from '../../../runtime/errors.ts'
+import { countMessages, countValues } from './count-parts.ts'
 
 /** How a request or an answer is written. */
 export type Format = 'pb' | 'json'
@@ -40,16 +41,27 @@ function typeOf(part: string, name: string): protobuf.Type {
 /** Ids are hexadecimal in OTLP/JSON, where other bytes are base64. @see https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding */
 const IDS = { traceId: 16, spanId: 8, parentSpanId: 8 } as const
 
-/** @throws ERR_BAD_REQUEST for what is no such request */
+/** Messages of a request, attributes and their values included: each is an object. A host sends about a thousand. */
+const MOST_MESSAGES = 300_000
+/** The same in JSON, with the entries of lists and objects: several for a message. */
+const MOST_VALUES = 3 * MOST_MESSAGES
+
+/** @throws ERR_BAD_REQUEST for what is no such request, ERR_BODY_TOO_LARGE for one of too many parts */
 export function readRequest(signal: Signal, body: Uint8Array, format: Format): Message {
   const { request } = SERVICES[signal]
   try {
+    if (
+      format === 'pb' ? countMessages(request, body, MOST_MESSAGES) > MOST_MESSAGES : countValues(body) > MOST_VALUES
+    ) {
+      throw new PlatformError('ERR_BODY_TOO_LARGE', 'The request has too many parts: send fewer at once.')
+    }
     if (format === 'pb') return plain(request, request.decode(body))
     const json: unknown = JSON.parse(Buffer.from(body).toString('utf8'))
     if (typeof json !== 'object' || json === null || Array.isArray(json)) throw new TypeError('it is no object')
     withIds(json as Record<string, unknown>, bytesOfHex)
     return plain(request, request.fromObject(json as Record<string, unknown>))
   } catch (error) {
+    if (error instanceof PlatformError) throw error
     const what = format === 'pb' ? 'protobuf' : 'JSON'
     throw new PlatformError(
       'ERR_BAD_REQUEST',
