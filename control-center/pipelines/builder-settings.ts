@@ -6,7 +6,7 @@ export const BUILDER_PROPERTIES = {
     default: '',
     read: (text) => (text === '' ? null : readWords(text)),
     form: 'a command such as buildah, its own options after it, separated by spaces; empty: pipelines end at the build context',
-    what: 'builds images and pushes them: buildah, or what takes the same words (build, push, rmi), such as podman; it is run without a shell',
+    what: 'builds images and pushes them: buildah, or what takes and tells the same; it is run without a shell',
   },
 } as const satisfies Record<string, Property>
 

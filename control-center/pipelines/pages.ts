@@ -41,6 +41,7 @@ export function addPipelinePages(pages: PageRouter, parts: PipelinePageParts): v
       model: {
         base: `/o/${name}/pipelines`,
         packagesPath: `/o/${name}/packages`,
+        credentialsPath: mayDo(role, 'credentials') ? `/o/${name}/credentials` : null,
         api: `/api/organisations/${name}/pipelines`,
         items: items.map((pipeline) => ({
           ...pipeline,

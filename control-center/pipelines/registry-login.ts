@@ -71,7 +71,7 @@ const BODY = '{}'
 const TARGET = 'AmazonEC2ContainerRegistry_V20150921.GetAuthorizationToken'
 
 /** @see AWS Signature Version 4, "Create a signed AWS API request" */
-export function signedRequest({ place, region, keys, time }: SignedRequest) {
+function signedRequest({ place, region, keys, time }: SignedRequest) {
   const stamp = time.toISOString().replace(/[-:]|\.\d{3}/g, '')
   const day = stamp.slice(0, 8)
   const headers: Record<string, string> = {

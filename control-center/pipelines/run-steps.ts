@@ -110,6 +110,37 @@ function stepsOf(
     }
   }
 
+  /**
+   * The image to build on, by its id. One that brings instructions (ONBUILD) is refused: they would be done here, with our network
+   * and by whoever may name an image.
+   * @returns null for images of this machine, which are the operator's own, and for none
+   */
+  async function pullBase(options: readonly string[], secrets: readonly string[]): Promise<string | null> {
+    const { baseImage } = pipeline
+    if (/^(?:localhost\/|scratch$)/.test(baseImage)) return null
+    let id: string | undefined
+    const hear = (line: string) => {
+      if (/^[0-9a-f]{64}$/.test(line)) id = line
+      else say(line)
+    }
+    // Always from its registry, with the pipeline's own sign-in, so that nobody builds on what another's run left behind.
+    await build(['pull', '--quiet', '--policy=always', ...options, baseImage], BUILD_TIME, secrets, { say: hear })
+    if (id === undefined) throw new PlatformError('ERR_BUILDER_FAILED', 'The builder did not say what it pulled.')
+    // As it is printed each name has a line of its own, and no text has one.
+    const told: string[] = []
+    const look = (line: string) => {
+      if (/^\s*"OnBuild":/.test(line)) told.push(line)
+    }
+    await build(['inspect', '--type=image', id], REMOVE_TIME, secrets, { say: look })
+    if (told.length === 0) {
+      const message = `The builder does not tell whether "${baseImage}" brings instructions (ONBUILD), as buildah does.`
+      throw new PlatformError('ERR_BUILDER_FAILED', message)
+    }
+    if (told.every((line) => /:\s*(?:null|\[\s*\])\s*,?\s*$/.test(line))) return id
+    const why = 'brings instructions for whoever builds on it (ONBUILD): they are not done here. Take an image without'
+    throw new PlatformError('ERR_BUILDER_FAILED', `The image "${baseImage}" ${why}.`)
+  }
+
   function build(words: readonly string[], time: number, secrets: readonly string[], more = {}): Promise<void> {
     return runBuilder({ words: [...(builder ?? []), ...words], folder, time, signal, say, secrets, ...more })
   }
@@ -145,14 +176,13 @@ function stepsOf(
       for (const [file, content] of files) await writeFile(join(context, file), content, { mode: 0o644 })
       isBuilding = true
       await withLogin(async (_registry, options, secrets) => {
-        // Images of this machine are the operator's own; all others come from their registry with the pipeline's own
-        // sign-in, so that nobody builds on what another's run left behind.
-        const pull = /^(?:localhost\/|scratch$)/.test(pipeline.baseImage) ? 'never' : 'always'
+        const base = await pullBase(options, secrets)
         const words = [
           'build',
           '--format=docker',
           '--layers=false',
-          `--pull=${pull}`,
+          '--pull=never',
+          ...(base === null ? [] : [`--from=${base}`]),
           ...options,
           '--tag',
           local,

@@ -69,6 +69,8 @@ const MOST_KEPT = 100
 /** Builders are heavy: others wait for their turn. */
 const AT_ONCE = 1
 const MOST_WAITING = 20
+/** Of one organisation, with the one at work: others have their turn too. */
+const MOST_OF_ORGANISATION = 5
 
 type Active = {
   readonly run: Run
@@ -93,8 +95,8 @@ export type RunsParts = {
 /** What an earlier process left going on was interrupted. */
 export async function createRuns({ db, work, log, now = Date.now }: RunsParts): Promise<Runs> {
   const active = new Map<string, Active>()
-  /** Pipelines whose next run is being written down. */
-  const starting = new Set<string>()
+  /** Pipelines whose next run is being written down, with their organisations. */
+  const starting = new Map<string, string>()
   const turns = createGate(AT_ONCE)
   let isStopped = false
   await interruptLeftOver()
@@ -250,7 +252,13 @@ export async function createRuns({ db, work, log, now = Date.now }: RunsParts): 
       if (active.size + starting.size > MOST_WAITING) {
         throw new PlatformError('ERR_SANDBOX_BUSY', 'Too many runs wait for their turn.', { retryAfter: 60 })
       }
-      starting.add(pipeline.id)
+      const { organisation } = pipeline
+      const others = [...starting.values(), ...[...active.values()].map((going) => going.pipeline.organisation)]
+      if (others.filter((one) => one === organisation).length >= MOST_OF_ORGANISATION) {
+        const message = `${MOST_OF_ORGANISATION} runs of the organisation go on or wait: start this one when one of them has ended.`
+        throw new PlatformError('ERR_SANDBOX_BUSY', message, { retryAfter: 60 })
+      }
+      starting.set(pipeline.id, organisation)
       try {
         const run = await writeDown(pipeline, version, stamp, by)
         begin(pipeline, run)

@@ -1,7 +1,11 @@
-import { spawnSync } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestCenter, type TestCenter } from '../support/center.ts'
@@ -80,4 +84,46 @@ describe.skipIf(isSkipped)(title, () => {
         .trim(),
     ).toBe('')
   }, 60_000)
+
+  test('instructions that a base image brings (ONBUILD) are not done; one without is built on', async () => {
+    const asked: (string | undefined)[] = []
+    const inside = createServer((request, response) => {
+      asked.push(request.url)
+      response.end('something of our network')
+    })
+    inside.listen(0, '127.0.0.1')
+    await once(inside, 'listening')
+    try {
+      const { port } = inside.address() as AddressInfo
+      await makeBase('bringing', ['--onbuild', `ADD http://127.0.0.1:${port}/meta-data /stolen`])
+      await makeBase('plain', ['--label', 'x="OnBuild": ["ADD a b"]'])
+      const states: Record<string, string> = {}
+      for (const name of ['bringing', 'plain']) {
+        const baseImage = `${registry.host}/acme-solutions/${name}:1`
+        await makeTestPipeline(center, { name, package: 'shop', host: registry.host, baseImage })
+        states[name] = (await runToItsEnd(center, name)).state
+      }
+      const log = (await center.api('GET', 'organisations/acme/pipelines/bringing/runs/1/log')).text
+      expect([states, asked]).toEqual([{ bringing: 'failed', plain: 'done' }, []])
+      expect(log).toContain('ONBUILD')
+    } finally {
+      inside.close()
+    }
+  }, 120_000)
+
+  /** Pushes an image with nothing in it, and leaves nothing of it here. */
+  async function makeBase(name: string, configuration: readonly string[]): Promise<void> {
+    const container = await buildah('from', 'scratch')
+    await buildah('config', ...configuration, container)
+    await buildah('commit', '--format=docker', container, `localhost/${name}`)
+    const place = `docker://${registry.host}/acme-solutions/${name}:1`
+    await buildah('push', '--creds', `${KEYS.id}:${KEYS.secret}`, '--tls-verify=false', `localhost/${name}`, place)
+    await buildah('rm', container)
+    await buildah('rmi', '--force', `localhost/${name}`)
+  }
+
+  /** Not synchronously: the registry is in this process. */
+  async function buildah(...words: readonly string[]): Promise<string> {
+    return (await promisify(execFile)('buildah', [...store, ...words])).stdout.trim()
+  }
 })

@@ -94,6 +94,36 @@ test('a builder that fails fails the run; its output is told without colours and
     expect(text).not.toContain(secret)
 })
 
+test('of one organisation only so many runs go on or wait, so that others have their turn', async () => {
+  using folder = temporaryFolder()
+  const center = await startWithPipeline(builderIn(folder.path, waiting(folder.path)))
+  const names = ['image', ...Array.from({ length: 5 }, (_, at) => `image-${at}`)]
+  for (const name of names.slice(1)) {
+    await makeTestPipeline(center, { name, package: 'shop', host: 'registry.example.org', baseImage: 'scratch' })
+  }
+  const statuses = []
+  for (const name of names) {
+    statuses.push((await center.api('POST', `organisations/acme/pipelines/${name}/runs`, {})).status)
+  }
+  expect(statuses).toEqual([201, 201, 201, 201, 201, 503])
+})
+
+test('a builder that does not tell what a base image brings builds on none of a registry', async () => {
+  using folder = temporaryFolder()
+  const script = `echo "$1" >>${folder.path}/words\n[ "$1" = pull ] && echo ${'a'.repeat(64)}\nexit 0`
+  const center = await startWithPipeline(builderIn(folder.path, script))
+  const wanted = {
+    name: 'based',
+    package: 'shop',
+    host: 'registry.example.org',
+    baseImage: 'registry.example.org/base:1',
+  }
+  await makeTestPipeline(center, wanted)
+  expect((await runToItsEnd(center, 'based')).state).toBe('failed')
+  expect((await center.api('GET', RUN.replace('image', 'based').concat('/log'))).text).toContain('ONBUILD')
+  expect(readFileSync(join(folder.path, 'words'), 'utf8')).not.toContain('build\n')
+})
+
 test('a builder that is not there fails the run with its name', async () => {
   const center = await startWithPipeline('/nowhere/builder')
   expect((await runToItsEnd(center, 'image')).state).toBe('failed')
