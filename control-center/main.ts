@@ -172,13 +172,15 @@ export async function startControlCenter({ settings, log, version, terminal }: C
     const redirect = httpServer(createCenterRedirectApp(parts, () => port))
     servers.push(await listening(redirect, settings.httpRedirectPort, settings.host))
   }
+  const { userLinks, loginPages } = cloud
   started.defer(
-    keepSweeping([sessions, throttle, activity, telemetry, invitations, cloud.userLinks, cloud.loginPages], log),
+    keepSweeping([sessions, throttle, activity, telemetry, invitations, userLinks, loginPages, reports], log),
   )
-
-  started.defer(keepSweeping([reports], log))
-  // Before the servers are closed, which wait for all requests.
-  started.defer(() => waiting.stop())
+  // Before the servers are closed, which wait for all requests: whoever waits or follows a run is answered.
+  started.defer(async () => {
+    waiting.stop()
+    await pipelineParts.runs.stop()
+  })
 
   const url = originOf(certificate, settings.host, port)
   const everything = started.move()

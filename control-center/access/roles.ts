@@ -6,7 +6,7 @@ export type Role = (typeof ROLES)[number]
 export const RoleName = z.enum(ROLES)
 
 /** What can be done in an organisation, and who may. Who is no member learns not even that it exists. */
-export const RIGHTS = {
+const RIGHTS = {
   /** See environments, packages, pipelines, rollouts, figures and logs. */
   read: ROLES,
   /** Its title. */

@@ -13,7 +13,8 @@ export function requireOwnForm(ctx: Context): void {
 /** Nothing but a page of the control center, however it is spelled. */
 export function pageToGoTo(asked: string): string {
   const address = URL.parse(asked, 'http://center.invalid')
-  const isOurs = address?.host === 'center.invalid' && !address.pathname.startsWith('/sign-')
+  // "/.//evil.example" is a path here, and what is left of it another host.
+  const isOurs = address?.host === 'center.invalid' && !/^\/(?:\/|sign-)/.test(address.pathname)
   return isOurs ? `${address.pathname}${address.search}` : '/'
 }
 

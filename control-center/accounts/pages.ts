@@ -92,7 +92,7 @@ export function addAccountPages(pages: PageRouter, router: Router, parts: Accoun
   router.get('/set-up', async (ctx) => {
     requireNavigation(ctx)
     if (!(await setUp.isOpen())) return goTo(ctx, '/sign-in')
-    showSetUp(ctx, { values: {}, refusal: null })
+    showSetUp(ctx, { values: {}, refusal: null }, limits)
   })
 
   router.post('/set-up', async (ctx) => {
@@ -101,7 +101,7 @@ export function addAccountPages(pages: PageRouter, router: Router, parts: Accoun
     const field = (name: string) => (fields.get(name) ?? '').trim()
     const values = { organisation: field('organisation'), title: field('title'), username: field('username') }
     const text = textFor(ctx)
-    const refuse = (refusal: string) => showSetUp(ctx, { values, refusal }, 422)
+    const refuse = (refusal: string) => showSetUp(ctx, { values, refusal }, limits, 422)
     if (!(await setUp.isOpen())) return goTo(ctx, '/sign-in')
     const wait = await throttle.count({ source: 'set-up', username: '', address: stateOf(ctx).client.address }, false)
     if (wait !== null) return refuse(text('admin.signin.throttled', Math.ceil(wait / 60)))
@@ -171,6 +171,7 @@ function showForced(ctx: Context, { user, ...shown }: ForcedModel, limits: Limit
 
 type SetUpModel = { readonly values: Readonly<Record<string, string>>; readonly refusal: string | null }
 
-function showSetUp(ctx: Context, model: SetUpModel, status = 200): void {
+function showSetUp(ctx: Context, shown: SetUpModel, limits: Limits, status = 200): void {
+  const model = { ...shown, leastLength: limits.PASSWORD_LENGTH }
   sendPage(ctx, { template: 'set-up', heading: textFor(ctx)('center.setup.title'), model, status }, null)
 }

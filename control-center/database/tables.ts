@@ -29,7 +29,6 @@ export type CenterTables = Tables &
   SolutionUserTables &
   DesiredTables &
   SatelliteTables &
-  RolloutTables &
-  RegistryTables
+  RolloutTables
 
 export type CenterDatabase = Kysely<CenterTables>

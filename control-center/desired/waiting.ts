@@ -15,6 +15,12 @@ export interface Waiting {
 /** Other processes on the same database change it too: it is looked at so often while somebody waits, in ms. */
 const LOOK_EVERY = 1000
 
+/**
+ * Of one environment, so that whoever has its token cannot hold any number of requests: whoever waited longest goes on, and
+ * asks again.
+ */
+const MOST_WAITING = 100
+
 type Waiter = { readonly after: number; readonly goOn: () => void }
 
 /** @param numbers asks the database, of all environments at once; one that fails is asked again */
@@ -53,6 +59,11 @@ export function createWaiting(
       const goOn = () => resolve()
       const waiter = { after, goOn }
       const ofEnvironment = waiters.get(environment) ?? new Set()
+      const [oldest] = ofEnvironment
+      if (oldest !== undefined && ofEnvironment.size >= MOST_WAITING) {
+        ofEnvironment.delete(oldest)
+        oldest.goOn()
+      }
       waiters.set(environment, ofEnvironment.add(waiter))
       const timeout = setTimeout(goOn, patience)
       timeout.unref()

@@ -9,6 +9,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import { type Access, askerOf } from '../access/access.ts'
 import { originOf } from '../access/browser-sessions.ts'
 import { mayDo } from '../access/roles.ts'
+import type { Mail } from '../mail/mail.ts'
 import { localeOf, type PageRouter } from '../pages/page.ts'
 import { ofSolution } from '../solution-users/api.ts'
 import { personOf } from './api.ts'
@@ -16,7 +17,11 @@ import { LARGEST_LOGO, TEXT_LENGTHS, TEXT_LOCALES, TEXT_NAMES } from './design.t
 import type { LoginPages } from './login-pages.ts'
 import { compileDesign } from './template.ts'
 
-export type LoginPagePageParts = { readonly access: Access; readonly loginPages: LoginPages }
+export type LoginPagePageParts = {
+  readonly access: Access
+  readonly loginPages: LoginPages
+  readonly mail: Pick<Mail, 'isSetUp'>
+}
 
 /** The states of a login page that a designer has a part in. */
 const STATES = ['first', 'refused', 'throttled'] as const
@@ -27,7 +32,7 @@ const PreviewQuery = z.object({
 })
 
 export function addLoginPagePages(pages: PageRouter, router: Router, parts: LoginPagePageParts): void {
-  const { access, loginPages } = parts
+  const { access, loginPages, mail } = parts
   const path = '/solutions/:solution/login-page'
 
   pages.ofOrganisation(path, 'login-pages', async (ctx, text, member) => {
@@ -71,10 +76,9 @@ export function addLoginPagePages(pages: PageRouter, router: Router, parts: Logi
     }
     const { member, place } = await ofSolution(ctx, access, 'login-pages')
     const design = (await loginPages.draft(place, personOf(member))) ?? (await loginPages.published(place)).design
-    const solution = compileDesign(
-      design,
-      `${originOf(ctx)}/forgot-password/${member.organisation.name}/${place.solution}`,
-    )
+    // As the Satellites get it: without mails there is no link for a forgotten password.
+    const forgot = `${originOf(ctx)}/forgot-password/${member.organisation.name}/${place.solution}`
+    const solution = compileDesign(design, mail.isSetUp ? forgot : null)
     const { locale, state } = PreviewQuery.parse(ctx.query)
     const shown = loginPageLocales(solution).includes(locale) ? locale : 'en'
     const { html, nonce } = renderLoginPreview(solution, { locale: shown, state })

@@ -48,6 +48,7 @@ export type MailParts = {
 export function createMail({ db, key, handOver, log }: MailParts, now: () => number = Date.now): MailQueue {
   let running: Promise<void> = Promise.resolve()
   let isStarted = false
+  let isStopped = false
   let timer: NodeJS.Timeout | undefined
 
   const purposeOf = (id: string) => `mail ${id}`
@@ -91,7 +92,8 @@ export function createMail({ db, key, handOver, log }: MailParts, now: () => num
     for (;;) {
       const rows = await due()
       await Promise.all(rows.map((row) => tryOne(row, handOver)))
-      if (rows.length < AT_ONCE) return
+      // What is left waits in the database for the next start.
+      if (rows.length < AT_ONCE || isStopped) return
     }
   }
 
@@ -110,7 +112,7 @@ export function createMail({ db, key, handOver, log }: MailParts, now: () => num
   async function goOn(): Promise<void> {
     clearTimeout(timer)
     const wait = await deliverDue()
-      .then(nextLook)
+      .then(() => (isStarted ? nextLook() : LOOK_EVERY))
       .catch((error: Error) => {
         log.error({ stack: error.stack }, 'mails could not be looked for')
         return LOOK_EVERY
@@ -145,9 +147,11 @@ export function createMail({ db, key, handOver, log }: MailParts, now: () => num
     },
     start() {
       isStarted = true
+      isStopped = false
       void goOn()
       return async () => {
         isStarted = false
+        isStopped = true
         clearTimeout(timer)
         await running.catch(() => {})
       }

@@ -77,10 +77,11 @@ function addInvitationRoutes(router: Router, parts: MemberApiParts): void {
     const subject = text('center.invitation.mail.subject', organisation.title)
     const body = text('center.invitation.mail.text', organisation.title, link)
     const isMailed = mail.isSetUp && (await trySend({ to: invitation.email, subject, text: body }))
-    return { ...invitation, link, isMailed }
+    // Who sees the link can make the account of that address: where it is sent, that is its owner alone.
+    return { ...invitation, ...(isMailed ? {} : { link }), isMailed }
   }
 
-  /** Where no mail can be taken on the link is there all the same. */
+  /** Where no mail can be taken on the link is shown instead. */
   async function trySend(text: MailText): Promise<boolean> {
     try {
       await mail.send(text)

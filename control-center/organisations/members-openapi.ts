@@ -25,8 +25,8 @@ const Invitation = z.object({
   invitedBy: z.string(),
   createdAt: z.int(),
   expiresAt: z.int(),
-  link: z.string().optional().describe('in the answer to POST alone'),
-  isMailed: z.boolean().optional().describe('in the answer to POST alone: whether the link was sent as well'),
+  link: z.string().optional().describe('in the answer to POST alone, where it was not sent'),
+  isMailed: z.boolean().optional().describe('in the answer to POST alone: whether the link was sent by mail'),
 })
 
 const SCHEMAS = { Member, MemberChange, Invitation, NewInvitation }
@@ -54,7 +54,7 @@ export const memberPaths = {
     parameters: [organisation],
     get: operation('Invitations that are open', { 200: json(list(ref('Invitation'))) }),
     post: {
-      ...operation('Invite somebody; the link is shown this once, and sent where mail is set up', {
+      ...operation('Invite somebody; the link is sent by mail; where that is not set up, it is shown this once', {
         201: json(ref('Invitation')),
       }),
       requestBody: jsonBody(ref('NewInvitation')),

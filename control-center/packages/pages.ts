@@ -32,7 +32,8 @@ export function addPackagePages(pages: PageRouter, parts: PackagePageParts): voi
   pages.ofOrganisation('/packages/:name', 'read', async (ctx, _text, { organisation, role }) => {
     const { name, versions } = await packages.need(organisation.id, packageNameOf(ctx.params))
     const frame = frameOf(organisation.name, name, versions[0]?.title ?? name, 'versions')
-    const model = { ...frame, versions, mayChange: mayDo(role, 'packages') }
+    const rollouts = mayDo(role, 'rollouts') ? `/o/${organisation.name}/rollouts` : null
+    const model = { ...frame, versions, rollouts, mayChange: mayDo(role, 'packages') }
     return { template: 'package', heading: frame.title, part: 'packages', model }
   })
 

@@ -22,7 +22,7 @@ export type DesiredRouteParts = SatelliteAccessParts & {
   readonly limits: Limits
 }
 
-export const DesiredQuery = z.strictObject({
+const DesiredQuery = z.strictObject({
   after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
   wait: z.coerce.number().int().min(0).max(LONGEST_WAIT).default(0),
 })

@@ -96,7 +96,9 @@ export function addCloudLoginRoutes(router: Router, parts: CloudLoginParts): voi
     await countAll(ctx, asked, async () => null)
     const signedIn = await solutionUsers.recheck(asked.place, uid, since)
     if (signedIn.user !== null) await giveBack(asked.environment.id)
-    if (signedIn.outcome === 'refused') await note(ctx, asked, 'solution-refresh', signedIn)
+    // Once a minute of each user: nothing throttles who asks about one that there is.
+    const isNew = signedIn.outcome === 'refused' && isNews(`${asked.environment.id} ${asked.place.solution} ${uid}`)
+    if (isNew) await note(ctx, asked, 'solution-refresh', signedIn)
     ctx.body = answerOf(signedIn)
   })
 

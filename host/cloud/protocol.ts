@@ -30,7 +30,7 @@ function plain<Schema extends z.ZodType<string>>(schema: Schema) {
  * send users, codes, tokens or a secret to a place of his own. Addresses, and where a failed login leads, are those of the
  * manifest or of the Satellite's operator; parameters that are sent on can hold addresses too, and are left out as well.
  */
-export const DesiredOAuth = z.strictObject({
+const DesiredOAuth = z.strictObject({
   api: OAUTH_SETTINGS.api.optional(),
   clientId: plain(OAUTH_SETTINGS.clientId),
   /** A secret can only be named: `%%NAME%%` is one that the Satellite's operator stored there, for hosts of his choice. */

@@ -15,6 +15,7 @@ const KINDS: Partial<Record<ErrorCode, ErrorKind>> = {
   ERR_BROWSER_CREDENTIALS: 'forbidden',
   ERR_NOT_A_NAVIGATION: 'forbidden',
   ERR_FOREIGN_ORIGIN: 'forbidden',
+  ERR_FORBIDDEN: 'no-right',
   ERR_NOT_FOUND: 'not-found',
   ERR_SOLUTION_NOT_FOUND: 'not-found',
   ERR_USER_NOT_FOUND: 'not-found',

@@ -12,6 +12,7 @@ export type ErrorKind =
   | 'content-type'
   | 'unknown-host'
   | 'forbidden'
+  | 'no-right'
   | 'stopping'
   | 'maintenance'
   | 'mode-unavailable'

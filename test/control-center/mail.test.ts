@@ -193,6 +193,24 @@ describe('the queue', () => {
     expect(sent).toBe(1)
   })
 
+  test('a stop waits for the mails that are on their way, not for all that wait', async () => {
+    const { queue, waiting, lines } = await database()
+    const handedOver = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<HandedOver>()
+    const mail = queue(() => {
+      handedOver.resolve()
+      return gate.promise
+    })
+    for (let count = 0; count < 10; count++) await mail.send(LETTER)
+    const stop = mail.start()
+    await handedOver.promise
+    const stopped = stop()
+    gate.resolve({ outcome: 'sent' })
+    await stopped
+    expect(await waiting()).toHaveLength(6)
+    expect(lines).toEqual([])
+  })
+
   test('a mail that waits at a restart is sent after it', async () => {
     const away = await startMailServer()
     await away.stop()

@@ -160,9 +160,9 @@ test('waiting: one question to the database wakes all whose environment has a ne
     return numbers
   }, 5)
   const { signal } = new AbortController()
-  const all = Array.from({ length: 1000 }, () => waiting.wait('a', 5, 60_000, signal))
+  const all = Array.from({ length: 1000 }, (_, at) => waiting.wait(`environment ${at % 20}`, 5, 60_000, signal))
   await expect.poll(() => asked).toBeGreaterThan(1)
-  numbers = new Map([['a', 6]])
+  numbers = new Map(Array.from({ length: 20 }, (_, at) => [`environment ${at}`, 6]))
   await Promise.all(all)
   const before = asked
   await new Promise((resolve) => setImmediate(resolve))
@@ -179,4 +179,16 @@ test('waiting: nobody waits after the stop, and nobody for one who went away', a
   waiting.stop()
   await second
   await waiting.wait('a', 0, 60_000, new AbortController().signal)
+})
+
+test('waiting: of more than a hundred of one environment whoever waited longest goes on', async () => {
+  const waiting = createWaiting(async () => new Map(), 5)
+  const { signal } = new AbortController()
+  const over: number[] = []
+  const wait = (environment: string, at: number) =>
+    waiting.wait(environment, 0, 60_000, signal).then(() => void over.push(at))
+  const all = [wait('another', -1), ...Array.from({ length: 103 }, (_, at) => wait('a', at))]
+  await expect.poll(() => over).toEqual([0, 1, 2])
+  waiting.stop()
+  await Promise.all(all)
 })

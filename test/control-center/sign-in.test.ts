@@ -29,13 +29,13 @@ describe('sign-in', () => {
     for (const answer of [wrong, unknown]) expect(answer.text).toContain('The e-mail address or the password is wrong.')
   })
 
-  test.each(['//evil.example/', 'https://evil.example/', '/\\evil.example', '/sign-out'])(
-    'it leads nowhere else: %s',
-    async (to) => {
-      const answer = await post('/sign-in', { username: OWNER, password: CENTER_PASSWORD, to })
-      expect(answer.headers.location).toBe('/')
-    },
-  )
+  test.each([
+    ...['//evil.example/', 'https://evil.example/', '/\\evil.example', '/sign-out'],
+    ...['/.//evil.example/', '/o/..//evil.example', '/.\\/evil.example', 'http://center.invalid//evil.example'],
+  ])('it leads nowhere else: %s', async (to) => {
+    const answer = await post('/sign-in', { username: OWNER, password: CENTER_PASSWORD, to })
+    expect(answer.headers.location).toBe('/')
+  })
 
   test('a form of another origin is refused', async () => {
     const answer = await post(

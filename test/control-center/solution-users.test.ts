@@ -201,6 +201,9 @@ describe('what Satellites ask', () => {
     expect(await refresh(1)).toEqual(refused)
     await center.api('PATCH', `${USERS}/${uid}`, { enabled: false })
     expect(await refresh()).toEqual(refused)
+    // Whoever asks again and again fills no activity.
+    const acts = await center.api('GET', 'organisations/acme/activity?action=solution-refresh')
+    expect(acts.body.items).toHaveLength(1)
     await center.api('DELETE', `${USERS}/${uid}`)
     expect(await refresh()).toEqual(refused)
   })

@@ -47,13 +47,18 @@ export function createLease(db: Database, node: string, now: () => number = Date
         const next = valueNow()
         if (await replace(value, next)) value = next
       }
+      let renewing: Promise<void> = Promise.resolve()
       // Where the database is away for that long, another node may begin: what both do is the same.
-      const timer = setInterval(() => void renew().catch(() => {}), RENEW_EVERY)
+      const timer = setInterval(() => {
+        renewing = renewing.then(renew).catch(() => {})
+      }, RENEW_EVERY)
       timer.unref()
       try {
         await work()
       } finally {
         clearInterval(timer)
+        // It changes the value that is given back.
+        await renewing
         await db.deleteFrom('platform').where('key', '=', KEY).where('value', '=', value).execute()
       }
       return true

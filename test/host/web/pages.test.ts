@@ -23,6 +23,7 @@ const KINDS: readonly ErrorKind[] = [
   'content-type',
   'unknown-host',
   'forbidden',
+  'no-right',
   'stopping',
   'maintenance',
   'mode-unavailable',
