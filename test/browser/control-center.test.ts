@@ -7,8 +7,11 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { browserPath, launchBrowser } from '../support/browser.ts'
 import { SCREENSHOTS } from '../support/client-browser.ts'
+import { SERVER_START, type TestServer } from '../support/database-server.ts'
+import { sharedProperties } from '../support/host-group.ts'
 import { type HostProcess, startHostProcess } from '../support/host-process.ts'
 import { startMailServer, type TestMailServer } from '../support/mail.ts'
+import { postgresPath, startPostgres } from '../support/postgres-server.ts'
 import { bundleOf } from '../support/zip.ts'
 
 // The whole way in a real browser, from an empty machine: a control center and a Satellite as processes of their own. Its
@@ -27,31 +30,13 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 let home: string
 let center: { readonly child: ChildProcess; readonly url: string }
 let mails: TestMailServer
+let server: TestServer | undefined
 let satellite: HostProcess | undefined
 let browser: Browser
 let context: BrowserContext
 let page: Page
 
-beforeAll(async () => {
-  if (browserPath === undefined) return
-  home = mkdtempSync(join(tmpdir(), 'center-play-'))
-  mkdirSync(SCREENSHOTS, { recursive: true })
-  mails = await startMailServer()
-  center = await startCenter()
-  browser = await launchBrowser()
-  context = await browser.newContext({ viewport: { width: 1200, height: 800 } })
-  page = await context.newPage()
-})
-
-afterAll(async () => {
-  await browser?.close()
-  const children = [satellite?.child, center?.child].filter((child) => child !== undefined)
-  await Promise.all(children.map(end))
-  await mails?.stop()
-  if (home !== undefined) rmSync(home, { recursive: true, force: true })
-})
-
-async function startCenter() {
+async function startCenter(properties: Readonly<Record<string, string>>) {
   const child = spawn(process.execPath, [CENTER], {
     env: {
       ...process.env,
@@ -59,6 +44,7 @@ async function startCenter() {
       PLATFORM_HOME: join(home, 'center'),
       SMTP_URL: mails.url,
       MAIL_FROM: 'center@example.org',
+      ...properties,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -96,7 +82,33 @@ async function send(form: string): Promise<void> {
 
 const go = (path: string) => page.goto(`${center.url}/o/acme/${path}`)
 
-describe.skipIf(browserPath === undefined)('a control center, from an empty machine', () => {
+const KINDS = [
+  ['its own files', 'embedded'],
+  ['PostgreSQL', 'alpha'],
+] as const
+
+const isMissing = browserPath === undefined || postgresPath === undefined
+
+describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty machine', (_title, kind) => {
+  beforeAll(async () => {
+    home = mkdtempSync(join(tmpdir(), 'center-play-'))
+    mkdirSync(SCREENSHOTS, { recursive: true })
+    mails = await startMailServer()
+    server = kind === 'alpha' ? await startPostgres() : undefined
+    center = await startCenter(server === undefined ? {} : sharedProperties('alpha', server.address))
+    browser = await launchBrowser()
+    context = await browser.newContext({ viewport: { width: 1200, height: 800 } })
+    page = await context.newPage()
+  }, SERVER_START)
+
+  afterAll(async () => {
+    await browser?.close()
+    const children = [satellite?.child, center?.child].filter((child) => child !== undefined)
+    await Promise.all(children.map(end))
+    await Promise.all([mails?.stop(), server?.stop()])
+    if (home !== undefined) rmSync(home, { recursive: true, force: true })
+  })
+
   test('the first account and its organisation are made with the code of the start', async () => {
     await page.goto(`${center.url}/`)
     await page.fill('#code', readFileSync(join(home, 'center', 'set-up-code'), 'utf8').trim())
@@ -201,6 +213,7 @@ describe.skipIf(browserPath === undefined)('a control center, from an empty mach
     await page.fill('#text-default-title', 'Welcome to the plant')
     const preview = page.frameLocator('#login-preview')
     await expect.poll(() => preview.locator('h1').textContent(), { timeout: 20_000 }).toContain('Welcome to the plant')
+    await page.evaluate('scrollTo(0, 0)')
     await picture('login-page')
     await Promise.all([page.waitForEvent('load'), page.click('form[data-api=PUT] button[type=submit]')])
   })

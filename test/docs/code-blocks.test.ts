@@ -35,7 +35,11 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
 const NOT_RUN: readonly (readonly [guide: string, text: string, why: string])[] = [
   ['README.md', 'npm ci && npm start', 'installs packages; .ci/run does that in a clean clone'],
   ['README.md', 'npm ci && npm test', 'would run all tests within one of them'],
+  ['README.md', 'npm run control-center', 'goes on; test/browser/control-center.test.ts starts it'],
   ['SECURITY.md', 'browser ──►', 'a drawing'],
+  ['docs/control-center.md', 'npm ci &&', 'installs packages; test/browser/control-center.test.ts starts it'],
+  ['docs/control-center.md', 'CERTIFICATE_PASS_FILE', 'needs a certificate and the port 443 of the machine'],
+  ['docs/control-center.md', 'systemctl stop', 'needs a service of systemd'],
   ['docs/telemetry.md', 'scrape_configs', 'is for a Prometheus; test/flows/telemetry.test.ts scrapes both places'],
   ['docs/several-nodes.md', 'make-secrets.sh', 'needs Docker; test/deploy/compose.test.ts reads the files'],
   ['docs/several-nodes.md', 'SOLHOST_VERSION', 'needs Docker; test/deploy/rolling-restart.test.ts restarts a node'],
