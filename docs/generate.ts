@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { CENTER_PROPERTIES } from '../control-center/config/properties.ts'
 import { openApi } from '../host/admin/openapi.ts'
 import { PROPERTIES, type Property } from '../host/config/properties.ts'
 import { OAUTH_PROBLEMS } from '../host/oauth/problems.ts'
@@ -19,6 +20,7 @@ const files: Record<string, string> = {
   'schema/solution.schema.json': `${JSON.stringify(manifestJsonSchema(), null, 2)}\n`,
   'schema/form.schema.json': `${JSON.stringify(formJsonSchema(), null, 2)}\n`,
   'reference/settings.md': settingsPage(),
+  'reference/control-center-settings.md': centerSettingsPage(),
   'reference/codes.md': codesPage(),
   'reference/scripting.md': scriptingPage(),
   'reference/openapi.json': `${JSON.stringify(openApi(packageVersion()), null, 2)}\n`,
@@ -46,11 +48,30 @@ function read(file: string): string | null {
   }
 }
 
-function settingsPage(): string {
-  const properties = Object.entries(PROPERTIES as Record<string, Property>).map(([name, one]) => {
+function propertyRows(properties: Readonly<Record<string, Property>>): string {
+  const rows = Object.entries(properties).map(([name, one]) => {
     const secret = one.secret ? ` May come as \`${name}_FILE\`.` : ''
     return `| \`${name}\` | ${code(one.default)} | ${one.what}. ${capital(one.form)}.${secret} |`
   })
+  return rows.join('\n')
+}
+
+function centerSettingsPage(): string {
+  return `# Settings of the control center
+
+Every setting is an environment property. A wrong value stops the start with one line per fault. What they are for:
+[control-center.md](../control-center.md#settings).
+
+| property | default | what it is, and what is allowed |
+|---|---|---|
+${propertyRows(CENTER_PROPERTIES)}
+
+Those of the [limits](settings.md#limits) that it uses are properties too, with the same names and defaults: \`BUNDLE_*\`, \`PASSWORD_LENGTH\`,
+\`SESSION_*\`, \`THROTTLE_*\`, \`AUDIT_KEPT\` and \`TELEMETRY_QUEUE\`.
+`
+}
+
+function settingsPage(): string {
   const limits = Object.entries(LIMITS).map(
     ([name, { default: text, what }]) => `| \`${name}\` | ${code(text)} | ${what} |`,
   )
@@ -60,7 +81,7 @@ Every setting is an environment property. A wrong value stops the start with one
 
 | property | default | what it is, and what is allowed |
 |---|---|---|
-${properties.join('\n')}
+${propertyRows(PROPERTIES)}
 
 ## Limits
 
