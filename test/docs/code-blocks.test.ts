@@ -38,6 +38,7 @@ const NOT_RUN: readonly (readonly [guide: string, text: string, why: string])[] 
   ['README.md', 'npm run control-center', 'goes on; test/browser/control-center.test.ts starts it'],
   ['SECURITY.md', 'browser ──►', 'a drawing'],
   ['docs/control-center.md', 'npm ci &&', 'installs packages; test/browser/control-center.test.ts starts it'],
+  ['docs/control-center.md', 'new-password', 'needs an account; test/control-center/new-password.test.ts runs it'],
   ['docs/control-center.md', 'CERTIFICATE_PASS_FILE', 'needs a certificate and the port 443 of the machine'],
   ['docs/control-center.md', 'systemctl stop', 'needs a service of systemd'],
   ['docs/telemetry.md', 'scrape_configs', 'is for a Prometheus; test/flows/telemetry.test.ts scrapes both places'],

@@ -1,0 +1,32 @@
+import { randomBytes } from 'node:crypto'
+import { createSessions } from '../../host/sessions/sessions.ts'
+import { createPasswords } from '../../host/users/passwords.ts'
+import { createUsers } from '../../host/users/users.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { CenterSettings } from '../config/settings.ts'
+import { asPlatform, openCenterDatabase } from '../database/open.ts'
+
+/**
+ * Gives an account another password, for whoever has the machine: an owner who forgot his own has nobody to ask. It has to be
+ * changed at the next sign-in; the account is signed out everywhere. The control center may run meanwhile.
+ * @returns the password, which nobody else gets to see
+ * @throws ERR_USER_NOT_FOUND
+ */
+export async function makeNewPassword(settings: CenterSettings, username: string): Promise<string> {
+  const db = await openCenterDatabase(settings)
+  try {
+    const platform = asPlatform(db)
+    const { limits } = settings
+    const users = createUsers(platform, await createPasswords(), limits, {
+      endAccess: (uid) => createSessions(platform, limits).endOfUser('users', uid),
+      eraseFromAudit: async () => {},
+    })
+    const user = await users.find(username)
+    if (user === null) throw new PlatformError('ERR_USER_NOT_FOUND', `There is no account "${username.slice(0, 200)}".`)
+    const password = randomBytes(18).toString('base64url')
+    await users.change(user.uid, { password, mustChangePassword: true, enabled: true })
+    return password
+  } finally {
+    await db.destroy()
+  }
+}

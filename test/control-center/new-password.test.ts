@@ -1,0 +1,40 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { OWNER, signInToCenter, startTestCenter, type TestCenter } from '../support/center.ts'
+
+const COMMAND = fileURLToPath(new URL('../../bin/control-center.js', import.meta.url))
+
+let center: TestCenter
+beforeAll(async () => {
+  center = await startTestCenter()
+})
+afterAll(() => center?.stop())
+
+function run(...given: string[]) {
+  const env = { ...process.env, PLATFORM_HOME: center.home }
+  return promisify(execFile)(process.execPath, [COMMAND, ...given], { env }).then(
+    ({ stdout }) => ({ code: 0, text: stdout }),
+    ({ code, stderr }: { code: number; stderr: string }) => ({ code, text: stderr }),
+  )
+}
+
+test('new-password: the account is signed out and gets in by the new password alone, which it has to change', async () => {
+  const before = await signInToCenter(center)
+  const { code, text } = await run('new-password', OWNER)
+  const password = /is (\S+)\n/.exec(text)?.[1] ?? ''
+  expect([code, password.length]).toEqual([0, 24])
+  await expect.poll(async () => (await before.get('/organisations')).status).toBe(302)
+  const { users } = center.parts
+  expect(await users.authenticate(OWNER, password)).toMatchObject({ username: OWNER, mustChangePassword: true })
+  await expect(signInToCenter(center)).rejects.toThrow('answered 401')
+})
+
+test('new-password: who there is none of, and other words, are said', async () => {
+  expect(await run('new-password', 'nobody@example.org')).toEqual({
+    code: 1,
+    text: 'There is no account "nobody@example.org".\n',
+  })
+  expect((await run('start')).code).toBe(2)
+})
