@@ -33,6 +33,7 @@ import { createInvitations } from './organisations/invitations.ts'
 import { createOrganisations } from './organisations/organisations.ts'
 import { createBundleChecks } from './packages/bundle-checks.ts'
 import { createPackages } from './packages/packages.ts'
+import { createStorage } from './packages/storage.ts'
 import { createPipelineParts } from './pipelines/pipeline-parts.ts'
 import { createRegistries } from './registries/registries.ts'
 import { createRollouts } from './rollouts/rollouts.ts'
@@ -109,9 +110,10 @@ export async function startControlCenter({ settings, log, version, terminal }: C
   const signing = await openSigning(db, key)
   const bundleChecks = createBundleChecks(limits, settings.memory)
   started.defer(() => bundleChecks.stop())
-  const packages = createPackages(db, bundleChecks)
+  const storage = createStorage(db, settings.organisationStorage)
+  const packages = createPackages(db, bundleChecks, storage)
   const { publicKey } = signing
-  const pipelineNeeds = { db, settings, log, packages, bundleChecks, registries, publicKey }
+  const pipelineNeeds = { db, settings, log, packages, storage, bundleChecks, registries, publicKey }
   const pipelineParts = await createPipelineParts(pipelineNeeds)
   started.defer(() => pipelineParts.runs.stop())
 

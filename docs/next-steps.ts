@@ -85,6 +85,7 @@ export const AFTER_ERRORS: Readonly<Record<ErrorCode, string>> = {
     'Try again after the time in `Retry-After`. If it goes on, raise `RUNTIME_XMX` or the container’s limit: [operating.md](../operating.md#memory).',
   ERR_PASSWORDS_BUSY:
     'Try again after the time in `Retry-After`. If it goes on, somebody tries many passwords: see the audit.',
+  ERR_STORAGE_FULL: 'Delete artifacts or versions that nobody needs, or raise `ORGANISATION_STORAGE`.',
   ERR_TELEMETRY_BUSY:
     'Send it again after the time in Retry-After: hosts do. If it stays, look at the control center’s log and disk.',
   ERR_MAIL_UNAVAILABLE:

@@ -49,6 +49,7 @@ export const CODES = {
   ERR_MEMORY_FULL: { status: 503, fixedBy: 'operator' },
   ERR_PASSWORDS_BUSY: { status: 503, fixedBy: 'operator' },
   ERR_MAIL_UNAVAILABLE: { status: 503, fixedBy: 'operator' },
+  ERR_STORAGE_FULL: { status: 507, fixedBy: 'caller' },
   ERR_TELEMETRY_BUSY: { status: 503, fixedBy: 'operator' },
   ERR_DATABASE_UNREACHABLE: { status: 503, fixedBy: 'operator' },
   ERR_CLOUD_UNREACHABLE: { status: 503, fixedBy: 'operator' },

@@ -1,4 +1,5 @@
 import { PROPERTIES, type Property } from '../../host/config/properties.ts'
+import { parseQuantity } from '../../runtime/limits.ts'
 import { MAIL_PROPERTIES } from '../mail/mail-settings.ts'
 import { BUILDER_PROPERTIES } from '../pipelines/builder-settings.ts'
 import { CENTER_TELEMETRY_PROPERTIES } from '../telemetry/properties.ts'
@@ -65,6 +66,12 @@ export const CENTER_PROPERTIES = {
   HSTS_MAX_AGE,
   DRAIN_TIME,
   LOG_LEVEL: { ...LOG_LEVEL, what: 'the control center’s own log' },
+  ORGANISATION_STORAGE: {
+    default: '10g',
+    read: (text: string) => parseQuantity('size', text) ?? undefined,
+    form: 'a size such as 10g',
+    what: 'what packages and artifacts of one organisation may take',
+  },
   RUNTIME_XMS: { ...RUNTIME_XMS, default: '64m', what: 'minimum memory, see a host’s' },
   RUNTIME_XMX: {
     ...RUNTIME_XMX,

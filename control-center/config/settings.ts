@@ -28,6 +28,8 @@ export type CenterSettings = DatabaseSettings &
   > & { readonly mail: MailSettings | null } & { readonly telemetry: CenterTelemetrySettings } & {
     /** `BUILDER_COMMAND`: the command and its own options; null: none. */
     readonly builder: readonly string[] | null
+    /** `ORGANISATION_STORAGE`, in bytes. */
+    readonly organisationStorage: number
   }
 
 /** @throws ERR_SETTINGS_INVALID with one line per fault */
@@ -56,6 +58,7 @@ export function readCenterSettings(environment: Readonly<Record<string, string |
     allowedHosts: value('ALLOWED_HOSTS') as string[],
     drainTime: value('DRAIN_TIME') as number,
     logLevel: value('LOG_LEVEL') as Settings['logLevel'],
+    organisationStorage: value('ORGANISATION_STORAGE') as number,
     memory: { minimum: value('RUNTIME_XMS') as number, maximum: value('RUNTIME_XMX') as number },
     limits: createLimits(overrides),
     mail: mailSettingsOf(value),

@@ -21,7 +21,7 @@ export const OrganisationTitle = z
   .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'must be one line')
 
 export interface Organisations {
-  /** Its maker is its first owner. @throws ERR_NAME_EXISTS */
+  /** Its maker is its first owner. @throws ERR_NAME_EXISTS, ERR_REQUEST_INVALID for who owns too many */
   create(wanted: { readonly name: string; readonly title: string }, uid: string): Promise<Organisation>
   /** Those that a person is a member of, by title. */
   ofMember(uid: string): Promise<readonly (Organisation & { readonly role: Role })[]>
@@ -44,6 +44,9 @@ export type ListedMember = {
   readonly role: Role
   readonly since: number
 }
+
+/** Chosen here: what is bounded for each organisation would else be bounded for nobody. */
+const MOST_OWNED = 50
 
 /** @param now the clock, in epoch milliseconds */
 export function createOrganisations(db: CenterDatabase, now: () => number = Date.now): Organisations {
@@ -75,6 +78,11 @@ export function createOrganisations(db: CenterDatabase, now: () => number = Date
     })
   }
 
+  async function ofMember(uid: string) {
+    const rows = await memberships(uid).orderBy('organisations.title').orderBy('organisations.name').execute()
+    return rows.map(({ role, ...organisation }) => ({ ...organisation, role: role as Role }))
+  }
+
   return {
     async rename(id, title) {
       await db.updateTable('organisations').set({ title }).where('id', '=', id).execute()
@@ -100,6 +108,13 @@ export function createOrganisations(db: CenterDatabase, now: () => number = Date
         return (await removal.where('uid', '=', uid).executeTakeFirst()).numDeletedRows
       }),
     async create({ name, title }, uid) {
+      const owned = (await ofMember(uid)).filter(({ role }) => role === 'owner')
+      if (owned.length >= MOST_OWNED) {
+        throw new PlatformError(
+          'ERR_REQUEST_INVALID',
+          `You are the owner of ${MOST_OWNED} organisations, which is the most.`,
+        )
+      }
       const organisation = { id: randomUUID(), name, title }
       await db.transaction().execute(async (transaction) => {
         const row = { ...organisation, created_at: now() }
@@ -111,10 +126,7 @@ export function createOrganisations(db: CenterDatabase, now: () => number = Date
       })
       return organisation
     },
-    async ofMember(uid) {
-      const rows = await memberships(uid).orderBy('organisations.title').orderBy('organisations.name').execute()
-      return rows.map(({ role, ...organisation }) => ({ ...organisation, role: role as Role }))
-    },
+    ofMember,
     async membership(name, uid) {
       const row = await memberships(uid).where('organisations.name', '=', name).executeTakeFirst()
       if (row === undefined) return null

@@ -9,6 +9,7 @@ import { firstRows, insertOnce } from '../database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 import { type BuildStamp, readStamp } from './build-stamp.ts'
 import type { BundleChecks } from './bundle-checks.ts'
+import type { Storage } from './storage.ts'
 
 /** A version of a package without its bytes. Times are epoch ms. */
 export type PackageVersion = {
@@ -79,6 +80,7 @@ const COLUMNS = ['sha256', 'version', 'title', 'authenticator', 'bytes', 'stamp'
 export function createPackages(
   db: CenterDatabase,
   checks: Pick<BundleChecks, 'check'>,
+  storage: Storage,
   now: () => number = Date.now,
 ): Packages {
   const holders: VersionHolder[] = []
@@ -110,6 +112,7 @@ export function createPackages(
 
   async function add(organisation: string, { manifest, sha256, bytes }: Bundle, packed: Uint8Array, by: string) {
     const { name, version, title, authenticator } = manifest
+    if ((await findVersion(organisation, name, sha256)) === null) await storage.needRoom(organisation, bytes)
     return db.transaction().execute(async (transaction) => {
       await insertOnce(transaction, 'packages', { organisation, name, created_at: now() })
       return insertOnce(transaction, 'package_versions', {

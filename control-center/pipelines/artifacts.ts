@@ -2,6 +2,7 @@ import { hash, randomUUID } from 'node:crypto'
 import { PlatformError } from '../../runtime/errors.ts'
 import { firstRows } from '../database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
+import type { Storage } from '../packages/storage.ts'
 
 /** What a run made of a version of a package: a build context to download, or an image in a registry. Times are epoch ms. */
 export type Artifact = {
@@ -32,6 +33,7 @@ export type ArtifactOrigin = Pick<Artifact, 'sha256' | 'version' | 'pipeline' | 
 }
 
 export interface Artifacts {
+  /** @throws ERR_STORAGE_FULL */
   keepContext(origin: ArtifactOrigin, name: string, content: Uint8Array): Promise<void>
   noteImage(origin: ArtifactOrigin, reference: string, digest: string | null): Promise<void>
   /** The newest first, at most `MOST_LISTED`. */
@@ -56,13 +58,14 @@ const COLUMNS = [
 ] as const
 
 /** @param now the clock, in epoch milliseconds */
-export function createArtifacts(db: CenterDatabase, now: () => number = Date.now): Artifacts {
+export function createArtifacts(db: CenterDatabase, storage: Storage, now: () => number = Date.now): Artifacts {
   const of = (organisation: string, name: string) =>
     db.selectFrom('artifacts').where('organisation', '=', organisation).where('package', '=', name)
   const nothing = { content: null, content_sha256: null, reference: null, digest: null }
 
   return {
     async keepContext(origin, name, content) {
+      await storage.needRoom(origin.organisation, content.length)
       const row = { ...origin, ...nothing, id: randomUUID(), kind: 'context', name, bytes: content.length }
       const kept = { content: Buffer.from(content), content_sha256: hash('sha256', content, 'hex') }
       await db

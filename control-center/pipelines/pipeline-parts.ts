@@ -3,6 +3,7 @@ import type { CenterSettings } from '../config/settings.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 import type { BundleChecks } from '../packages/bundle-checks.ts'
 import type { Packages } from '../packages/packages.ts'
+import type { Storage } from '../packages/storage.ts'
 import type { Registries } from '../registries/registries.ts'
 import { type Artifacts, createArtifacts } from './artifacts.ts'
 import { createInformationFinder, type InformationFinder } from './information-finder.ts'
@@ -22,6 +23,7 @@ export type PipelineNeeds = {
   readonly settings: Pick<CenterSettings, 'home' | 'builder'>
   readonly log: Logger
   readonly packages: Packages
+  readonly storage: Storage
   readonly bundleChecks: BundleChecks
   readonly registries: Registries
   /** What desired states are signed with. */
@@ -30,8 +32,8 @@ export type PipelineNeeds = {
 
 /** Everything of pipelines. Versions that a run uses, or whose artifacts are kept, cannot be deleted from then on. */
 export async function createPipelineParts(needs: PipelineNeeds): Promise<PipelineParts> {
-  const { db, settings, log, packages, bundleChecks, registries, publicKey } = needs
-  const artifacts = createArtifacts(db)
+  const { db, settings, log, packages, storage, bundleChecks, registries, publicKey } = needs
+  const artifacts = createArtifacts(db, storage)
   const work = createStepWork({
     packages,
     checks: bundleChecks,

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
 import { startTestCenter, type TestCenter } from '../support/center.ts'
@@ -123,4 +123,27 @@ describe('packages', () => {
     const { items } = (await center.api('GET', 'organisations/acme/activity')).body
     expect(items[0]).toMatchObject({ action: 'package-upload', subject: 'rights', outcome: 'ok' })
   })
+})
+
+test('packages: what does not fit into ORGANISATION_STORAGE is refused until something is deleted', async () => {
+  const small = await startTestCenter({ ORGANISATION_STORAGE: '6k' })
+  try {
+    const token = await small.tokenOf('developer')
+    const bundles = await Promise.all(
+      ['1.0.0', '2.0.0'].map((version) => bundleOf({ name: 'shop', version }, { 'media/a.bin': randomBytes(4000) })),
+    )
+    const put = async (bundle: Uint8Array | undefined) => {
+      const answer = await fetch(`${small.url}/api/${PACKAGES}/shop`, {
+        method: 'PUT',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/zip' },
+        body: new Uint8Array(bundle ?? []),
+      })
+      return answer.status
+    }
+    expect([await put(bundles[0]), await put(bundles[1]), await put(bundles[0])]).toEqual([201, 507, 200])
+    await small.api('DELETE', `${PACKAGES}/shop/versions/${sha256Of(bundles[0] as Buffer)}`)
+    expect(await put(bundles[1])).toBe(201)
+  } finally {
+    await small.stop()
+  }
 })
