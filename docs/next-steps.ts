@@ -75,7 +75,8 @@ export const AFTER_ERRORS: Readonly<Record<ErrorCode, string>> = {
   ERR_SOLUTION_BROKEN:
     'Read the solution’s log, mend the script that ends its processes, upload; `Retry-After` says when it is tried again.',
   ERR_OUTBOUND_INVALID: 'Correct the address or headers that the script or the settings give.',
-  ERR_OUTBOUND_PRIVATE: 'List the host in `HTTP_ALLOWED_HOSTS` or `OAUTH_ALLOWED_HOSTS`, if it shall be reached.',
+  ERR_OUTBOUND_PRIVATE:
+    'List the host in `HTTP_ALLOWED_HOSTS`, `OAUTH_ALLOWED_HOSTS` or, in the control center, `REGISTRY_ALLOWED_HOSTS`, if it shall be reached.',
   ERR_OUTBOUND_FAILED: 'See whether the other server runs, its name resolves and its certificate is valid.',
   ERR_OUTBOUND_SIZE: 'Ask for less, or raise `FETCH_SIZE` or `OAUTH_SIZE`.',
   ERR_OUTBOUND_TIME: 'See why the other server is slow, or raise `FETCH_TIME` or `OAUTH_TIME`.',

@@ -66,6 +66,10 @@ export const CENTER_PROPERTIES = {
   HSTS_MAX_AGE,
   DRAIN_TIME,
   LOG_LEVEL: { ...LOG_LEVEL, what: 'the control center’s own log' },
+  REGISTRY_ALLOWED_HOSTS: {
+    ...PROPERTIES.HTTP_ALLOWED_HOSTS,
+    what: 'registries in private networks or on this machine that pipelines may build from and push to',
+  },
   ORGANISATION_STORAGE: {
     default: '10g',
     read: (text: string) => parseQuantity('size', text) ?? undefined,

@@ -28,6 +28,8 @@ export type CenterSettings = DatabaseSettings &
   > & { readonly mail: MailSettings | null } & { readonly telemetry: CenterTelemetrySettings } & {
     /** `BUILDER_COMMAND`: the command and its own options; null: none. */
     readonly builder: readonly string[] | null
+    /** `REGISTRY_ALLOWED_HOSTS`: `host:port` entries. */
+    readonly allowedRegistries: readonly string[]
     /** `ORGANISATION_STORAGE`, in bytes. */
     readonly organisationStorage: number
   }
@@ -58,6 +60,7 @@ export function readCenterSettings(environment: Readonly<Record<string, string |
     allowedHosts: value('ALLOWED_HOSTS') as string[],
     drainTime: value('DRAIN_TIME') as number,
     logLevel: value('LOG_LEVEL') as Settings['logLevel'],
+    allowedRegistries: value('REGISTRY_ALLOWED_HOSTS') as string[],
     organisationStorage: value('ORGANISATION_STORAGE') as number,
     memory: { minimum: value('RUNTIME_XMS') as number, maximum: value('RUNTIME_XMX') as number },
     limits: createLimits(overrides),

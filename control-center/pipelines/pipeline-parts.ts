@@ -20,7 +20,7 @@ export type PipelineParts = {
 
 export type PipelineNeeds = {
   readonly db: CenterDatabase
-  readonly settings: Pick<CenterSettings, 'home' | 'builder'>
+  readonly settings: Pick<CenterSettings, 'home' | 'builder' | 'allowedRegistries'>
   readonly log: Logger
   readonly packages: Packages
   readonly storage: Storage
@@ -40,6 +40,7 @@ export async function createPipelineParts(needs: PipelineNeeds): Promise<Pipelin
     artifacts,
     registries,
     builder: settings.builder,
+    allowedRegistries: settings.allowedRegistries,
     folder: await emptyRunFolder(settings.home),
   })
   const runs = await createRuns({ db, work, log })

@@ -9,6 +9,7 @@ import type { Registries, Registry } from '../registries/registries.ts'
 import type { ArtifactOrigin, Artifacts } from './artifacts.ts'
 import { contextFiles, packContext } from './build-context.ts'
 import { runBuilder } from './builder.ts'
+import { needPublicRegistry, registryOfImage } from './builder-hosts.ts'
 import { hasNoTls, imageOf } from './docker-information.ts'
 import { tagOf } from './image-names.ts'
 import type { Pipeline } from './pipelines.ts'
@@ -40,6 +41,8 @@ export type StepParts = {
   readonly registries: Pick<Registries, 'find' | 'secret'>
   /** `BUILDER_COMMAND`: the command and its own options; null: none. */
   readonly builder: readonly string[] | null
+  /** `REGISTRY_ALLOWED_HOSTS` */
+  readonly allowedRegistries: readonly string[]
   /** Where runs have their files; what an earlier process left there was removed. */
   readonly folder: string
 }
@@ -62,7 +65,7 @@ export function createStepWork(parts: StepParts): StepWork {
 }
 
 function stepsOf(
-  { packages, checks, artifacts, registries, builder }: StepParts,
+  { packages, checks, artifacts, registries, builder, allowedRegistries }: StepParts,
   { pipeline, run, signal, say }: RunTask,
   folder: string,
 ): Record<RunStep | 'tidyUp', () => Promise<void>> {
@@ -98,6 +101,7 @@ function stepsOf(
     work: (registry: Registry, options: string[], secrets: string[]) => Promise<T>,
   ): Promise<T> {
     const { registry, login } = await needRegistry()
+    await needPublicRegistry(registry.host, allowedRegistries)
     const auth = Buffer.from(`${login.username}:${login.password}`).toString('base64')
     const file = join(folder, 'auth.json')
     await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -118,6 +122,8 @@ function stepsOf(
   async function pullBase(options: readonly string[], secrets: readonly string[]): Promise<string | null> {
     const { baseImage } = pipeline
     if (/^(?:localhost\/|scratch$)/.test(baseImage)) return null
+    const from = registryOfImage(baseImage)
+    if (from !== null) await needPublicRegistry(from, allowedRegistries)
     let id: string | undefined
     const hear = (line: string) => {
       if (/^[0-9a-f]{64}$/.test(line)) id = line

@@ -34,7 +34,10 @@ describe.skipIf(isSkipped)(title, () => {
 
   beforeAll(async () => {
     registry = await startTestRegistry(KEYS.id, KEYS.secret)
-    center = await startTestCenter({ BUILDER_COMMAND: ['buildah', ...store].join(' ') })
+    center = await startTestCenter({
+      BUILDER_COMMAND: ['buildah', ...store].join(' '),
+      REGISTRY_ALLOWED_HOSTS: registry.host,
+    })
     bundle = await bundleOf({ name: 'shop', title: TITLE, version: '1.0.0+7' })
     await uploadPackage(center, bundle)
     const { host } = registry

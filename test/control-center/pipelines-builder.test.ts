@@ -157,3 +157,23 @@ test('an elastic registry gives a login password for the keys; what it refuses i
   expect(refused).toMatchObject({ code: 'ERR_REGISTRY_LOGIN' })
   expect(String(refused)).not.toContain(keys.secretAccessKey)
 })
+
+test('a registry on the control center’s machine is not asked, neither to push to nor to build from', async () => {
+  using folder = temporaryFolder()
+  const asked = join(folder.path, 'asked')
+  const center = await startWithPipeline(builderIn(folder.path, `[ "$1" = rmi ] || echo "$@" >>${asked}`))
+  const registry = { package: 'shop', host: '127.0.0.1:5000', baseImage: 'scratch' }
+  await makeTestPipeline(center, { ...registry, name: 'push' })
+  await makeTestPipeline(center, {
+    ...registry,
+    name: 'base',
+    host: 'registry.example.org',
+    baseImage: '127.0.0.1:5000/a',
+  })
+  for (const name of ['push', 'base']) {
+    const { state, number } = await runToItsEnd(center, name)
+    const log = (await center.api('GET', `organisations/acme/pipelines/${name}/runs/${number}/log`)).text
+    expect([state, log]).toEqual(['failed', expect.stringContaining('REGISTRY_ALLOWED_HOSTS=127.0.0.1:5000')])
+  }
+  expect(existsSync(asked)).toBe(false)
+})
