@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import * as z from 'zod'
 import { PlatformError } from '../../runtime/errors.ts'
 import { insertOnce } from '../database/portable.ts'
-import type { CenterDatabase } from '../database/tables.ts'
+import type { CenterDatabase, CenterTables } from '../database/tables.ts'
 
 /** How a package becomes an image. Times are epoch ms. */
 export type Pipeline = {
@@ -89,16 +89,7 @@ export function createPipelines(db: CenterDatabase, now: () => number = Date.now
   }
 }
 
-type Row = {
-  id: string
-  organisation: string
-  name: string
-  package: string
-  registry: string
-  repository: string
-  base_image: string
-  created_at: number
-}
+type Row = CenterTables['pipelines']
 
 function pipelineOf({ base_image, created_at, ...row }: Row): Pipeline {
   return { ...row, baseImage: base_image, createdAt: created_at }

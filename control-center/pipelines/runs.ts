@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { PlatformError } from '../../runtime/errors.ts'
 import { createGate } from '../../runtime/gate.ts'
 import { firstRows } from '../database/portable.ts'
-import type { CenterDatabase } from '../database/tables.ts'
+import type { CenterDatabase, CenterTables } from '../database/tables.ts'
 import { type BuildStamp, type GivenStamp, readStamp } from '../packages/build-stamp.ts'
 import type { PackageVersion } from '../packages/packages.ts'
 import type { Pipeline } from './pipelines.ts'
@@ -344,18 +344,7 @@ function endOf(signal: AbortSignal): RunState {
   return signal.reason === 'interrupted' ? 'interrupted' : 'cancelled'
 }
 
-type Row = {
-  id: string
-  number: number
-  sha256: string
-  version: string
-  state: string
-  steps: string
-  stamp: string
-  started_at: number
-  ended_at: number | null
-  started_by: string
-}
+type Row = Omit<CenterTables['pipeline_runs'], 'pipeline'>
 
 function runOf({ id, number, sha256, version, ...row }: Row): Run {
   return {

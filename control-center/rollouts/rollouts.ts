@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { PlatformError } from '../../runtime/errors.ts'
 import { firstRows } from '../database/portable.ts'
-import type { CenterDatabase } from '../database/tables.ts'
+import type { CenterDatabase, CenterTables } from '../database/tables.ts'
 
 /**
  * `halted`: an environment failed, those after it wait for a decision. `cancelled`: what was changed stays, the rest is left.
@@ -216,35 +216,15 @@ function columnsOf({ state, number, startedAt, endedAt, before, failure }: StepC
   }
 }
 
-type RolloutRow = {
-  id: string
-  organisation: string
-  package: string
-  sha256: string
-  version: string
-  state: string
-  pace: string
-  patience: number
-  created_at: number
-  created_by: string
-}
+type RolloutRow = CenterTables['rollouts']
 
 function rolloutOf({ created_at, created_by, ...row }: RolloutRow, steps: readonly RolloutStep[]): Rollout {
   const { state, pace } = row as { state: RolloutState; pace: Rollout['pace'] }
   return { ...row, state, pace, createdAt: created_at, createdBy: created_by, steps }
 }
 
-type StepRow = {
-  position: number
-  environment: string
-  name: string
-  state: string
-  number: number | null
-  started_at: number | null
-  ended_at: number | null
-  before: string | null
-  failure: string | null
-}
+/** With the environment's name. */
+type StepRow = Omit<CenterTables['rollout_steps'], 'rollout'> & { name: string }
 
 function stepOf({ position, environment, name, state, number, started_at, ended_at, before, failure }: StepRow) {
   return {

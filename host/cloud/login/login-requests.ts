@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import { codeOfFailure, readAtMost, waitOf, whyNoAnswer } from '../../outbound/read-answer.ts'
 import type { CloudSettings } from '../cloud-settings.ts'
 import {
   AuthenticateAnswer,
@@ -40,8 +41,8 @@ const MOST_PAGE = 1024 ** 2
 const MOST_ANSWER = 512 * 1024
 /** One request with its whole answer, in ms. */
 const PATIENCE = 5000
-/** The control center cannot put a browser off for longer, in seconds. */
-const LONGEST_WAIT = 3600
+/** The control center cannot put a browser off for longer, in ms. */
+const LONGEST_WAIT = 3_600_000
 /** The other side ended a connection that was kept, as the request was on its way: it is sent once more. */
 const ENDED = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']
 /** RFC 9110, section 8.8.3; longer ones are not sent back. */
@@ -82,7 +83,7 @@ export function createCloudLoginRequests({
     try {
       return await send(path, asked)
     } catch (error) {
-      if (!ENDED.includes(codeOf(error) ?? '')) throw error
+      if (!ENDED.includes(codeOfFailure(error) ?? '')) throw error
       return send(path, asked)
     }
   }
@@ -95,14 +96,14 @@ export function createCloudLoginRequests({
         await answer.body?.cancel()
         return answerOfStatus(answer, asked.headers?.['if-none-match'] !== undefined)
       }
-      const text = await readSome(answer, most)
+      const text = await readAtMost(answer, most)
       if (text === null) return odd(`it is longer than ${most} bytes`)
       const value = schema.safeParse(parsed(text))
       if (!value.success) return odd('it is not in the form of the protocol')
       const tag = answer.headers.get('etag') ?? ''
       return { kind: 'said', value: value.data, tag: TAG.test(tag) ? tag : null }
     } catch (error) {
-      return { kind: 'away', why: whyOf(error), retryAfter: null }
+      return { kind: 'away', why: whyNoAnswer(error), retryAfter: null }
     }
   }
 
@@ -124,8 +125,10 @@ export function createCloudLoginRequests({
   }
 }
 
-function answerOfStatus({ status, headers }: Response, hadTag: boolean): CloudAnswer<never> {
-  const retryAfter = secondsOf(headers.get('retry-after'))
+function answerOfStatus(answer: Response, hadTag: boolean): CloudAnswer<never> {
+  const { status } = answer
+  const wait = waitOf(answer, LONGEST_WAIT)
+  const retryAfter = wait === null ? null : Math.max(1, Math.ceil(wait / 1000))
   const why = `it answers ${status}`
   if (status === 304 && hadTag) return { kind: 'unchanged' }
   if (status === 429) return { kind: 'throttled', retryAfter: retryAfter ?? 60 }
@@ -139,40 +142,10 @@ function odd(why: string): CloudFailure {
   return { kind: 'answer', why, retryAfter: null }
 }
 
-/** @returns null for one that is longer */
-async function readSome(answer: Response, most: number): Promise<string | null> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of answer.body ?? []) {
-    length += chunk.length
-    if (length > most) return null
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
-}
-
-function parsed(text: string): unknown {
+function parsed(text: Uint8Array): unknown {
   try {
-    return JSON.parse(text)
+    return JSON.parse(Buffer.from(text).toString('utf8'))
   } catch {
     return undefined
   }
-}
-
-/** RFC 9110, section 10.2.3: seconds or a date. */
-function secondsOf(header: string | null): number | null {
-  if (header === null) return null
-  const seconds = /^\d{1,9}$/.test(header) ? Number(header) : Math.ceil((Date.parse(header) - Date.now()) / 1000)
-  return Number.isNaN(seconds) ? null : Math.min(Math.max(seconds, 1), LONGEST_WAIT)
-}
-
-/** A code such as ECONNREFUSED; a text may name addresses of our network. */
-function whyOf(error: unknown): string {
-  if ((error as Error | undefined)?.name === 'TimeoutError') return 'it does not answer in time'
-  return codeOf(error) ?? 'there is no connection'
-}
-
-function codeOf(error: unknown): string | null {
-  const code = (error as { cause?: { code?: unknown } } | undefined)?.cause?.code
-  return typeof code === 'string' && /^[A-Z0-9_]{1,60}$/.test(code) ? code : null
 }

@@ -1,3 +1,4 @@
+import { readAtMost, waitOf, whyNoAnswer } from '../../outbound/read-answer.ts'
 import type { CloudSettings } from '../cloud-settings.ts'
 import { SATELLITE_API } from '../protocol.ts'
 
@@ -53,37 +54,11 @@ export function createCloudRequests({ url, token }: Pick<CloudSettings, 'url' | 
       if (bytes === null) return { kind: 'too-large' }
       if (answer.ok || PASSED_ON.includes(status)) return { kind: 'answer', status, body: bytes }
       if (status === 408 || status === 429 || status >= 500) {
-        return { kind: 'away', wait: waitOf(answer.headers.get('retry-after')), why: `it answers ${status}` }
+        return { kind: 'away', wait: waitOf(answer, LONGEST_WAIT), why: `it answers ${status}` }
       }
       return { kind: 'barred', status }
     } catch (error) {
-      return { kind: 'away', wait: null, why: whyOf(error) }
+      return { kind: 'away', wait: null, why: whyNoAnswer(error) }
     }
   }
-}
-
-async function readAtMost(answer: Response, maxBytes: number): Promise<Uint8Array | null> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of answer.body ?? []) {
-    length += chunk.length
-    if (length > maxBytes) return null
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
-
-/** RFC 9110, section 10.2.3: seconds or a date. */
-function waitOf(header: string | null): number | null {
-  if (header === null) return null
-  const wait = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now()
-  return Number.isNaN(wait) ? null : Math.min(Math.max(wait, 0), LONGEST_WAIT)
-}
-
-/** A code such as ECONNREFUSED; a text may name addresses of our network. */
-function whyOf(error: unknown): string {
-  const { name, cause } = error as { name?: string; cause?: { code?: unknown } }
-  if (name === 'TimeoutError') return 'it does not answer in time'
-  const code = cause?.code
-  return typeof code === 'string' && /^[A-Z0-9_]{1,60}$/.test(code) ? code : 'there is no connection'
 }

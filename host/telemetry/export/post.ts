@@ -1,5 +1,6 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import { readAtMost, waitOf, whyNoAnswer } from '../../outbound/read-answer.ts'
 import type { Target } from '../telemetry-settings.ts'
 import type { Format } from './batch-queue.ts'
 
@@ -55,18 +56,18 @@ export async function post(
       body: new Uint8Array(sent),
       signal: AbortSignal.any([stopped, AbortSignal.timeout(timeout)]),
     })
-    const text = await readSome(answer)
+    const text = await readAtMost(answer, MOST_ANSWER)
     const { status } = answer
     if (answer.ok) return { kind: 'taken', rejected: text === null ? 0 : rejectedIn(text) }
     if (RETRIED.includes(status)) {
-      return { kind: 'later', wait: waitOf(answer.headers.get('retry-after')), why: `it answers ${status}` }
+      return { kind: 'later', wait: waitOf(answer, LONGEST_WAIT), why: `it answers ${status}` }
     }
     if (BARRED.includes(status) || status < 400) return { kind: 'barred', status }
     // Chosen here: 500 and 501 too may be a collector in trouble, and tell nothing of the body.
     if (status >= 500) return { kind: 'later', wait: null, why: `it answers ${status}` }
     return { kind: 'refused', status }
   } catch (error) {
-    return { kind: 'later', wait: null, why: whyOf(error) }
+    return { kind: 'later', wait: null, why: whyNoAnswer(error) }
   }
 
   function rejectedIn(text: Uint8Array): number {
@@ -76,31 +77,4 @@ export async function post(
       return 0
     }
   }
-}
-
-/** @returns null for an answer that is too long to be one of a collector */
-async function readSome(answer: Response): Promise<Uint8Array | null> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of answer.body ?? []) {
-    length += chunk.length
-    if (length > MOST_ANSWER) return null
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
-
-/** RFC 9110, section 10.2.3: seconds or a date. */
-function waitOf(header: string | null): number | null {
-  if (header === null) return null
-  const wait = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now()
-  return Number.isNaN(wait) ? null : Math.min(Math.max(wait, 0), LONGEST_WAIT)
-}
-
-/** A code such as ECONNREFUSED; a text may name addresses of our network. */
-function whyOf(error: unknown): string {
-  const { name, cause } = error as { name?: string; cause?: { code?: unknown } }
-  if (name === 'TimeoutError') return 'it does not answer in time'
-  const code = cause?.code
-  return typeof code === 'string' && /^[A-Z0-9_]{1,60}$/.test(code) ? code : 'there is no connection'
 }

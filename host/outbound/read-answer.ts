@@ -1,0 +1,37 @@
+/* What is read of the answers of a control center or a collector: each may be odd, long, or none. */
+
+/** @param most in bytes @returns null for an answer that is longer, of which the rest is not read */
+export async function readAtMost(answer: Response, most: number): Promise<Uint8Array | null> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of answer.body ?? []) {
+    length += chunk.length
+    if (length > most) return null
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+/**
+ * How long the other side wants to be left alone, by its `Retry-After`: seconds or a date (RFC 9110, section 10.2.3).
+ * @param longest in ms: it cannot put us off for longer
+ * @returns in ms; null where it does not say
+ */
+export function waitOf(answer: Response, longest: number): number | null {
+  const header = answer.headers.get('retry-after')
+  if (header === null) return null
+  const wait = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now()
+  return Number.isNaN(wait) ? null : Math.min(Math.max(wait, 0), longest)
+}
+
+/** A code such as ECONNREFUSED; null where there is none. */
+export function codeOfFailure(error: unknown): string | null {
+  const code = (error as { cause?: { code?: unknown } } | undefined)?.cause?.code
+  return typeof code === 'string' && /^[A-Z0-9_]{1,60}$/.test(code) ? code : null
+}
+
+/** Why there is no answer, for the operator: by its code, since a text may name addresses of our network. */
+export function whyNoAnswer(error: unknown): string {
+  if ((error as Error | undefined)?.name === 'TimeoutError') return 'it does not answer in time'
+  return codeOfFailure(error) ?? 'there is no connection'
+}
