@@ -177,3 +177,14 @@ test('a registry on the control center’s machine is not asked, neither to push
   }
   expect(existsSync(asked)).toBe(false)
 })
+
+test('while a run goes on no second one begins, and its pipeline stays', async () => {
+  using folder = temporaryFolder()
+  const center = await startWithPipeline(builderIn(folder.path, waiting(folder.path)))
+  const runs = 'organisations/acme/pipelines/image/runs'
+  expect((await center.api('POST', runs, {})).status).toBe(201)
+  await childOf(folder.path)
+  const second = await center.api('POST', runs, {})
+  expect([second.status, second.body.code]).toEqual([409, 'ERR_RUN_GOING_ON'])
+  expect((await center.api('DELETE', 'organisations/acme/pipelines/image')).body.code).toBe('ERR_RUN_GOING_ON')
+})
