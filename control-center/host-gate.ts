@@ -1,11 +1,12 @@
 import type { Middleware } from 'koa'
 import { stateOf } from '../host/http/request.ts'
-import { unknownHost } from '../host/http/site-gate.ts'
+import { requireOneHost, unknownHost } from '../host/http/site-gate.ts'
 import type { Sites } from '../host/http/sites.ts'
 
 /** Answers under `PUBLIC_URL`, loopback, the machine's own addresses and `ALLOWED_HOSTS` alone: what came by DNS rebinding ends here. */
 export function hostGate(sites: Sites): Middleware {
   return (ctx, next) => {
+    requireOneHost(ctx)
     const { client } = stateOf(ctx)
     const site = sites.find(client)
     if (site === null) throw unknownHost(client.host)

@@ -90,9 +90,9 @@ export async function startControlCenter({ settings, log, version, terminal }: C
     eraseFromAudit: async () => {},
   })
   started.defer(() => users.flush())
-  const throttle = createThrottle(platform, limits, settings.database.kind !== 'embedded')
-  const organisations = createOrganisations(db)
   const isShared = settings.database.kind !== 'embedded'
+  const throttle = createThrottle(platform, limits, isShared)
+  const organisations = createOrganisations(db)
   const cloud = createCloudParts({ db, passwords, limits, mail, organisations, log, isShared })
   started.defer(() => cloud.passwordRequests.settle())
   const invitations = createInvitations(db)

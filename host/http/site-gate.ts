@@ -1,4 +1,4 @@
-import type { Middleware } from 'koa'
+import type { Context, Middleware } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Catalog } from '../solutions/catalog.ts'
 import { stateOf } from './request.ts'
@@ -11,9 +11,7 @@ import { hostnameOf, isLoopback, type Sites } from './sites.ts'
 export function siteGate(sites: Sites, catalog: Catalog): Middleware {
   return async (ctx, next) => {
     const { client } = stateOf(ctx)
-    if (ctx.req.rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name)).length > 1) {
-      throw new PlatformError('ERR_BAD_REQUEST', 'The request has more than one Host header.')
-    }
+    requireOneHost(ctx)
     const site = sites.find(client)
     stateOf(ctx).site = site
     if (site === null) throw unknownHost(client.host)
@@ -51,6 +49,12 @@ export function adminGate(adminHost: string, allowedHosts: readonly string[]): M
     if (unknown !== undefined) throw unknownHost(unknown)
     return next()
   }
+}
+
+/** Two of them could be read as one by us and as the other by a proxy. @throws ERR_BAD_REQUEST */
+export function requireOneHost({ req }: Context): void {
+  const hosts = req.rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name))
+  if (hosts.length > 1) throw new PlatformError('ERR_BAD_REQUEST', 'The request has more than one Host header.')
 }
 
 export function unknownHost(host: string): PlatformError {

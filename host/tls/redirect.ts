@@ -1,7 +1,7 @@
 import type { Middleware } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
 import { stateOf } from '../http/request.ts'
-import { unknownHost } from '../http/site-gate.ts'
+import { requireOneHost, unknownHost } from '../http/site-gate.ts'
 import { hostnameOf, type Sites } from '../http/sites.ts'
 
 /**
@@ -14,8 +14,7 @@ import { hostnameOf, type Sites } from '../http/sites.ts'
 export function redirectToHttps(sites: Sites, port: () => number): Middleware {
   return (ctx) => {
     const { client } = stateOf(ctx)
-    const hosts = ctx.req.rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name))
-    if (hosts.length > 1) throw new PlatformError('ERR_BAD_REQUEST', 'The request has more than one Host header.')
+    requireOneHost(ctx)
     const name = hostnameOf(client.host)
     const host = port() === 443 ? `${name}` : `${name}:${port()}`
     const site = name === null ? null : sites.find({ ...client, protocol: 'https', host })

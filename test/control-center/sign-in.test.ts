@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { NAVIGATION } from '../support/admin.ts'
 import { CENTER_PASSWORD, OWNER, signInToCenter, startTestCenter, type TestCenter } from '../support/center.ts'
@@ -96,4 +97,25 @@ describe('API', () => {
       { action: 'access', subject: 'environments' },
     ])
   })
+})
+
+test('a request under a host name of nobody, or under two, is refused', async () => {
+  const { host } = new URL(center.url)
+  const send = (hosts: readonly string[]) =>
+    new Promise<string>((resolve, reject) => {
+      const socket = connect(Number(new URL(center.url).port), '127.0.0.1', () => {
+        socket.write(
+          `GET /sign-in HTTP/1.1\r\n${hosts.map((one) => `Host: ${one}\r\n`).join('')}Connection: close\r\n\r\n`,
+        )
+      })
+      let answer = ''
+      socket.on('data', (chunk) => (answer += String(chunk)))
+      socket.on('end', () => resolve(answer.slice(9, 12)))
+      socket.on('error', reject)
+    })
+  expect([await send([host]), await send(['evil.example']), await send([host, 'evil.example'])]).toEqual([
+    '200',
+    '421',
+    '400',
+  ])
 })
