@@ -9,5 +9,7 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // As test/support/wait-until.ts: waiting is not where speed is measured.
+    expect: { poll: { timeout: 15_000 } },
   },
 })

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Browser, BrowserContext, BrowserContextOptions, Frame, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openAdminPage } from '../support/admin.ts'
-import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
+import { axeViolations, browserPath, launchBrowser, untilTrue } from '../support/browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
 import { bundleOf, type Files } from '../support/zip.ts'
@@ -112,7 +112,7 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
   test('shows the template with its scripts, texts, styles and media', async () => {
     await using opened = await open('pretty')
     const frame = await frameOf(opened.page)
-    await frame.waitForFunction('document.images[0].complete')
+    await untilTrue(frame, 'document.images[0].complete')
     const seen = `({
       title: document.title,
       heading: document.querySelector('h1').textContent,
@@ -157,7 +157,7 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
     const address = page.url()
     const frame = await frameOf(page)
     const notes = 'JSON.parse(document.documentElement.dataset.notes)'
-    await frame.waitForFunction(`${notes}.fetch !== undefined && ${notes}.image !== undefined`)
+    await untilTrue(frame, `${notes}.fetch !== undefined && ${notes}.image !== undefined`)
     expect(await frame.evaluate(notes)).toEqual({
       origin: 'null',
       parent: 'SecurityError',

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openAdminPage } from '../support/admin.ts'
-import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
+import { axeViolations, browserPath, launchBrowser, untilTrue } from '../support/browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
 import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
@@ -187,7 +187,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
       expect.stringContaining(`user:${LONG},sign-in,crm,refused,127.0.0.1`),
     ])
     await page.click('tbody a')
-    expect(await page.locator('tbody tr').count()).toBe(1)
+    await expect.poll(() => page.locator('tbody tr').count()).toBe(1)
   })
 
   test('maintenance: asks, turns on, says who did it, and off again', async () => {
@@ -253,7 +253,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
       const refreshed = refreshes(page)
       await page.clock.runFor(15_000)
       await refreshed
-      await page.waitForFunction("document.querySelector('#live-state').textContent.includes('Maintenance is on')")
+      await untilTrue(page, "document.querySelector('#live-state').textContent.includes('Maintenance is on')")
       await askAdmin(host, 'PUT', 'maintenance', { on: false })
       expect(await page.getAttribute('#chart-times-table', 'open')).toBe('')
       expect(await page.evaluate('document.activeElement.textContent')).toBe('1 hour')

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openAdminPage } from '../support/admin.ts'
-import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
+import { axeViolations, browserPath, launchBrowser, untilTrue } from '../support/browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
 
@@ -59,7 +59,7 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
     expect(await page.evaluate('document.activeElement.id')).toBe('made')
     expect(await axeViolations(page)).toEqual([])
     await page.click('button[data-copy=made-password]')
-    await page.waitForFunction("document.querySelector('#admin-said').textContent === 'Copied.'")
+    await untilTrue(page, "document.querySelector('#admin-said').textContent === 'Copied.'")
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(made)
 
     expect(await userOf('dora')).toMatchObject({

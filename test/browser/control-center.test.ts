@@ -12,6 +12,7 @@ import { sharedProperties } from '../support/host-group.ts'
 import { type HostProcess, startHostProcess } from '../support/host-process.ts'
 import { startMailServer, type TestMailServer } from '../support/mail.ts'
 import { postgresPath, startPostgres } from '../support/postgres-server.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { bundleOf } from '../support/zip.ts'
 
 // The whole way in a real browser, from an empty machine: a control center and a Satellite as processes of their own. Its
@@ -50,7 +51,7 @@ async function startCenter(properties: Readonly<Record<string, string>>) {
   })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)))
-  const url = await vi.waitFor(
+  const url = await waitUntil(
     () => {
       const found = /runs at (http:\/\/[^/\s]+)/.exec(output)?.[1]
       if (found === undefined) throw new Error(`the control center did not start: ${output}`)
@@ -138,7 +139,7 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
       OTEL_METRIC_EXPORT_INTERVAL: '1000',
       SERVLET_PASSWORD: 'admin of the plant',
     })
-    await vi.waitFor(
+    await waitUntil(
       async () => {
         await go('environments/plant')
         expect(await page.textContent('main')).toContain('Connected')
@@ -248,7 +249,7 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
 
   test('the login is in the charts, and its log line in the viewer', async () => {
     const line = `${LINE} by ${USER.name}`
-    await vi.waitFor(
+    await waitUntil(
       async () => {
         await go('logs?words=customers')
         expect(await page.textContent('#log-rows')).toContain(line)
@@ -256,7 +257,7 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
       { timeout: 60_000, interval: 1000 },
     )
     await picture('logs')
-    await vi.waitFor(
+    await waitUntil(
       async () => {
         await go('analysis?range=1h')
         await picture('analysis')

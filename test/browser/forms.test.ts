@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocketServer } from 'ws'
 import type { HostFrame } from '../../host/clients/frames.ts'
 import type { RenderContext } from '../../host/clients/render/context.ts'
@@ -14,9 +14,10 @@ import { EMPTY_VIEW } from '../../host/clients/view.ts'
 import { createMessages } from '../../host/solutions/messages.ts'
 import { makeClientScript } from '../../host/web/browser-script.ts'
 import type { ElementDefinition, FormDefinition } from '../../runtime/forms/form-definition.ts'
-import { axeViolations, browserPath, launchBrowser, launchWholeBrowser } from '../support/browser.ts'
+import { axeViolations, browserPath, launchBrowser, launchWholeBrowser, untilTrue } from '../support/browser.ts'
 import { CLIENT, createFormHost, routeOf } from '../support/form-host.ts'
 import { EVERY_ELEMENT, SAMPLE_FORM } from '../support/sample-form.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 const NONCE = 'dGVzdA'
 /** @see design, sections 3 and 8, "CSP" */
@@ -197,7 +198,7 @@ else {
     let origin: string
     /** The next page that is posted to the server. */
     const nextPost = () =>
-      vi.waitFor(() => {
+      waitUntil(() => {
         const post = posts.shift()
         if (post === undefined) throw new Error('nothing was posted')
         return post
@@ -239,7 +240,7 @@ else {
       /** Events but for those of focus, as [element, type, value]. */
       const events = () =>
         host.events.filter(({ type }) => !/Focus/.test(type)).map(({ element, type, value }) => [element, type, value])
-      const eventCount = (count: number) => vi.waitFor(() => expect(events()).toHaveLength(count))
+      const eventCount = (count: number) => waitUntil(() => expect(events()).toHaveLength(count))
       return {
         profile,
         page,
@@ -372,7 +373,7 @@ else {
       await page.focus(input('customer'))
       await page.focus(input('mail'))
       await page.focus(input('notes'))
-      await vi.waitFor(() => expect(host.events).toHaveLength(2))
+      await waitUntil(() => expect(host.events).toHaveLength(2))
       expect(host.events.map(({ element, type }) => [element, type])).toEqual([
         ['customer', 'onElementFocusGained'],
         ['customer', 'onElementFocusLost'],
@@ -391,7 +392,7 @@ else {
       host.patch('amount')
       host.change('intro', { label: 'Patched' })
       host.patch('intro')
-      await page.waitForFunction(`document.querySelector('#e-order-intro').textContent === 'Patched'`)
+      await untilTrue(page, `document.querySelector('#e-order-intro').textContent === 'Patched'`)
       expect(await page.textContent('[id="e-order-amount.error"]')).toBe('Enter a number.')
       expect(await page.getAttribute(input('amount'), 'aria-invalid')).toBe('true')
     })
@@ -407,13 +408,13 @@ else {
       host.change('customer', { value: 'From the host', label: 'Company', error: 'Too long' })
       host.change('mail', { value: 'host@example.org' })
       host.patch('customerPanel')
-      await page.waitForFunction(`document.querySelector('[id="e-order-mail.input"]').value === 'host@example.org'`)
+      await untilTrue(page, `document.querySelector('[id="e-order-mail.input"]').value === 'host@example.org'`)
       expect(await focused()).toBe('e-order-customer.input')
       await page.keyboard.type('X')
       expect(await page.inputValue(input('customer'))).toBe('Acme and soXns')
       expect(await page.textContent('#e-order-customer label')).toBe('Company *')
       await page.keyboard.press('Tab')
-      await vi.waitFor(() => expect(host.view.elements.get('customer')?.value).toBe('Acme and soXns'))
+      await waitUntil(() => expect(host.view.elements.get('customer')?.value).toBe('Acme and soXns'))
     })
 
     test('an answer to an earlier event does not take back what was entered since', async () => {
@@ -427,7 +428,7 @@ else {
       await page.check('[id="e-order-priority.option.2"]')
       host.change('intro', { label: 'Of the first' })
       host.showForm()
-      await page.waitForFunction(`document.querySelector('#e-order-intro').textContent === 'Of the first'`)
+      await untilTrue(page, `document.querySelector('#e-order-intro').textContent === 'Of the first'`)
       expect(await page.inputValue(input('customer'))).toBe('Second')
       expect(await page.inputValue(input('country'))).toBe('de')
       expect(await page.isChecked('[id="e-order-priority.option.2"]')).toBe(true)
@@ -612,7 +613,7 @@ else {
         await page.waitForSelector('#f-order')
         const second = await profile.newPage()
         await second.goto(origin)
-        await vi.waitFor(() => expect(host.hellos).toHaveLength(3))
+        await waitUntil(() => expect(host.hellos).toHaveLength(3))
         expect(host.hellos.map(({ client }) => client)).toEqual([null, CLIENT, null])
         expect(new Set(host.hellos.map(({ page }) => page)).size).toBe(3)
         expect(await page.textContent('#client-connection')).toBe('')
@@ -688,7 +689,7 @@ else {
         const id = host.beginAnew()
         host.comeBack()
         await page.waitForSelector(notice)
-        await vi.waitFor(async () => expect(await page.inputValue(input('customer'))).toBe('Acme'))
+        await waitUntil(async () => expect(await page.inputValue(input('customer'))).toBe('Acme'))
         expect(await page.inputValue(input('notes'))).toBe('Deliver at the back door.')
         expect(host.hellos.map(({ client }) => client)).toEqual([null, CLIENT])
         expect(await kept(page)).toEqual({ 'client /client': id })
@@ -711,7 +712,7 @@ else {
         host.beginAnew()
         host.goAway()
         await page.waitForSelector(notice)
-        await vi.waitFor(async () => expect(await page.inputValue(input('notes'))).toBe('Deliver at the back door.'))
+        await waitUntil(async () => expect(await page.inputValue(input('notes'))).toBe('Deliver at the back door.'))
         expect(await page.evaluate('[...new Set(states)]')).toEqual(['reopened'])
         expect(host.hellos.map(({ client }) => client)).toEqual([null, CLIENT])
         expect(events()).toEqual([])
@@ -762,9 +763,9 @@ else {
         await page.fill(input('notes'), 'Not sent')
         await page.evaluate(`location.assign('/signed-out')`)
         await page.waitForURL(`${origin}/signed-out`)
-        await vi.waitFor(() => expect(host.isConnected).toBe(false))
+        await waitUntil(() => expect(host.isConnected).toBe(false))
         await page.evaluate('history.back()')
-        await vi.waitFor(async () => expect(await page.evaluate('window.cameBack')).toBe(true))
+        await waitUntil(async () => expect(await page.evaluate('window.cameBack')).toBe(true))
         await page.focus(input('country'))
         await opened.eventCount(1)
         expect(opened.events()).toEqual([['notes', 'onElementDataChange', 'Not sent']])
@@ -790,7 +791,7 @@ else {
         return {
           /** Nothing is shown but the progress bar. */
           isWorkingOnly: () =>
-            vi.waitFor(async () =>
+            waitUntil(async () =>
               expect(await beside.evaluate('({ ...localStorage })')).toEqual({ 'client-progress': 'shown' }),
             ),
         }
@@ -867,17 +868,20 @@ else {
         await using opened = await open({ viewport: { width: 800, height: 300 } })
         const { page, host, focused } = opened
         host.send({ kind: 'focus', element })
-        await vi.waitFor(async () => expect(await focused()).toBe(`e-order-${control}`))
-        await page.waitForFunction(`(() => {
+        await waitUntil(async () => expect(await focused()).toBe(`e-order-${control}`))
+        await untilTrue(
+          page,
+          `(() => {
           const { top, bottom } = document.activeElement.getBoundingClientRect()
           return top >= 0 && bottom <= innerHeight
-        })()`)
+        })()`,
+        )
       })
 
       test('to the first of choices of which none is chosen', async () => {
         await using opened = await open({}, (host) => host.change('priority', { value: null }))
         opened.host.send({ kind: 'focus', element: 'priority' })
-        await vi.waitFor(async () => expect(await opened.focused()).toBe('e-order-priority.option.0'))
+        await waitUntil(async () => expect(await opened.focused()).toBe('e-order-priority.option.0'))
       })
 
       test('into a closed tab, which opens as by a click', async () => {
@@ -915,7 +919,7 @@ else {
       await page.keyboard.press('Tab')
       const scrolled = () => page.evaluate<number>(`document.activeElement.closest('.wide').scrollLeft`)
       await page.keyboard.press('ArrowRight')
-      await vi.waitFor(async () => expect(await scrolled()).toBeGreaterThan(0))
+      await waitUntil(async () => expect(await scrolled()).toBeGreaterThan(0))
       host.change('years', { rows: [{ id: 2, y1: 'other' }] })
       host.patch('years')
       await page.waitForSelector('text=other')
@@ -1042,7 +1046,7 @@ else {
       await page.click('.message.error .dismiss')
       expect(await page.locator('.message.error').count()).toBe(0)
       await page.click(input('save'))
-      await vi.waitFor(async () => expect(await page.locator('.message').count()).toBe(0))
+      await waitUntil(async () => expect(await page.locator('.message').count()).toBe(0))
     })
 
     test('a client that is over says why, takes nothing more and leads on', async () => {

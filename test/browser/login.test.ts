@@ -275,7 +275,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.waitForURL('**/index.html?signed-out')
     await page.getByRole('link', { name: 'Sign in again' }).click()
-    expect(await page.locator('#username').isVisible()).toBe(true)
+    await page.locator('#username').waitFor()
   })
 
   test('the page of an address with nothing says so in the language of the browser, with its reference', async () => {

@@ -8,7 +8,7 @@ import { allowPage, setSecurityHeaders } from '../../host/http/content-security.
 import { OAUTH_PROBLEMS } from '../../host/oauth/problems.ts'
 import { fragmentPage, oauthProblemPage, repostPage, signedOutPage } from '../../host/web/pages.ts'
 import { PLATFORM_LOCALES } from '../../host/web/texts.ts'
-import { axeViolations, browserPath, launchBrowser, tabOrder } from '../support/browser.ts'
+import { axeViolations, browserPath, launchBrowser, tabOrder, untilTrue } from '../support/browser.ts'
 
 const NONCE = 'dGVzdA'
 const HOME = '/solution/orders/index.html'
@@ -185,7 +185,7 @@ if (browserPath === undefined) {
         const fragment = 'code=a%2Bb%26c&state=s&state=t&iss=https%3A%2F%2Fid.example&scope=a+%C3%A9'
         await page.goto(origin + HOME)
         await page.goto(`${origin}${BACK}#${fragment}`)
-        await page.waitForFunction('document.title === "signed in"')
+        await untilTrue(page, 'document.title === "signed in"')
         expect(posted).toEqual([
           {
             path: BACK,
@@ -204,7 +204,7 @@ if (browserPath === undefined) {
         const { page, complaints } = opened
         const fragment = 'submit=1&append=2&action=3&method=4&name=5&__proto__=6&id_token=t'
         await page.goto(`${origin}${BACK}#${fragment}`)
-        await page.waitForFunction('document.title === "signed in"')
+        await untilTrue(page, 'document.title === "signed in"')
         expect(posted.map(({ path, body }) => [path, body])).toEqual([[BACK, `from=fragment&${fragment}`]])
         expect(complaints).toEqual([])
       })
@@ -214,7 +214,7 @@ if (browserPath === undefined) {
         async (fragment) => {
           await using opened = await blank()
           await opened.page.goto(`${origin}${BACK}#${fragment}`)
-          await opened.page.waitForFunction('document.title === "signed in"')
+          await untilTrue(opened.page, 'document.title === "signed in"')
           expect(posted.map(({ body }) => body)).toEqual([`from=fragment&${fragment}`])
         },
       )
@@ -224,7 +224,7 @@ if (browserPath === undefined) {
         const { page } = opened
         await page.goto(origin + HOME)
         await page.goto(`${origin}${BACK}#id_token=t`)
-        await page.waitForFunction('document.title === "signed in"')
+        await untilTrue(page, 'document.title === "signed in"')
         await page.goBack()
         expect(page.url()).toBe(origin + HOME)
         expect(posted.length).toBe(1)
@@ -274,7 +274,7 @@ if (browserPath === undefined) {
         const largest = `#code=${'%0A'.repeat(10)}${'x'.repeat(64 * 1024 - rest)}`
         await using fits = await blank()
         await fits.page.goto(origin + BACK + largest)
-        await fits.page.waitForFunction('document.title === "signed in"')
+        await untilTrue(fits.page, 'document.title === "signed in"')
         expect(posted.map(({ body }) => body.length)).toEqual([64 * 1024])
         await using over = await open(`${BACK}${largest}x`)
         expect(await over.page.getByRole('heading').allTextContents()).toEqual(['Nothing came back from the sign-in'])
@@ -285,7 +285,7 @@ if (browserPath === undefined) {
         const most = `#code=c${'&a=1'.repeat(198)}`
         await using fits = await blank()
         await fits.page.goto(origin + BACK + most)
-        await fits.page.waitForFunction('document.title === "signed in"')
+        await untilTrue(fits.page, 'document.title === "signed in"')
         expect(posted.map(({ body }) => new URLSearchParams(body).size)).toEqual([200])
         await using over = await open(`${BACK}${most}&a=1`)
         expect(await over.page.getByRole('heading').allTextContents()).toEqual(['Nothing came back from the sign-in'])
@@ -336,7 +336,7 @@ if (browserPath === undefined) {
         await page.goto(origin + HOME)
         await page.goto(providerOrigin)
         await page.click('button')
-        await page.waitForFunction('document.title === "signed in"')
+        await untilTrue(page, 'document.title === "signed in"')
         expect(posted).toEqual(both)
         expect(complaints).toEqual([])
       })

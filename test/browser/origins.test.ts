@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { launchBrowser, launchWholeBrowser, wholeBrowserPath } from '../support/browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { zipOf } from '../support/zip.ts'
 
 const USER = 'vera-4711'
@@ -396,7 +397,7 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
       const before = await own.context.cookies(`${host.addressOf('victim')}session`)
       const page = await own.context.newPage()
       await page.goto(`${pageOf('spy')}#${encodeURIComponent(name)}`)
-      await vi.waitFor(() => requireDone(page), { timeout: 10_000 })
+      await waitUntil(() => requireDone(page), { timeout: 10_000 })
       await page.waitForTimeout(300)
       const isOpen = shared && SIGNS_OUT.includes(name)
       const session = await askSession('victim', before)

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
 import { ask, createVisitor, type Visitor } from '../support/http.ts'
 import { makeNamespace, type NetworkNamespace } from '../support/network-namespace.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { BASE, createEngine, type Engine, IMAGE, missingForContainers } from './engine.ts'
 
 // The image is built as people build it, and runs with all that it can do without taken away: `HARDENED` in engine.ts.
@@ -57,7 +58,7 @@ describe.skipIf(isSkipped)(title, () => {
 
   async function untilReady(): Promise<void> {
     const isReady = async () => expect((await ask(`${urlOf(8080)}/health/ready`)).status).toBe(200)
-    await vi.waitFor(isReady, { timeout: 20_000, interval: 50 })
+    await waitUntil(isReady, { timeout: 20_000, interval: 50 })
   }
 
   const inspect = async (kind: 'container' | 'image', name: string, format: string) =>
@@ -162,7 +163,9 @@ describe.skipIf(isSkipped)(title, () => {
       '--network=none',
       `--volume=${platformFolder('any', owner)}:${HOME}`,
     ])
-    await vi.waitFor(async () => expect((await engine.podman('exec', 'any', ...HEALTH_CHECK)).code).toBe(0), 20_000)
+    await waitUntil(async () => expect((await engine.podman('exec', 'any', ...HEALTH_CHECK)).code).toBe(0), {
+      timeout: 20_000,
+    })
     await engine.ask('stop', 'any')
     expect(await inspect('container', 'any', '.State.ExitCode')).toBe(0)
   })
@@ -197,9 +200,12 @@ describe.skipIf(isSkipped)(title, () => {
       `--volume=${join(folder, 'certificate-pass')}:/run/secrets/certificate:ro`,
       `--volume=${platformFolder('tls')}:${HOME}`,
     ])
-    await vi.waitFor(async () => {
-      expect(await engine.podman('exec', 'tls', ...HEALTH_CHECK)).toEqual({ code: 0, output: '' })
-    }, 20_000)
+    await waitUntil(
+      async () => {
+        expect(await engine.podman('exec', 'tls', ...HEALTH_CHECK)).toEqual({ code: 0, output: '' })
+      },
+      { timeout: 20_000 },
+    )
     expect((await engine.podman('exec', '--env=CERTIFICATE_NAME=', 'tls', ...HEALTH_CHECK)).code).toBe(1)
     await engine.ask('stop', 'tls')
     expect(await inspect('container', 'tls', '.State.ExitCode')).toBe(0)
@@ -251,7 +257,7 @@ describe.skipIf(isSkipped)(title, () => {
     const [victim] = children()
     expect(victim).toBeDefined()
     process.kill(Number(victim), 'SIGKILL')
-    await vi.waitFor(() => expect(children()).not.toContain(victim), 10_000)
+    await waitUntil(() => expect(children()).not.toContain(victim), { timeout: 10_000 })
     const states = children().map((child) => /^State:\s*(\S)/m.exec(readFileSync(`/proc/${child}/status`, 'utf8'))?.[1])
     expect(states).not.toContain('Z')
   })

@@ -7,6 +7,7 @@ import { logInToRegistry, signingKey } from '../../control-center/pipelines/regi
 import { startTestCenter, type TestCenter } from '../support/center.ts'
 import { temporaryFolder } from '../support/cli.ts'
 import { makeTestPipeline, runToItsEnd, uploadPackage } from '../support/pipelines.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { bundleOf } from '../support/zip.ts'
 
 /** A builder of a few lines of shell, a real process all the same. */
@@ -37,7 +38,7 @@ function isAlive(pid: number): boolean {
 const waiting = (folder: string) => `[ "$1" = rmi ] && exit 0\nsleep 1000 &\necho $! >${folder}/pid\nwait`
 
 async function childOf(folder: string): Promise<number> {
-  await vi.waitFor(() => expect(readFileSync(join(folder, 'pid'), 'utf8')).toMatch(/^\d+\n/), { timeout: 30_000 })
+  await waitUntil(() => expect(readFileSync(join(folder, 'pid'), 'utf8')).toMatch(/^\d+\n/), { timeout: 30_000 })
   return Number(readFileSync(join(folder, 'pid'), 'utf8'))
 }
 
@@ -53,7 +54,7 @@ test('a run that is cancelled ends the builder with all that it started', async 
     ...['done', 'done', 'done'],
     ...['skipped', 'skipped'],
   ])
-  await vi.waitFor(() => expect(isAlive(child)).toBe(false))
+  await waitUntil(() => expect(isAlive(child)).toBe(false))
 })
 
 test('a stop interrupts what runs, and so does a process that died', async () => {

@@ -1,10 +1,11 @@
 import { runInNewContext } from 'node:vm'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { guestEntries, type ReferenceEntry, scriptingEntries } from '../../docs/scripting-reference.ts'
 import { openClient } from '../support/client-page.ts'
 import { readLog } from '../support/guides/claims.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { bundleOf } from '../support/zip.ts'
 
 const entries = scriptingEntries()
@@ -28,7 +29,7 @@ async function valueInClient(expression: string): Promise<unknown> {
   await visitor.get('/solution/looks/index.html')
   const page = await openClient(host.url, 'looks', visitor)
   page.close()
-  return vi.waitFor(async () => {
+  return waitUntil(async () => {
     const line = (await readLog({ host, solution: 'looks' }))[before]
     if (line === undefined) throw new Error('the log has no line yet')
     return JSON.parse(line.message) as unknown

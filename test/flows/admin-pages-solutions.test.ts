@@ -3,6 +3,7 @@ import { NAVIGATION, signInToAdmin } from '../support/admin.ts'
 import { openOnce } from '../support/client-page.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask, createVisitor } from '../support/http.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { bundleOf, moduleFile } from '../support/zip.ts'
 
 const HOSTILE = '</title><script>alert(1)</script>'
@@ -168,7 +169,7 @@ test('a paused solution: its page says until when, why with the last errors, and
   )
   const visitor = createVisitor(host.url)
   await visitor.get('/solution/paused/index.html')
-  const text = await vi.waitFor(
+  const text = await waitUntil(
     async () => {
       await visitor.post('/solution/paused/index.html', { username: 'a', password: 'b' })
       const page = (await admin.get('/admin/solutions/paused')).text
@@ -206,7 +207,7 @@ test('log: the stream ends when the page that follows it is signed out, or its t
       follow(host.url, { authorization: host.admin }),
     ])
     vi.advanceTimersByTime(15_000)
-    for (const { lines } of streams) await vi.waitFor(() => expect(lines()).toContain(': still here'))
+    for (const { lines } of streams) await waitUntil(() => expect(lines()).toContain(': still here'))
     await ask(`${host.adminUrl}/admin/sign-out`, {
       method: 'POST',
       headers: { ...NAVIGATION, cookie: page.cookie, 'content-type': 'application/x-www-form-urlencoded' },
@@ -214,7 +215,7 @@ test('log: the stream ends when the page that follows it is signed out, or its t
     })
     await admin.api('DELETE', `tokens/${id}`)
     vi.advanceTimersByTime(15_000)
-    await vi.waitFor(() => expect(streams.map(({ hasEnded }) => hasEnded())).toEqual([true, true, false]))
+    await waitUntil(() => expect(streams.map(({ hasEnded }) => hasEnded())).toEqual([true, true, false]))
     for (const { leave } of streams) leave()
   } finally {
     vi.useRealTimers()

@@ -10,6 +10,7 @@ import { type ClientPage, openClient, openClientPage } from '../support/client-p
 import { devForm, devSolution, homeOf, startDev } from '../support/dev-process.ts'
 import { startTestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { bundleOf } from '../support/zip.ts'
 
 // `solhost dev` as a process of its own, and pages that are open while files are saved.
@@ -303,7 +304,7 @@ test('dev: the platform’s users: one is made with a password of its own, and i
   expect((await page.frame('go')).href).toBe('/solution/shop/index.html')
   page.close()
   dev.save('solution.json', JSON.stringify(manifest))
-  await vi.waitFor(() => expect(dev.out().match(/^Sign in as/gm)).toHaveLength(2), { timeout: 30_000 })
+  await waitUntil(() => expect(dev.out().match(/^Sign in as/gm)).toHaveLength(2), { timeout: 30_000 })
   expect(await dev.stop()).toBe(0)
 
   const home = homeOf(dev.folder)
@@ -362,7 +363,7 @@ test('dev: after many saves there are no more processes, open files and stored v
   for (let number = 11; number <= 40; number++) await save(number)
   await shows(page, 'save 40')
   // The version before ends after its last client has left it.
-  await vi.waitFor(
+  await waitUntil(
     () => {
       expect(childrenOf(dev.pid).length).toBeLessThanOrEqual(processes + 1)
       expect(openFiles(dev.pid)).toBeLessThanOrEqual(files + 6)

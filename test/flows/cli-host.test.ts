@@ -8,6 +8,7 @@ import { LAUNCHER, runCli, startCli, temporaryFolder, writeFiles } from '../supp
 import { openClient } from '../support/client-page.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 // The command line against a real host, each run a process of its own.
 vi.setConfig({ testTimeout: 120_000 })
@@ -36,7 +37,7 @@ async function newSolution(name: string) {
   return folder
 }
 
-const until = (what: () => boolean) => vi.waitFor(() => expect(what()).toBe(true), { timeout: 60_000, interval: 50 })
+const until = (what: () => boolean) => waitUntil(() => expect(what()).toBe(true), { timeout: 60_000, interval: 50 })
 
 test('from init to a page that works: check, pack, deploy with a token for this solution alone, and its log', async () => {
   using folder = await newSolution('shop')

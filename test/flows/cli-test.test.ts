@@ -4,6 +4,7 @@ import { exampleFolder } from '../../host/solutions/examples.ts'
 import { childrenOf } from '../long/processes.ts'
 import { runCli, startCli, temporaryFolder, writeFiles } from '../support/cli.ts'
 import { devSolution } from '../support/dev-process.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 // `solhost test`, each run a process of its own, with real sandboxes and databases.
 vi.setConfig({ testTimeout: 120_000 })
@@ -527,7 +528,7 @@ test('test: Ctrl-C ends it with all its processes and databases, and nothing of 
   const started = startCli(['test', '--timeout', '300'], { cwd: folder.path, env: { TMPDIR: temporary.path } })
   const launcher = started.child.pid as number
   try {
-    await vi.waitFor(
+    await waitUntil(
       () =>
         expect(readdirSync(temporary.path, { recursive: true })).toContainEqual(expect.stringMatching(/crm\.sqlite$/)),
       { timeout: 60_000, interval: 100 },
@@ -537,7 +538,7 @@ test('test: Ctrl-C ends it with all its processes and databases, and nothing of 
     expect(processes.length).toBeGreaterThan(2)
     process.kill(-launcher, 'SIGINT')
     expect([await started.ended, readdirSync(temporary.path)]).toEqual([130, []])
-    await vi.waitFor(() => expect(processes.filter((one) => existsSync(`/proc/${one}/exe`))).toEqual([]), {
+    await waitUntil(() => expect(processes.filter((one) => existsSync(`/proc/${one}/exe`))).toEqual([]), {
       timeout: 20_000,
     })
   } finally {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { runCli, temporaryFolder, writeFiles } from '../support/cli.ts'
 import { ADMIN_PASSWORD, startTestHost, type TestHost } from '../support/host.ts'
 import { addDefaultSolution, addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 // `solhost users …` against a real host, each run a process of its own.
 vi.setConfig({ testTimeout: 120_000 })
@@ -98,7 +99,7 @@ test('users set: permissions, disabling and a new password take effect at once',
     `emil is changed.\n  state        disabled\n  permissions  Sales\nNext: solhost users list ${host.url}\n`,
   ])
   expect(await userNamed('emil')).toMatchObject({ enabled: false, permissions: ['Sales'], displayName: 'Emil E.' })
-  await vi.waitFor(async () => expect((await browser.session()).status).toBe(401))
+  await waitUntil(async () => expect((await browser.session()).status).toBe(401))
 
   expect((await users(['set', 'emil', host.url, '--enable', '--permissions', ''])).code).toBe(0)
   expect(await userNamed('emil')).toMatchObject({ enabled: true, permissions: [], displayName: 'Emil E.' })

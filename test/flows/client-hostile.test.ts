@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect as connectTcp } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { MAX_VALUE } from '../../host/clients/frames.ts'
 import { type ClientPage, openClient, openClientPage } from '../support/client-page.ts'
@@ -8,6 +8,7 @@ import { formWith } from '../support/forms.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor, type Visitor } from '../support/http.ts'
 import { addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 // A browser that sends what no page sends, in whatever way. The host, the solution and its other users go on.
 
@@ -189,8 +190,8 @@ describe('forged frames', () => {
     }
     expect(page.text('main', 'done')).toBe('nothing')
     page.close()
-    await vi.waitFor(async () => expect(await refusals(name)).toEqual([line(frames.length)]))
-    await vi.waitFor(async () => expect(await audited(name)).toEqual(['user: refused']))
+    await waitUntil(async () => expect(await refusals(name)).toEqual([line(frames.length)]))
+    await waitUntil(async () => expect(await audited(name)).toEqual(['user: refused']))
   })
 
   test('what was there a moment ago, or breaks a rule of the form: no effect, and nobody is accused', async () => {
@@ -231,7 +232,7 @@ describe('forged frames', () => {
     for (let sent = 0; sent < 30; sent++) page.fire('main', 'boss', 'onAction')
     expect(await page.closed()).toBe(1008)
     expect(page.frames.at(-1)).toEqual({ kind: 'closed', why: 'refused' })
-    await vi.waitFor(async () => expect(await refusals(name)).toHaveLength(1))
+    await waitUntil(async () => expect(await refusals(name)).toHaveLength(1))
     const again = await rejoin(name, visitor, client)
     expect((await again.frame('hello')).client).toBe(client)
     expect(again.text('main', 'done')).toBe('nothing')
@@ -263,7 +264,7 @@ describe('forged frames', () => {
     await other.press('main', 'ok')
     expect([page.text('main', 'done'), other.text('main', 'done')]).toEqual(['pressed ok 1', 'pressed ok 1'])
     page.close()
-    await vi.waitFor(async () => expect(await refusals(name)).toEqual([line(3)]))
+    await waitUntil(async () => expect(await refusals(name)).toEqual([line(3)]))
   })
 
   test('frames before the hello, binary ones and such as are no JSON: refused, then the client opens all the same', async () => {
@@ -278,7 +279,7 @@ describe('forged frames', () => {
     await page.press('main', 'ok')
     expect(page.text('main', 'done')).toBe('pressed ok 1')
     page.close()
-    await vi.waitFor(async () => expect(await refusals(name)).toEqual([line(4)]))
+    await waitUntil(async () => expect(await refusals(name)).toEqual([line(4)]))
   })
 })
 
@@ -354,7 +355,7 @@ describe('floods', () => {
     expect(ended.length).toBeGreaterThanOrEqual(4)
     expect(ended.filter((code) => !codes.includes(code))).toEqual([])
     // However many: one line of one network in a minute.
-    await vi.waitFor(async () => expect(await refusals(name)).toHaveLength(1))
+    await waitUntil(async () => expect(await refusals(name)).toHaveLength(1))
     expect(await audited(name)).toContain('user: refused')
   })
 
@@ -459,7 +460,7 @@ describe('many clients', () => {
     const { items } = await askAdmin(small, 'GET', `solutions/${name}/log?limit=1000`)
     expect((items as { code?: string }[]).filter(({ code }) => code === 'sandbox_busy')).toHaveLength(1)
     // After their grace there is room again.
-    await vi.waitFor(async () => expect(await ending(await arrive(name, '2001:db8::4'))).toBe('form'), 15_000)
+    await waitUntil(async () => expect(await ending(await arrive(name, '2001:db8::4'))).toBe('form'))
   })
 
   test('who vanishes while its client is looked for leaves none behind', async () => {
@@ -477,7 +478,7 @@ describe('many clients', () => {
     expect(await frozen.closed()).toBe(4409)
     // Each that was left behind would hold a place for ever.
     const pages = () => Promise.all([1, 2, 3].map(async () => openClientPage(small.url, name, visitor)))
-    await vi.waitFor(
+    await waitUntil(
       async () => {
         const all = await pages()
         for (const page of all) page.hello()

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ClientPage, openClient } from '../support/client-page.ts'
 import { formWith } from '../support/forms.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
 import { addDefaultSolution, askAdmin } from '../support/users.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 // A login form's client before anybody is signed in, and what is typed into password elements.
 
@@ -142,7 +143,7 @@ describe('before somebody is signed in', () => {
     const texts = (await logOf(name)).map(({ message }) => message)
     expect(texts).toContainEqual(expect.stringContaining('nobody is signed in, so only the form login can be shown'))
     page.close()
-    await vi.waitFor(async () =>
+    await waitUntil(async () =>
       expect((await logOf(name)).map(({ message }) => message)).toContainEqual(
         expect.stringMatching(/^a browser sent 1 frames/),
       ),
@@ -258,7 +259,7 @@ describe('passwords', () => {
     await page.press('main', 'show')
     await page.press('second', 'tell')
     await page.press('second', 'fail')
-    const lines = await vi.waitFor(async () => {
+    const lines = await waitUntil(async () => {
       const log = await logOf(name)
       expect(log.filter(({ level }) => level === 'error').length).toBeGreaterThanOrEqual(3)
       expect(log.map(({ message }) => message)).toContainEqual(expect.stringMatching(/^TypeError: .*\[pin\]/))

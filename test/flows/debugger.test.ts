@@ -1,11 +1,12 @@
 import { connect } from 'node:net'
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { findDebugNode } from '../../host/debugger/find-debug-node.ts'
 import { openClient } from '../support/client-page.ts'
 import { addClientSolution, button, label, linesOf } from '../support/client-solution.ts'
 import { type DevTools, openDevTools } from '../support/devtools.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { type Answer, ask, createVisitor } from '../support/http.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { bundleOf, moduleFile } from '../support/zip.ts'
 
 const AUTHENTICATOR = `const USERS = { anna: 'a-1', bram: 'b-2' }
@@ -109,7 +110,7 @@ async function nextStop(tools: DevTools) {
 /** Waits until the clock of the stopped script has gone on so far. */
 async function holdFor(milliseconds: number, stop: Awaited<ReturnType<typeof nextStop>>): Promise<void> {
   const from = Number(await stop.value('Date.now()'))
-  await vi.waitFor(async () => expect(Number(await stop.value('Date.now()')) - from).toBeGreaterThan(milliseconds), {
+  await waitUntil(async () => expect(Number(await stop.value('Date.now()')) - from).toBeGreaterThan(milliseconds), {
     timeout: 10 * milliseconds,
     interval: 100,
   })

@@ -1,9 +1,10 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startTestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { bundleOf, moduleFile } from '../support/zip.ts'
 
 let home: string
@@ -130,7 +131,7 @@ test('a start that fails leaves no sandbox process and no open database behind',
     'no module',
   )
   await expect(startTestHost({}, { home })).rejects.toMatchObject({ code: 'ERR_PLUGIN_INVALID' })
-  await vi.waitFor(() => expect(childProcesses()).toEqual([]))
+  await waitUntil(() => expect(childProcesses()).toEqual([]))
   const open = readdirSync('/proc/self/fd').flatMap((fd) => linkOf(`/proc/self/fd/${fd}`))
   expect(open.filter((file) => file.startsWith(home))).toEqual([])
 })

@@ -1,9 +1,10 @@
 import { get as httpGet } from 'node:http'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
 import { apiOf, codeOf } from '../support/api.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { bundleOf, moduleFile } from '../support/zip.ts'
 
 let host: TestHost
@@ -67,10 +68,10 @@ test('log: the stream has only lines that fit', async () => {
   const request = httpGet(`${host.url}/admin/api/solutions/crm/log?level=warn`, { headers }, (response) => {
     response.setEncoding('utf8').on('data', (text: string) => void lines.push(...text.split('\n')))
   })
-  await vi.waitFor(() => expect(lines[0]).toBe(': the log from now on'))
+  await waitUntil(() => expect(lines[0]).toBe(': the log from now on'))
   for (const username of ['first', 'second']) await signIn('crm', username)
   const sent = () => lines.flatMap((line) => (line.startsWith('data: ') ? [JSON.parse(line.slice(6)).message] : []))
-  await vi.waitFor(() => expect(sent()).toEqual(['Beware of first', 'Beware of second']))
+  await waitUntil(() => expect(sent()).toEqual(['Beware of first', 'Beware of second']))
   request.destroy()
 })
 

@@ -1,10 +1,11 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
 import { type Collector, exportTimes, pointsOf, recordsOf, spansOf, startCollector } from '../support/collector.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask, createVisitor } from '../support/http.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { bundleOf, moduleFile } from '../support/zip.ts'
 
 const PAGE = '/solution/tenant-login/index.html'
@@ -51,7 +52,7 @@ describe('a host with a collector', () => {
   })
 
   test('logins are counted by solution, mode and result', async () => {
-    await vi.waitFor(() => expect(logins()).toHaveLength(2), PATIENCE)
+    await waitUntil(() => expect(logins()).toHaveLength(2), PATIENCE)
     const labels = { solution: 'tenant-login', mode: 'authenticator' }
     expect(logins()).toEqual([
       { ...labels, result: 'ok', value: 1 },
@@ -60,7 +61,7 @@ describe('a host with a collector', () => {
   })
 
   test('a login’s trace goes from the request through the sandbox to the session', async () => {
-    await vi.waitFor(() => expect(spansOf(collector).map(({ name }) => name)).toContain('start session'), PATIENCE)
+    await waitUntil(() => expect(spansOf(collector).map(({ name }) => name)).toContain('start session'), PATIENCE)
     const spans = spansOf(collector)
     const session = spans.find(({ name }) => name === 'start session')
     const ours = spans.filter(({ traceId }) => traceId === session?.traceId)
@@ -92,7 +93,7 @@ describe('a host with a collector', () => {
   })
 
   test('nothing that arrives names a user, an address, a password or what was typed', async () => {
-    await vi.waitFor(() => expect(spansOf(collector).length).toBeGreaterThan(5), PATIENCE)
+    await waitUntil(() => expect(spansOf(collector).length).toBeGreaterThan(5), PATIENCE)
     const everything = JSON.stringify(collector.received.map(({ body }) => body))
     expect(everything).toContain('tenant-login')
     for (const secret of ['anna', 'acme', 'wrong-secret', '127.0.0.1', host.admin])
@@ -150,7 +151,7 @@ describe('a host with a collector', () => {
     const traceId = 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'
     const before = spansOf(collector).length
     await ask(`${host.url}${PAGE}`, { headers: { traceparent: `00-${traceId}-bbbbbbbbbbbbbbbb-01` } })
-    await vi.waitFor(() => expect(spansOf(collector).length).toBeGreaterThan(before), PATIENCE)
+    await waitUntil(() => expect(spansOf(collector).length).toBeGreaterThan(before), PATIENCE)
     expect(spansOf(collector).map((span) => span.traceId)).not.toContain(traceId)
   })
 })
@@ -169,7 +170,7 @@ describe('what a collector does', () => {
     const traceId = 'cccccccccccccccccccccccccccccccc'
     await ask(`${host.url}${PAGE}`, { headers: { traceparent: `00-${traceId}-bbbbbbbbbbbbbbbb-01` } })
     await ask(`${host.url}${PAGE}`)
-    await vi.waitFor(() => expect(spansOf(collector).length).toBeGreaterThan(0), PATIENCE)
+    await waitUntil(() => expect(spansOf(collector).length).toBeGreaterThan(0), PATIENCE)
     expect(new Set(spansOf(collector).map((span) => span.traceId))).toEqual(new Set([traceId]))
     expect(spansOf(collector).find(({ name }) => name.startsWith('GET'))?.parent).toBe('bbbbbbbbbbbbbbbb')
   })
@@ -177,19 +178,19 @@ describe('what a collector does', () => {
   test('away and back: every export of that time arrives, in order, also what an earlier process left', async () => {
     await startHost()
     await signIn()
-    await vi.waitFor(() => expect(logins()).toHaveLength(1), PATIENCE)
+    await waitUntil(() => expect(logins()).toHaveLength(1), PATIENCE)
     await collector.away()
     await signIn()
     const folder = join(host.home, 'telemetry', 'metrics')
-    await vi.waitFor(() => expect(readdirSync(folder).length).toBeGreaterThan(5), PATIENCE)
+    await waitUntil(() => expect(readdirSync(folder).length).toBeGreaterThan(5), PATIENCE)
     expect(readdirSync(folder).filter((file) => statSync(join(folder, file)).mode & 0o077)).toEqual([])
     await collector.back()
-    await vi.waitFor(() => expect(logins()[0]?.value).toBe(2), PATIENCE)
+    await waitUntil(() => expect(logins()[0]?.value).toBe(2), PATIENCE)
     const times = exportTimes(collector, 'solhost_memory_limit_bytes')
     const gaps = times.slice(1).map((time, index) => time - (times[index] ?? 0))
     expect(Math.max(...gaps)).toBeLessThan(1000)
     expect(host.logged().match(/does not take it now/g)?.length).toBeLessThanOrEqual(3)
-    await vi.waitFor(() => expect(host.logged()).toContain('takes telemetry again'), PATIENCE)
+    await waitUntil(() => expect(host.logged()).toContain('takes telemetry again'), PATIENCE)
   })
 
   test('a wrong token is said once, without the token, and sign-ins go on', async () => {
@@ -203,7 +204,7 @@ describe('what a collector does', () => {
     })
     expect(await signIn()).toBe(303)
     const folder = join(host.home, 'telemetry', 'metrics')
-    await vi.waitFor(() => expect(readdirSync(folder).length).toBeGreaterThan(8), PATIENCE)
+    await waitUntil(() => expect(readdirSync(folder).length).toBeGreaterThan(8), PATIENCE)
     const metrics = collector.tries.filter(({ path }) => path === '/otlp/v1/metrics')
     expect(metrics).toEqual([{ path: '/otlp/v1/metrics', status: 401 }])
     const said = host
@@ -229,7 +230,7 @@ describe('what a collector does', () => {
     await signIn()
     // It also asks what it is to run, since this is its control center.
     const metrics = () => collector.received.filter(({ path }) => path === '/otlp/v1/metrics')
-    await vi.waitFor(() => expect(Math.min(other.received.length, metrics().length)).toBeGreaterThan(0), PATIENCE)
+    await waitUntil(() => expect(Math.min(other.received.length, metrics().length)).toBeGreaterThan(0), PATIENCE)
     await other.stop()
     expect(metrics()[0]).toMatchObject({
       headers: { authorization: 'Bearer the-environment-token', 'content-type': 'application/x-protobuf' },
@@ -244,7 +245,7 @@ describe('what a collector does', () => {
     // Longer than a test may take: whoever waited for the answer would fail it.
     await startHost({ OTEL_EXPORTER_OTLP_TIMEOUT: '60000' })
     expect(await signIn()).toBe(303)
-    await vi.waitFor(() => expect(collector.tries.length).toBeGreaterThan(0), PATIENCE)
+    await waitUntil(() => expect(collector.tries.length).toBeGreaterThan(0), PATIENCE)
     expect(await signIn()).toBe(303)
     expect(collector.received).toEqual([])
     await host.stop()
@@ -259,7 +260,7 @@ describe('what a collector does', () => {
     const visitor = createVisitor(host.url)
     await visitor.get('/solution/talking/index.html')
     await visitor.post('/solution/talking/index.html', ANNA)
-    await vi.waitFor(() => expect(spansOf(collector).map(({ name }) => name)).toContain('login'), PATIENCE)
+    await waitUntil(() => expect(spansOf(collector).map(({ name }) => name)).toContain('login'), PATIENCE)
     await host.stop()
     const lines = recordsOf(collector).filter(({ scope }) => scope === 'solhost.solution')
     expect(lines.map(({ body }) => body)).toEqual(wanted)

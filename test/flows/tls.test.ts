@@ -5,7 +5,7 @@ import { connect as connectTcp } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectTls, type SecureVersion } from 'node:tls'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readSettings } from '../../host/config/settings.ts'
 import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
 import { CERTIFICATE_PASS, type CertificateFolder, certificateFolder } from '../support/certificates.ts'
@@ -16,6 +16,7 @@ import { hasCommand } from '../support/commands.ts'
 import { ADMIN_PASSWORD, startTestHost, type TestHost } from '../support/host.ts'
 import { type Answer, ask, createVisitor } from '../support/http.ts'
 import { type AskTls, askByHttp1, askByHttp2 } from '../support/tls-clients.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 // A host that serves TLS itself: what browsers, tools, a renewal and somebody hostile meet there.
 
@@ -357,10 +358,10 @@ describe('the certificate', () => {
     const before = askByHttp2(own.url, ca)
     expect((await before.ask(`${own.url}/`)).status).toBe(200)
     put('live.p12', 'site.pem')
-    await vi.waitFor(() => expect(own.logged()).toContain('The new certificate is not used'), { timeout: 15_000 })
+    await waitUntil(() => expect(own.logged()).toContain('The new certificate is not used'), { timeout: 15_000 })
     expect(await subjectAt(own.url)).toBe('CN=site')
     put('live.p12', 'next.p12')
-    await vi.waitFor(async () => expect(await subjectAt(own.url)).toBe('CN=next'), { timeout: 15_000 })
+    await waitUntil(async () => expect(await subjectAt(own.url)).toBe('CN=next'), { timeout: 15_000 })
     expect((await before.ask(`${own.url}/`)).status).toBe(200)
     before.close()
     expect(own.logged()).toMatch(/The certificate of the host expires at [^"]+, in (19|20) days/)

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs'
 import axe from 'axe-core'
-import { type Browser, chromium, type LaunchOptions, type Page } from 'playwright-core'
+import { type Browser, chromium, type Frame, type LaunchOptions, type Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { waitUntil } from './wait-until.ts'
 
 /** Debian's Chromium, or undefined where it is not installed: tests that need it are skipped there. */
 export const wholeBrowserPath = installed('/usr/bin/chromium')
@@ -39,6 +41,14 @@ function launch(path: string | undefined, options: LaunchOptions): Promise<Brows
       '--disable-sync',
     ],
   })
+}
+
+/**
+ * Waits until the expression is true in the page. Playwright's `waitForFunction` evaluates a string inside the page when it
+ * asks a second time, which our policy (no 'unsafe-eval') forbids: it would fail whenever the page is not there at once.
+ */
+export function untilTrue(page: Page | Frame, expression: string): Promise<void> {
+  return waitUntil(async () => expect(await page.evaluate(expression), expression).toBe(true))
 }
 
 /** Every violation that axe finds on the page, as 'rule: element', best practices included. */

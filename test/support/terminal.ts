@@ -4,8 +4,8 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { vi } from 'vitest'
 import { compileCache } from './compile-cache.ts'
+import { waitUntil } from './wait-until.ts'
 
 /** Tests that need a terminal are skipped where this is undefined. */
 export const tmuxPath = existsSync('/usr/bin/tmux') ? '/usr/bin/tmux' : undefined
@@ -55,7 +55,7 @@ export async function openTerminal(options: {
   await tmux('new-session', '-d', '-x', '150', '-y', '60', '-c', options.cwd, SHELL)
   const screen = async () => (await tmux('capture-pane', '-p', '-J', '-S', '-2000')).trimEnd()
   const until = (text: string | RegExp) =>
-    vi.waitFor(async () => {
+    waitUntil(async () => {
       const shown = await screen()
       const isThere = typeof text === 'string' ? shown.includes(text) : text.test(shown)
       if (!isThere) throw new Error(`the terminal does not show ${text}, but:\n${shown}`)

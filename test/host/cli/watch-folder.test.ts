@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { watchFolder } from '../../../host/cli/dev/watch-folder.ts'
 import { temporaryFolder } from '../../support/cli.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 function watched(files: Record<string, string> = { 'solution.json': '{}', 'forms/a.json': '{}' }) {
   const folder = temporaryFolder(files)
@@ -18,7 +19,7 @@ function watched(files: Record<string, string> = { 'solution.json': '{}', 'forms
     path,
     count: watch.count,
     folder: folder.path,
-    told: (times: number) => vi.waitFor(() => expect(changed).toHaveBeenCalledTimes(times), { timeout: 20_000 }),
+    told: (times: number) => waitUntil(() => expect(changed).toHaveBeenCalledTimes(times), { timeout: 20_000 }),
     [Symbol.dispose]() {
       watch.close()
       folder[Symbol.dispose]()
@@ -47,12 +48,12 @@ test('watch: new folders are watched and removed ones no more', async () => {
   using one = watched()
   expect(one.count()).toBe(2)
   mkdirSync(one.path('modules/auth'), { recursive: true })
-  await vi.waitFor(() => expect(one.count()).toBe(4), { timeout: 20_000 })
+  await waitUntil(() => expect(one.count()).toBe(4), { timeout: 20_000 })
   const before = one.changed.mock.calls.length
   writeFileSync(one.path('modules/auth/globals.js'), '')
-  await vi.waitFor(() => expect(one.changed.mock.calls.length).toBeGreaterThan(before), { timeout: 20_000 })
+  await waitUntil(() => expect(one.changed.mock.calls.length).toBeGreaterThan(before), { timeout: 20_000 })
   rmSync(one.path('modules'), { recursive: true })
-  await vi.waitFor(() => expect(one.count()).toBe(2), { timeout: 20_000 })
+  await waitUntil(() => expect(one.count()).toBe(2), { timeout: 20_000 })
 })
 
 test('watch: a folder that is removed and made again in one burst, as git does, is watched again', async () => {
@@ -81,5 +82,5 @@ test('watch: what is not the solution’s is neither watched nor told', async ()
 test('watch: the end of the folder itself is told', async () => {
   using one = watched()
   rmSync(one.folder, { recursive: true })
-  await vi.waitFor(() => expect(one.gone).toHaveBeenCalledOnce(), { timeout: 20_000 })
+  await waitUntil(() => expect(one.gone).toHaveBeenCalledOnce(), { timeout: 20_000 })
 })

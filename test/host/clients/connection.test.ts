@@ -7,6 +7,7 @@ import { type Connection, createConnection } from '../../../host/clients/connect
 import { type BrowserFrame, type HostFrame, MAX_BROWSER_FRAME } from '../../../host/clients/frames.ts'
 import { createWebSocketServer } from '../../../host/http/upgrades.ts'
 import { maskedFrame } from '../../support/raw-frames.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 // Real sockets; the clock that allowances go by is the test's own.
 
@@ -195,7 +196,7 @@ test('connection: a flood of pings ends it, however fast they come, and counts',
 test('connection: after its end nothing more is received', async () => {
   const { browser, socket, send, closed, frames } = await connect()
   for (let sent = 0; sent < 301; sent++) send(EVENT)
-  await vi.waitFor(() => expect(socket.isPaused).toBe(true))
+  await waitUntil(() => expect(socket.isPaused).toBe(true))
   for (let sent = 0; sent < 50; sent++) browser.send(Buffer.alloc(MAX_BROWSER_FRAME))
   await closed
   expect(frames).toHaveLength(300)

@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createEmbeddedDatabase, type EmbeddedDatabase } from '../../../host/solution-databases/embedded-database.ts'
 import type { Parameter } from '../../../plugins/database/host.ts'
 import { createLimits, type LimitName } from '../../../runtime/limits.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 let folder: string
 let database: EmbeddedDatabase
@@ -234,15 +235,15 @@ test('so many may wait, further ones are refused at once', async () => {
 
 test('a closed database ends its process and starts again at the next query', async () => {
   database.close()
-  await vi.waitFor(() => expect(database.pid()).toBeNull())
+  await waitUntil(() => expect(database.pid()).toBeNull())
   expect(await query('SELECT count(*) AS n FROM noted')).toEqual([{ n: 1 }])
 })
 
 test('a process that is killed from outside fails its query, and the next one works', async () => {
   const running = query(ENDLESS)
   running.catch(() => {})
-  await vi.waitFor(() => expect(database.pid()).not.toBeNull())
-  await vi.waitFor(() => expect(database.idleSince()).toBeNull())
+  await waitUntil(() => expect(database.pid()).not.toBeNull())
+  await waitUntil(() => expect(database.idleSince()).toBeNull())
   process.kill(database.pid() as number, 'SIGKILL')
   await expect(running).rejects.toThrow('ended while the query ran')
   expect(await query('SELECT 1 AS one')).toEqual([{ one: 1 }])

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ServerKindName } from '../../../host/database/kind.ts'
 import { createServerDatabase, type ServerDatabase } from '../../../host/solution-databases/server-database.ts'
 import { checkSql, readSql, writeSql } from '../../../host/solution-databases/sql-text.ts'
@@ -7,6 +7,7 @@ import { createLimits } from '../../../runtime/limits.ts'
 import type { TestServer } from '../../support/database-server.ts'
 import { mariadbPath, startMariadb } from '../../support/mariadb-server.ts'
 import { postgresPath, startPostgres } from '../../support/postgres-server.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const limits = createLimits({ QUERY_TIME: 1000 })
 
@@ -254,7 +255,7 @@ for (const dialect of [ALPHA, GAMMA]) {
         kind === 'alpha'
           ? "SELECT count(*) AS n FROM pg_stat_activity WHERE state = 'active' AND usename = 'app'"
           : "SELECT count(*) AS n FROM information_schema.processlist WHERE user = 'app' AND command <> 'Sleep'"
-      await vi.waitFor(async () => expect(await ask(admin, running)).toMatchObject([{ n: 0 }]), { timeout: 5000 })
+      await waitUntil(async () => expect(await ask(admin, running)).toMatchObject([{ n: 0 }]), { timeout: 5000 })
     })
 
     test('no more than four connections serve any number of queries, in turn', async () => {
@@ -322,7 +323,7 @@ for (const dialect of [ALPHA, GAMMA]) {
       await server.kill()
       await expect(query('SELECT 1')).rejects.toThrow('cannot be reached')
       await server.restart()
-      await vi.waitFor(async () => expect(await query(dialect.numbers(1))).toMatchObject([{ n: 1 }]), {
+      await waitUntil(async () => expect(await query(dialect.numbers(1))).toMatchObject([{ n: 1 }]), {
         timeout: 10_000,
       })
     }, 60_000)

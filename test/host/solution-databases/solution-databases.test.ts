@@ -1,13 +1,14 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { DatabaseGrant } from '../../../host/grants/grants.ts'
 import { createSolutionDatabases, type SolutionDatabases } from '../../../host/solution-databases/solution-databases.ts'
 import { createHostCall } from '../../../host/solutions/host-call.ts'
 import type { Parameter } from '../../../plugins/database/host.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 import { manifestOf } from '../../support/solutions.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const NOWHERE = { host: '127.0.0.1', port: 1, username: 'shared', password: 'a secret', tls: 'off' } as const
 
@@ -129,7 +130,7 @@ test('a solution’s version that retires ends the process after its query, and 
   const running = query('own', 'SELECT count(*) AS n FROM t')
   databases.retire('one')
   expect(await running).toEqual([{ n: 1 }])
-  await vi.waitFor(() => expect(databases.processes().map(({ solution }) => solution)).not.toContain('one'))
+  await waitUntil(() => expect(databases.processes().map(({ solution }) => solution)).not.toContain('one'))
   expect(await query('own', 'SELECT count(*) AS n FROM t')).toEqual([{ n: 1 }])
 })
 

@@ -6,8 +6,9 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2'
 import { type AddressInfo, connect as connectTcp } from 'node:net'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { createSessionWatch } from '../../../host/tls/http2-sessions.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 // Real connections on loopback, without TLS; only the clock is the test's.
 
@@ -71,7 +72,7 @@ test('sessions: one without a request ends after 60 s, one that asks goes on', a
   clock.time = 60_001
   watch.look()
   expect(await idle.ended).toBe(0)
-  await vi.waitFor(() => expect(watch.count()).toBe(1))
+  await waitUntil(() => expect(watch.count()).toBe(1))
   expect(busy.isOpen()).toBe(true)
 })
 
@@ -84,14 +85,14 @@ test('sessions: one without a request that does not go when it is told so is cut
   // The preface and empty settings, and then nothing whatever comes.
   socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
   socket.write(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]))
-  await vi.waitFor(() => expect(sessions).toHaveLength(1))
+  await waitUntil(() => expect(sessions).toHaveLength(1))
   const connections = () =>
     new Promise((resolve) => server.getConnections((_error, connections) => resolve(connections)))
   clock.time = 60_001
   watch.look()
   clock.time = 65_001
   watch.look()
-  await vi.waitFor(async () => expect([watch.count(), await connections()]).toEqual([0, 0]))
+  await waitUntil(async () => expect([watch.count(), await connections()]).toEqual([0, 0]))
 })
 
 test('sessions: a request whose end does not come is cancelled after 300 s, and its connection goes on', async () => {

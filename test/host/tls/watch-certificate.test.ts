@@ -1,8 +1,9 @@
 import { mkdirSync, renameSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type HostCertificate, watchCertificate } from '../../../host/tls/watch-certificate.ts'
 import { CERTIFICATE_PASS, type CertificateFolder, certificateFolder } from '../../support/certificates.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 let folder: CertificateFolder
 beforeAll(async () => {
@@ -46,23 +47,23 @@ test('watch: a new file is taken without a restart; one that was only touched is
   const { certificate, lines, taken } = watch('live.p12')
   put('live.p12', 'first.p12')
   put('live.p12', 'second.p12')
-  await vi.waitFor(() => expect(taken).toEqual(['CN=second']))
+  await waitUntil(() => expect(taken).toEqual(['CN=second']))
   expect(certificate.current().x509.subject).toBe('CN=second')
   expect(lines).toEqual(['a new certificate is in use'])
   put('live.p12', 'second.p12')
   put('live.p12', 'first.p12')
-  await vi.waitFor(() => expect(taken).toEqual(['CN=second', 'CN=first']))
+  await waitUntil(() => expect(taken).toEqual(['CN=second', 'CN=first']))
 })
 
 test('watch: a broken new file keeps the old one, is said once with its sentence, and a good one mends it', async () => {
   put('mended.p12', 'first.p12')
   const { certificate, lines, taken } = watch('mended.p12')
   put('mended.p12', 'second.pem')
-  await vi.waitFor(() => expect(certificate.state().refused).toMatch(/is a certificate in PEM without its private key/))
+  await waitUntil(() => expect(certificate.state().refused).toMatch(/is a certificate in PEM without its private key/))
   expect(certificate.current().x509.subject).toBe('CN=first')
   expect(lines).toEqual([`The new certificate is not used, the one before stays: ${certificate.state().refused}`])
   put('mended.p12', 'second.p12')
-  await vi.waitFor(() => expect(taken).toEqual(['CN=second']))
+  await waitUntil(() => expect(taken).toEqual(['CN=second']))
   expect(certificate.state().refused).toBe(null)
   expect(lines).toHaveLength(2)
 })
@@ -71,9 +72,9 @@ test('watch: that the file in use is back in its place is said', async () => {
   put('back.p12', 'first.p12')
   const { lines, taken } = watch('back.p12')
   put('back.p12', 'second.pem')
-  await vi.waitFor(() => expect(lines).toHaveLength(1))
+  await waitUntil(() => expect(lines).toHaveLength(1))
   put('back.p12', 'first.p12')
-  await vi.waitFor(() => expect(lines).toHaveLength(2))
+  await waitUntil(() => expect(lines).toHaveLength(2))
   expect(lines[1]).toBe('the file of the certificate is again the one that is in use')
   expect(taken).toEqual([])
 })
@@ -82,7 +83,7 @@ test('watch: a file that is taken away is said once, and the one in use stays', 
   put('gone.p12', 'first.p12')
   const { certificate, lines } = watch('gone.p12')
   renameSync(join(folder.path, 'gone.p12'), join(folder.path, 'elsewhere.p12'))
-  await vi.waitFor(() => expect(lines).toHaveLength(1))
+  await waitUntil(() => expect(lines).toHaveLength(1))
   expect(lines[0]).toContain('is not there')
   expect(certificate.current().x509.subject).toBe('CN=first')
 })
@@ -100,7 +101,7 @@ test('watch: a secret of Kubernetes is followed, whose folder is a link that is 
   const { certificate, taken, lines } = watch('site.p12', { passphraseFile: '..data/pass' })
   symlinkSync('..second', join(folder.path, '..data_tmp'))
   renameSync(join(folder.path, '..data_tmp'), join(folder.path, '..data'))
-  await vi.waitFor(() => expect(taken).toEqual(['CN=second']))
+  await waitUntil(() => expect(taken).toEqual(['CN=second']))
   expect(certificate.current().passphrase).toBe('new')
   expect(lines).toEqual(['a new certificate is in use'])
 })
@@ -114,6 +115,6 @@ test('watch: a certificate that ends soon, or is not for the names of the host, 
     'The certificate of the host is not for b.test: browsers refuse the pages there.',
   ])
   time += 86_400_000
-  await vi.waitFor(() => expect(lines).toHaveLength(3))
+  await waitUntil(() => expect(lines).toHaveLength(3))
   expect(lines[2]).toContain('in 1 day.')
 })

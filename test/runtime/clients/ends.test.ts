@@ -1,6 +1,7 @@
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import type { Loadable } from '../../../runtime/supervisor.ts'
 import { type ClientLab, createClientLab, type LabClient } from '../../support/clients.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 // What a client's own misbehaviour costs it, and whom else.
 
@@ -179,7 +180,7 @@ async function openedBefore(patience: number): Promise<{ version: Loadable; anna
 test('clients: top-level code without end fails to open, costs the isolate’s others nothing, and no next one its time', async () => {
   lab = createClientLab({ limits: { LOAD_TIME: 300 } })
   const { version, anna, from } = await openedBefore(1500)
-  await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(from), { timeout: from - Date.now() + 3000 })
+  await waitUntil(() => expect(Date.now()).toBeGreaterThan(from), { timeout: from - Date.now() + 3000 })
   for (let tries = 0; tries < 2; tries++) {
     const opening = lab.tryOpen(version)
     expect(await anna.result('click')).toBe(`${tries + 1}`)
@@ -240,7 +241,7 @@ test('clients: a retired version’s clients go on, new ones are in another proc
   expect(lab.pids()).toHaveLength(2)
   expect([await anna.result('click'), await bram.result('click')]).toEqual(['1', '1'])
   anna.close()
-  await vi.waitFor(() => expect(lab.pids()).not.toContain(old), { timeout: 5000, interval: 20 })
+  await waitUntil(() => expect(lab.pids()).not.toContain(old), { timeout: 5000, interval: 20 })
   expect(await bram.result('click')).toBe('2')
 })
 

@@ -1,6 +1,7 @@
-import { expect, vi } from 'vitest'
+import { expect } from 'vitest'
 import { openClient } from '../client-page.ts'
 import { createVisitor, type Visitor } from '../http.ts'
+import { waitUntil } from '../wait-until.ts'
 import type { Block, ClaimName } from './blocks.ts'
 
 /** The host that a guide's blocks run against. */
@@ -113,7 +114,7 @@ export async function readLog({ host, solution }: Pick<Claim, 'host' | 'solution
 
 /** As "solhost logs" shows them, without time and reference. */
 async function expectLog(claim: Claim): Promise<void> {
-  await vi.waitFor(
+  await waitUntil(
     async () => {
       const lines = (await readLog(claim)).slice(claim.logged).map(({ level, file, line, column, code, message }) => {
         const at = file === undefined ? '' : ` ${[file, line, column].filter((part) => part !== undefined).join(':')}`

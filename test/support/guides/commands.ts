@@ -3,9 +3,10 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, w
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { expect, vi } from 'vitest'
+import { expect } from 'vitest'
 import { LAUNCHER } from '../cli.ts'
 import { compileCache } from '../compile-cache.ts'
+import { waitUntil } from '../wait-until.ts'
 import { type Block, ROOT } from './blocks.ts'
 import type { GuideHost } from './claims.ts'
 
@@ -95,7 +96,7 @@ export async function createCommandFolder(given: GuideHost & { readonly password
       const pattern = expected === null ? /^Solhost runs at|^Host +http/m : patternOf(replace(expected), false)
       const goneFirst = ended.then(() => Promise.reject(new Error(`${where}: "${command}" ended:\n${printed}`)))
       await Promise.race([
-        vi.waitFor(() => expect(printed).toMatch(pattern), { timeout: PATIENCE, interval: 50 }),
+        waitUntil(() => expect(printed).toMatch(pattern), { timeout: PATIENCE, interval: 50 }),
         goneFirst,
       ])
       goneFirst.catch(() => {})

@@ -1,11 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type BatchQueue, createBatchQueue, type DropReason } from '../../../../host/telemetry/export/batch-queue.ts'
 import { post } from '../../../../host/telemetry/export/post.ts'
 import { createSender, type Sender } from '../../../../host/telemetry/export/sender.ts'
 import { type Collector, startCollector } from '../../../support/collector.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
 
 const TOKEN = 'a token that nobody may read'
 let home: string
@@ -54,14 +55,14 @@ afterEach(async () => {
 
 const arrived = () => collector.received.map(({ body }) => body.n)
 const tried = (count: number) =>
-  vi.waitFor(() => expect(collector.tries).toHaveLength(count), { timeout: 10_000, interval: 10 })
+  waitUntil(() => expect(collector.tries).toHaveLength(count), { timeout: 10_000, interval: 10 })
 
 test.each([429, 503, 500])('sender: what was answered %i is sent again, in order', async (status) => {
   collector.reply = () => ({ status: collector.tries.length === 0 ? status : 200 })
   await put(1)
   await put(2)
   await tried(3)
-  await vi.waitFor(() => expect(sender.state().state).toBe('ok'))
+  await waitUntil(() => expect(sender.state().state).toBe('ok'))
   expect([arrived(), lost, queue.oldest()]).toEqual([[1, 2], [], null])
   expect(lines.map(({ level }) => level)).toEqual(['warn', 'info'])
 })
@@ -91,7 +92,7 @@ test('sender: what the collector never takes is dropped and counted, and the nex
   await put(7)
   await put(2)
   await tried(2)
-  await vi.waitFor(() => expect(queue.oldest()).toBe(null))
+  await waitUntil(() => expect(queue.oldest()).toBe(null))
   expect([arrived(), lost, sender.state().dropped]).toEqual([[2], [[7, 'refused']], 7])
 })
 
@@ -100,7 +101,7 @@ test.each([401, 403, 404, 302])(
   async (status) => {
     collector.reply = () => ({ status, headers: { location: `${collector.url}/elsewhere` } })
     await put(1)
-    await vi.waitFor(() => expect(sender.state().state).toBe('barred'))
+    await waitUntil(() => expect(sender.state().state).toBe('barred'))
     await put(2)
     expect(collector.tries).toEqual([{ path: '/v1/logs', status }])
     expect(lines.map(({ level }) => level)).toEqual(['error'])
@@ -114,11 +115,11 @@ test('sender: once it is back, the log says how many were dropped', async () => 
   await start(20)
   await collector.away()
   await put(1)
-  await vi.waitFor(() => expect(sender.state().state).toBe('away'))
+  await waitUntil(() => expect(sender.state().state).toBe('away'))
   for (const count of [2, 3, 4, 5]) await put(count)
   await collector.back()
-  await vi.waitFor(() => expect(queue.oldest()).toBe(null), { timeout: 10_000 })
-  await vi.waitFor(() => expect(lines.map(({ facts }) => facts.dropped)).toContain(6))
+  await waitUntil(() => expect(queue.oldest()).toBe(null), { timeout: 10_000 })
+  await waitUntil(() => expect(lines.map(({ facts }) => facts.dropped)).toContain(6))
   expect([arrived(), sender.state()]).toEqual([[4, 5], { signal: 'logs', state: 'ok', waiting: 0, dropped: 6 }])
 })
 
