@@ -1,4 +1,4 @@
-import { type Logger, pino } from 'pino'
+import type { Logger } from 'pino'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Exit } from './command.ts'
@@ -7,6 +7,7 @@ import { printableJson } from './terminal.ts'
 
 /** The platform's own log. One line per event: JSON for machines, readable on a terminal. */
 export async function createLog(level: Settings['logLevel'], isTerminal: boolean): Promise<Logger> {
+  const { pino } = await import('pino')
   const options = { level, base: null }
   if (!isTerminal) return pino(options)
   const { default: pretty } = await import('pino-pretty')

@@ -34,7 +34,7 @@ const notes: string[] = []
 
 beforeAll(() => {
   const plugins = [directory((_call, text) => void notes.push(text))]
-  lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 1500 }, manifest: MANIFEST, plugins })
+  lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 1000 }, manifest: MANIFEST, plugins })
   patient = createScriptLab({ manifest: MANIFEST, plugins })
   unhurried = createScriptLab({ limits: { AUTHENTICATOR_TIME: 20_000 }, manifest: MANIFEST, plugins })
 })

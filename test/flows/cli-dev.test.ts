@@ -360,8 +360,8 @@ test('dev: after many saves there are no more processes, open files and stored v
   for (let number = 1; number <= 10; number++) await save(number)
   const files = openFiles(dev.pid)
   const processes = childrenOf(dev.pid).length
-  for (let number = 11; number <= 40; number++) await save(number)
-  await shows(page, 'save 40')
+  for (let number = 11; number <= 25; number++) await save(number)
+  await shows(page, 'save 25')
   // The version before ends after its last client has left it.
   await waitUntil(
     () => {

@@ -1,6 +1,6 @@
 import { createLimits } from '../../../runtime/limits.ts'
-import { type FileResult, runTests } from '../../solution-tests/run-tests.ts'
-import { createStage, type Stage } from '../../solution-tests/stage.ts'
+import type { FileResult } from '../../solution-tests/run-tests.ts'
+import type { Stage } from '../../solution-tests/stage.ts'
 import { CommandError, command, EXIT_CODES, type Exit } from '../command.ts'
 import { renewEditorFiles } from '../editor-files.ts'
 import { type Findings, findingsOf } from '../findings-text.ts'
@@ -42,6 +42,11 @@ docs/testing-solutions.md says what they can do. They run in sandboxes too, with
     const packed = await packSolution(folder)
     if (packed.manifest === null || packed.faults.length > 0) return refuseSolution(folder, packed, report, terminal)
     endOnSignals()
+    // Half of all that a command line could load, and no other command needs it.
+    const [{ createStage }, { runTests }] = await Promise.all([
+      import('../../solution-tests/stage.ts'),
+      import('../../solution-tests/run-tests.ts'),
+    ])
     let stage: Stage
     try {
       stage = await createStage(packed.packed, packed.manifest.name, createLimits())
