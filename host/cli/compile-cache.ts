@@ -11,6 +11,8 @@ import { isAbsolute, join } from 'node:path'
  */
 export function keepCompiled({ XDG_CACHE_HOME = '' }: NodeJS.ProcessEnv): void {
   const caches = isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : join(homedir(), '.cache')
+  // HOME may be empty.
+  if (!isAbsolute(caches)) return
   try {
     // Not with all that is above it: Node.js 26 tries for ever to make a folder in one that there cannot be, such as /proc/a.
     if (!existsSync(caches)) mkdirSync(caches, { mode: 0o700 })

@@ -8,10 +8,13 @@ import { afterAll, expect, test } from 'vitest'
 const CLI = fileURLToPath(new URL('../../../host/cli.ts', import.meta.url))
 
 const home = mkdtempSync(join(tmpdir(), 'solhost-home-'))
-afterAll(() => rmSync(home, { recursive: true, force: true }))
+const folder = mkdtempSync(join(tmpdir(), 'solhost-folder-'))
+afterAll(() => {
+  for (const made of [home, folder]) rmSync(made, { recursive: true, force: true })
+})
 
 const version = (env: NodeJS.ProcessEnv) =>
-  execFileSync(process.execPath, [CLI, '--version'], { env, encoding: 'utf8', timeout: 25_000 })
+  execFileSync(process.execPath, [CLI, '--version'], { env, cwd: folder, encoding: 'utf8', timeout: 25_000 })
 
 test('what Node.js made of the sources is kept in the account’s own folder of caches, for it alone', () => {
   expect(version({ HOME: home })).toMatch(/^\d+\.\d+\.\d+\n$/)
@@ -26,6 +29,8 @@ test.each([
   ['a home that there is not', { HOME: '/proc/nothing' }],
   ['a home that is no folder', { HOME: '/dev/null' }],
   ['a relative folder of caches', { HOME: '/dev/null', XDG_CACHE_HOME: 'caches' }],
+  ['an empty home', { HOME: '' }],
 ])('%s: nothing is kept, and all goes on', (_what, env) => {
   expect(version(env)).toMatch(/^\d+\.\d+\.\d+\n$/)
+  expect(readdirSync(folder)).toEqual([])
 })
