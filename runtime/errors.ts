@@ -36,6 +36,7 @@ export const CODES = {
   ERR_BUNDLE_REFUSED: { status: 422, fixedBy: 'solution' },
   ERR_REQUEST_INVALID: { status: 422, fixedBy: 'caller' },
   ERR_THROTTLED: { status: 429, fixedBy: 'caller' },
+  ERR_HEADERS_TOO_LARGE: { status: 431, fixedBy: 'caller' },
   ERR_INTERNAL: { status: 500, fixedBy: 'operator' },
   ERR_UPGRADE_REQUIRED: { status: 426, fixedBy: 'caller' },
   ERR_MODE_UNAVAILABLE: { status: 503, fixedBy: 'operator' },

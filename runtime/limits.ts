@@ -55,6 +55,11 @@ export const LIMITS = {
     default: '100',
     what: 'open clients of one solution from one network address to which nobody is signed in',
   },
+  HTTP2_CONNECTIONS_ADDRESS: {
+    kind: 'count',
+    default: '512',
+    what: 'connections of HTTP/2 from one network address, trusted proxies excepted',
+  },
   SANDBOX_IDLE: { kind: 'time', default: '5m', what: 'a sandbox process without calls' },
   LOG_KEPT: { kind: 'time', default: '30d', what: 'a line in a solution’s log' },
   LOG_KEPT_SIZE: { kind: 'size', default: '100m', what: 'all lines of one solution’s log' },

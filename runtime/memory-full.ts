@@ -6,11 +6,20 @@ export const MEMORY_FULL = 'the memory of the host (RUNTIME_XMX) is used up'
 /** In seconds: by then calls that run have ended. */
 const RETRY_AFTER = 5
 
+const WHY = 'The memory of this host is used up, and nothing idle is left to end.'
+
 /** Why new work is refused, for whoever asked. An upload is as good as ever: it is tried again, and no fault is told. */
 export function memoryFull(): PlatformError {
   return new PlatformError(
     'ERR_MEMORY_FULL',
-    `The memory of this host is used up, and nothing idle is left to end. Try again in ${RETRY_AFTER} seconds; if it goes on, raise RUNTIME_XMX or the limit of the container.`,
+    `${WHY} Try again in ${RETRY_AFTER} seconds; if it goes on, raise RUNTIME_XMX or the limit of the container.`,
     { retryAfter: RETRY_AFTER },
   )
+}
+
+/** What the operator reads of an upload that a start makes by itself: nobody else tries again. */
+export function whyNotAtStart({ code, message }: PlatformError): string {
+  return code === 'ERR_MEMORY_FULL'
+    ? `${WHY} Raise RUNTIME_XMX or the limit of the container, and start the host again.`
+    : message
 }

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { Context, Middleware } from 'koa'
 import type { Logger } from 'pino'
 import { type ErrorCode, PlatformError } from '../../runtime/errors.ts'
-import { type ErrorKind, errorPage } from '../web/pages.ts'
+import { type ErrorKind, type ErrorModel, errorPage, type PageFrame } from '../web/pages.ts'
 import { PLATFORM_LOCALES } from '../web/texts.ts'
 import { allowPage } from './content-security.ts'
 import { isNavigation } from './fetch-metadata.ts'
@@ -47,24 +47,32 @@ const FIXED_BY_A_VERSION: readonly ErrorCode[] = [
   'ERR_SANDBOX_BUSY',
 ]
 
-/**
- * The one place that turns errors into HTTP: a page for people, problem+json (RFC 9457) for everything else.
- * @param isLive see `HostOptions`: pages of errors that a new version may mend ask again each second
- */
-export function answerErrors(log: Logger, isLive = false): Middleware {
+export type ErrorOptions = {
+  /** See `HostOptions`: pages of errors that a new version may mend ask again each second. */
+  readonly isLive?: boolean | undefined
+  /** The page for people; unless given, one that knows nobody. */
+  readonly page?: (ctx: Context, frame: PageFrame, model: ErrorModel) => string
+}
+
+/** The one place that turns errors into HTTP: a page for people, problem+json (RFC 9457) for everything else. */
+export function answerErrors(log: Logger, { isLive = false, page = plainPage }: ErrorOptions = {}): Middleware {
   return async (ctx, next) => {
     try {
       await next()
       if (ctx.status === 404 && ctx.body === undefined)
         throw new PlatformError('ERR_NOT_FOUND', 'There is nothing at this address.')
     } catch (error) {
-      answer(ctx, error, log)
+      answer(ctx, error, log, page)
       if (isLive && error instanceof PlatformError && FIXED_BY_A_VERSION.includes(error.code)) ctx.set('Refresh', '1')
     }
   }
 }
 
-function answer(ctx: Context, error: unknown, log: Logger): void {
+function plainPage(_ctx: Context, frame: PageFrame, model: ErrorModel): string {
+  return errorPage(frame, model)
+}
+
+function answer(ctx: Context, error: unknown, log: Logger, page: NonNullable<ErrorOptions['page']>): void {
   const { correlationId } = stateOf(ctx)
   const known =
     error instanceof PlatformError ? error : new PlatformError('ERR_INTERNAL', 'internal error', {}, { cause: error })
@@ -75,7 +83,7 @@ function answer(ctx: Context, error: unknown, log: Logger): void {
   const { retryAfter, allow } = known.details as { retryAfter?: number; allow?: string }
   if (retryAfter !== undefined) ctx.set('Retry-After', String(retryAfter))
   if (allow !== undefined) ctx.set('Allow', allow)
-  if (wantsPage(ctx)) sendErrorPage(ctx, known)
+  if (wantsPage(ctx)) sendErrorPage(ctx, known, page)
   else sendProblem(ctx, known)
 }
 
@@ -92,14 +100,14 @@ function wantsPage(ctx: Context): boolean {
   return isNavigation(ctx) && !/^\/(admin\/)?api\/|\/session$/.test(ctx.path) && /text\/html/.test(ctx.get('Accept'))
 }
 
-function sendErrorPage(ctx: Context, error: PlatformError): void {
+function sendErrorPage(ctx: Context, error: PlatformError, page: NonNullable<ErrorOptions['page']>): void {
   const nonce = createNonce()
   const locale = chooseLocale(ctx.get('Accept-Language'), PLATFORM_LOCALES)
   const { status } = error
   allowPage(ctx, nonce)
   ctx.status = status
   ctx.type = 'text/html; charset=utf-8'
-  ctx.body = errorPage({ locale, nonce }, { status, kind: kindOf(error), reference: stateOf(ctx).correlationId })
+  ctx.body = page(ctx, { locale, nonce }, { status, kind: kindOf(error), reference: stateOf(ctx).correlationId })
 }
 
 function kindOf({ code, status }: PlatformError): ErrorKind {

@@ -1,4 +1,5 @@
 import type Koa from 'koa'
+import type { ConnectionSettings } from '../tls/http2-sessions.ts'
 import type { HostCertificate } from '../tls/watch-certificate.ts'
 import { httpServer, httpsServer, type WebServer } from './server.ts'
 
@@ -6,8 +7,8 @@ import { httpServer, httpsServer, type WebServer } from './server.ts'
 const STOP_GRACE = 3_000
 
 /** @param certificate null: without TLS */
-export function serverOf(app: Koa, certificate: HostCertificate | null): WebServer {
-  return certificate === null ? httpServer(app) : httpsServer(app, certificate)
+export function serverOf(app: Koa, certificate: HostCertificate | null, settings: ConnectionSettings): WebServer {
+  return certificate === null ? httpServer(app) : httpsServer(app, certificate, settings)
 }
 
 /** @throws what `listen` throws */

@@ -1,9 +1,11 @@
-import { createServer, type Server, STATUS_CODES } from 'node:http'
+import { createServer, maxHeaderSize, type Server, STATUS_CODES } from 'node:http'
 import type { Server as SecureServer } from 'node:https'
 import type Koa from 'koa'
+import type { ConnectionSettings } from '../tls/http2-sessions.ts'
 import { createSecureServer } from '../tls/secure-server.ts'
 import type { HostCertificate } from '../tls/watch-certificate.ts'
 import { SECURITY_HEADERS } from './content-security.ts'
+import { headersTooLarge } from './headers-too-large.ts'
 import { asksForWebSocket, passUpgrades } from './upgrades.ts'
 
 export type WebServer = Server | SecureServer
@@ -14,8 +16,8 @@ export function httpServer(app: Koa): Server {
 }
 
 /** The same with TLS, for HTTP/1.1 and HTTP/2; new connections get the certificate that is in use then. */
-export function httpsServer(app: Koa, certificate: HostCertificate): SecureServer {
-  return answering(createSecureServer(app, certificate), app)
+export function httpsServer(app: Koa, certificate: HostCertificate, settings: ConnectionSettings): SecureServer {
+  return answering(createSecureServer(app, certificate, settings), app)
 }
 
 function answering<S extends WebServer>(server: S, app: Koa): S {
@@ -24,8 +26,12 @@ function answering<S extends WebServer>(server: S, app: Koa): S {
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy()
     const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
-    const headers = Object.entries(SECURITY_HEADERS).map(([name, value]) => `${name}: ${value}\r\n`)
-    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n${headers.join('')}\r\n`)
+    const problem = status === 431 ? headersTooLarge(`${maxHeaderSize} bytes`) : null
+    const lines = Object.entries({ ...SECURITY_HEADERS, ...problem?.headers }).map(
+      ([name, value]) => `${name}: ${value}\r\n`,
+    )
+    const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n${lines.join('')}\r\n`
+    socket.end(`${head}${problem?.body ?? ''}`)
   })
   return server
 }

@@ -1,9 +1,10 @@
 import { createHash, type X509Certificate } from 'node:crypto'
-import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { basename } from 'node:path'
 import { Duplex } from 'node:stream'
 import { createSecureContext, TLSSocket } from 'node:tls'
 import { PlatformError } from '../../runtime/errors.ts'
+import { readSecretFile } from '../config/secret-file.ts'
 import { unreadSecret } from '../config/unread-secret.ts'
 import { whyRefused } from './why-refused.ts'
 
@@ -99,10 +100,10 @@ function whyUnreadable(file: string, { code }: NodeJS.ErrnoException): string {
   return `cannot be read (${code}): ${file}`
 }
 
-/** As a setting is read from a file: without the white space around it. */
+/** As a setting is read from a file. */
 function readPassphrase(file: string): string {
   try {
-    return readFileSync(file, 'utf8').trim()
+    return readSecretFile(file)
   } catch (error) {
     throw new PlatformError('ERR_CERTIFICATE', unreadSecret('CERTIFICATE_PASS', error))
   }

@@ -1,4 +1,7 @@
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
+import proxyAddr from 'proxy-addr'
+import type { Settings } from '../config/settings.ts'
+import { networkOf } from '../http/network.ts'
 
 /** A connection without an open request is closed after so long, in ms. */
 const IDLE_TIME = 60_000
@@ -6,19 +9,40 @@ const IDLE_TIME = 60_000
 const REQUEST_TIME = 300_000
 /** An answer whose bytes nobody takes for so long ends, with its connection, in ms. */
 const STUCK_TIME = 120_000
+/** In that time at least this part of what waits is taken, so that nobody holds answers by taking a byte now and then. */
+const LEAST_TAKEN = 1 / 10
+/** Who takes fewer bytes between two looks is slow: 12 kB a second. */
+const SLOW = 60 * 1024
+/** Slow connections hold at most so many bytes of answers together, whosever they are. */
+const MOST_HELD = 64 * 1024 ** 2
 const LOOK_EVERY = 5000
 /** One that makes room for another gets less time to go by itself, in ms. */
 const ROOM_TIME = 1000
-/** More connections than that close the one that was idle longest; where none is idle, the newest. */
+/**
+ * More connections than that close the one that was idle longest; where none is idle, one of the network that has most of
+ * them, or the newest.
+ */
 const MOST_SESSIONS = 4096
 
+/** How many connections one network may have, and whose are not counted by their address. */
+export type ConnectionSettings = {
+  readonly limits: Pick<Settings['limits'], 'HTTP2_CONNECTIONS_ADDRESS'>
+  readonly trustedProxies: Settings['trustedProxies']
+}
+
 type Seen = {
+  /** Null: a trusted proxy, behind which everybody may be. */
+  readonly network: string | null
   readonly streams: Map<ServerHttp2Stream, number>
   /** When the last request began or ended. */
   lastUse: number
+  /** At the last look: what had been written, and what its answers held, in bytes. */
   written: number
-  /** When bytes were last written, or nothing waited to be. */
-  lastProgress: number
+  held: number
+  /** The last time that nothing waited, or enough had been taken since; with what had been written and waited then, in bytes. */
+  progress: { at: number; written: number; held: number }
+  /** What its answers held over the time between two looks, in bytes, if it took them slowly. */
+  heldSlowly: number
   /** It was told to go, and its time to do so by itself is the next `LOOK_EVERY`. */
   isTold: boolean
 }
@@ -39,21 +63,43 @@ export interface SessionWatch {
  * Keeps an eye on the connections of HTTP/2, for which Node has no limits of time by itself.
  * @param now monotonic, in ms
  */
-export function createSessionWatch(now: () => number = () => performance.now(), most = MOST_SESSIONS) {
+export function createSessionWatch(
+  { limits, trustedProxies }: ConnectionSettings,
+  now: () => number = () => performance.now(),
+  { most = MOST_SESSIONS, mostHeld = MOST_HELD } = {},
+) {
+  const mostOfNetwork = limits.HTTP2_CONNECTIONS_ADDRESS
+  const isTrusted = proxyAddr.compile([...trustedProxies])
   const sessions = new Map<ServerHttp2Session, Seen>()
+  /** Sessions by network; trusted proxies are in none. */
+  const networks = new Map<string, Set<ServerHttp2Session>>()
   let timer: NodeJS.Timeout | null = null
   let isGoing = false
 
   function add(session: ServerHttp2Session): void {
-    if (sessions.size >= most) makeRoom()
     // One whose handshake ended during the stop: a browser asks again elsewhere.
-    if (isGoing || sessions.size >= most) {
-      if (isGoing) session.close()
-      else turnAway(session)
+    if (isGoing) {
+      session.close()
       return
     }
-    const seen: Seen = { streams: new Map(), lastUse: now(), written: 0, lastProgress: now(), isTold: false }
+    const address = session.socket.remoteAddress ?? ''
+    const network = isTrusted(address, 0) ? null : networkOf(address)
+    if (!hasRoom(network)) {
+      turnAway(session)
+      return
+    }
+    const seen: Seen = {
+      network,
+      streams: new Map(),
+      lastUse: now(),
+      written: 0,
+      held: 0,
+      progress: { at: now(), written: 0, held: 0 },
+      heldSlowly: 0,
+      isTold: false,
+    }
     sessions.set(session, seen)
+    if (network !== null) networks.set(network, (networks.get(network) ?? new Set()).add(session))
     timer ??= setInterval(look, LOOK_EVERY).unref()
     session.on('stream', (stream) => {
       seen.streams.set(stream, now())
@@ -64,22 +110,56 @@ export function createSessionWatch(now: () => number = () => performance.now(), 
       })
     })
     session.once('close', () => {
-      sessions.delete(session)
+      forget(session)
       if (sessions.size > 0 || timer === null) return
       clearInterval(timer)
       timer = null
     })
   }
 
-  function makeRoom(): void {
-    const idle = [...sessions].filter(([{ destroyed }, { streams }]) => streams.size === 0 && !destroyed)
-    idle.sort(([, one], [, other]) => one.lastUse - other.lastUse)
+  /** It counts no longer. */
+  function forget(session: ServerHttp2Session): void {
+    const network = sessions.get(session)?.network ?? null
+    sessions.delete(session)
+    const others = network === null ? undefined : networks.get(network)
+    others?.delete(session)
+    if (network !== null && others?.size === 0) networks.delete(network)
+  }
+
+  /** Whether one more of that network may be there, after what is idle made room. */
+  function hasRoom(network: string | null): boolean {
+    const own = () => (network === null ? undefined : networks.get(network))
+    const isOwnFull = () => (own()?.size ?? 0) >= mostOfNetwork
+    if (isOwnFull()) makeRoom(own() ?? [], mostOfNetwork)
+    if (isOwnFull()) return false
+    if (sessions.size >= most) makeRoom(sessions.keys(), most)
+    return sessions.size < most || takeFromLargest(own()?.size ?? 0)
+  }
+
+  function makeRoom(among: Iterable<ServerHttp2Session>, of: number): void {
+    const idle = [...among].filter((session) => !session.destroyed && sessions.get(session)?.streams.size === 0)
     // Some at once: under such a load this is not to be done for each new connection.
-    for (const [session] of idle.slice(0, Math.ceil(most / 64))) {
-      sessions.delete(session)
+    for (const session of idle.sort(byLastUse).slice(0, Math.ceil(of / 64))) {
+      forget(session)
       session.goaway()
       setTimeout(() => session.destroy(), ROOM_TIME).unref()
     }
+  }
+
+  /** All are in use: so that one network, or a few, cannot keep the others out, the one that has most gives one up. */
+  function takeFromLargest(own: number): boolean {
+    const largest = [...networks.values()].reduce((one, other) => (other.size > one.size ? other : one), new Set())
+    // Otherwise two networks would take it from one another.
+    if (largest.size <= own + 1) return false
+    const [longest] = [...largest].sort(byLastUse)
+    if (longest === undefined) return false
+    forget(longest)
+    turnAway(longest)
+    return true
+  }
+
+  function byLastUse(one: ServerHttp2Session, other: ServerHttp2Session): number {
+    return (sessions.get(one)?.lastUse ?? 0) - (sessions.get(other)?.lastUse ?? 0)
   }
 
   function look(): void {
@@ -87,6 +167,25 @@ export function createSessionWatch(now: () => number = () => performance.now(), 
       if (session.destroyed) continue
       if (isTooLong(session, seen)) turnAway(session)
       else if (seen.streams.size === 0 && now() - seen.lastUse > IDLE_TIME) endIdle(session, seen)
+    }
+    endSlow()
+  }
+
+  /** Beyond what slow ones may hold together, those end that hold most. */
+  function endSlow(): void {
+    const slow = [...sessions].filter(([{ destroyed }, { heldSlowly }]) => heldSlowly > 0 && !destroyed)
+    let held = slow.reduce((sum, [, { heldSlowly }]) => sum + heldSlowly, 0)
+    if (held <= mostHeld) return
+    const ofNetwork = new Map<string | null, number>()
+    for (const [, { network, heldSlowly }] of slow) ofNetwork.set(network, (ofNetwork.get(network) ?? 0) + heldSlowly)
+    // Of the networks that hold most first. Those behind a proxy are not told apart: each counts for itself.
+    const weight = ({ network, heldSlowly }: Seen) =>
+      network === null ? heldSlowly : (ofNetwork.get(network) ?? heldSlowly)
+    slow.sort(([, one], [, other]) => weight(other) - weight(one) || other.heldSlowly - one.heldSlowly)
+    for (const [session, { heldSlowly }] of slow) {
+      if (held <= mostHeld) return
+      held -= heldSlowly
+      turnAway(session)
     }
   }
 
@@ -99,16 +198,22 @@ export function createSessionWatch(now: () => number = () => performance.now(), 
 
   function isTooLong(session: ServerHttp2Session, seen: Seen): boolean {
     let isWaiting = false
+    let held = 0
     for (const [stream, begun] of seen.streams) {
       isWaiting ||= stream.writableEnded && !stream.writableFinished
+      held += stream.writableLength
       if (!stream.readableEnded && !stream.endAfterHeaders && !stream.writableEnded && now() - begun > REQUEST_TIME) {
         stream.close(constants.NGHTTP2_CANCEL)
       }
     }
     const written = session.socket?.bytesWritten ?? 0
-    if (!isWaiting || written !== seen.written) seen.lastProgress = now()
+    seen.heldSlowly = written - seen.written < SLOW ? Math.min(held, seen.held) : 0
     seen.written = written
-    return now() - seen.lastProgress > STUCK_TIME
+    seen.held = held
+    const { progress } = seen
+    const enough = Math.max(1, progress.held * LEAST_TAKEN)
+    if (!isWaiting || written - progress.written >= enough) seen.progress = { at: now(), written, held }
+    return now() - seen.progress.at > STUCK_TIME
   }
 
   const watch: SessionWatch & { readonly look: () => void; readonly count: () => number } = {

@@ -5,6 +5,7 @@ import type Koa from 'koa'
 import { asksForWebSocket } from '../http/upgrades.ts'
 import type { Certificate } from './certificate.ts'
 import { createHttp2 } from './http2.ts'
+import type { ConnectionSettings } from './http2-sessions.ts'
 import type { HostCertificate } from './watch-certificate.ts'
 
 /** Ciphers with forward secrecy and authenticated encryption (Mozilla's "intermediate"); HTTP/2 forbids the others anyway. */
@@ -28,7 +29,7 @@ const HANDSHAKE_TIME = 20_000
  * for HTTPS, so that HTTP/1.1 is exactly that of the server without TLS (time limits, upgrades, stop), with a server for
  * HTTP/2 beside it that gets its sockets. A browser opens WebSockets on a second connection, by HTTP/1.1.
  */
-export function createSecureServer(app: Koa, certificate: HostCertificate): Server {
+export function createSecureServer(app: Koa, certificate: HostCertificate, settings: ConnectionSettings): Server {
   const server = new SecureServer(
     {
       ...contextOf(certificate.current()),
@@ -37,6 +38,7 @@ export function createSecureServer(app: Koa, certificate: HostCertificate): Serv
       shouldUpgradeCallback: asksForWebSocket,
     } as ServerOptions,
     app,
+    settings,
   )
   // Connections that are open keep theirs: the certificate counts in the handshake alone.
   certificate.onChange((next) => server.setSecureContext(contextOf(next)))
@@ -52,9 +54,9 @@ class SecureServer extends Server {
   /** Below TLS, so that those whose handshake never ends are among them: the server waits for these too. */
   readonly #sockets = new Set<Socket>()
 
-  constructor(options: ServerOptions, app: Koa) {
+  constructor(options: ServerOptions, app: Koa, settings: ConnectionSettings) {
     super(options, app.callback())
-    this.#http2 = createHttp2(app)
+    this.#http2 = createHttp2(app, settings)
     const toHttp1 = this.listeners('secureConnection')
     this.removeAllListeners('secureConnection')
     this.on('secureConnection', (socket: TLSSocket) => {

@@ -148,6 +148,10 @@ test.each([
     const text = await raw(url, `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`)
     expect(statuses(text)).toEqual([431])
     expect(text).toContain('X-Content-Type-Options: nosniff')
+    expect(JSON.parse(text.split('\r\n\r\n')[1] ?? '')).toMatchObject({
+      code: 'ERR_HEADERS_TOO_LARGE',
+      detail: expect.stringContaining('larger than 16384 bytes. Send fewer or shorter ones'),
+    })
   }
 })
 

@@ -308,7 +308,29 @@ describe('what HTTP/2 brings besides', () => {
     expect(await tried(session, { ':scheme': 'other', ':path': '?' })).toBe(400)
     expect(await tried(session, { expect: 'nonsense' })).toBe(417)
     expect(await tried(session, { cookie: Array.from({ length: 200 }, (_, index) => `c${index}=1`) })).toBe(200)
-    expect(await tried(session, { 'x-long': 'a'.repeat(40_000) })).toBe('ERR_HTTP2_STREAM_ERROR')
+    session.destroy()
+  })
+
+  test('too long or too many headers are answered with 431, and those of twice the size end the request; the connection goes on', async () => {
+    const long = await by2.ask(`${host.url}/`, { headers: { 'x-long': 'a'.repeat(40_000) } })
+    expect([long.status, long.headers['content-type'], long.headers['x-content-type-options'], long.json()]).toEqual([
+      431,
+      'application/problem+json',
+      'nosniff',
+      {
+        type: 'about:blank',
+        title: 'Request Header Fields Too Large',
+        status: 431,
+        code: 'ERR_HEADERS_TOO_LARGE',
+        detail:
+          'The headers of this request, with its address, are larger than 32768 bytes, or have more than 512 fields. Send fewer or shorter ones; in a browser, remove the cookies of this site.',
+      },
+    ])
+    const { session } = await hostile()
+    expect(await tried(session, { cookie: Array.from({ length: 600 }, (_, index) => `c${index}=1`) })).toBe(431)
+    expect(await tried(session, { ':method': 'POST', 'x-long': 'a'.repeat(40_000) })).toBe(431)
+    expect(await tried(session, { 'x-long': 'a'.repeat(70_000) })).toBe('ERR_HTTP2_STREAM_ERROR')
+    expect(await tried(session, {})).toBe(200)
     session.destroy()
   })
 
@@ -319,6 +341,35 @@ describe('what HTTP/2 brings besides', () => {
     expect((await visitor.post(PAGE, { username: 'a'.repeat(300_000) })).status).toBe(413)
     expect((await by2.ask(`${host.url}/health/live`)).status).toBe(200)
   })
+
+  test('one address with unfinished requests on all the connections it may have keeps no other address out', async () => {
+    const own = await startTestHost(properties({ HTTP2_CONNECTIONS_ADDRESS: '4' }))
+    const { port } = new URL(own.url)
+    const to = { host: '127.0.0.1', servername: 'localhost', port: Number(port), ca, ALPNProtocols: ['h2'] }
+    const from = (localAddress: string) => {
+      const options = { ...to, localAddress }
+      const session = connectHttp2(own.url, { createConnection: () => connectTls(options) })
+      session.on('error', () => undefined)
+      return session
+    }
+    const upload = { ':method': 'PUT', ':path': '/admin/api/solutions/x', 'content-type': 'application/zip' }
+    const unfinished = { ...upload, authorization: own.admin, 'content-length': '100' }
+    const held = Array.from({ length: 4 }, () => from('127.0.0.1'))
+    for (const session of held) {
+      session
+        .request(unfinished)
+        .on('error', () => undefined)
+        .write('PK')
+      await new Promise<void>((resolve) => session.ping(() => resolve()))
+    }
+    const further = from('127.0.0.1')
+    const code = await new Promise((resolve) => further.on('goaway', resolve))
+    expect(code).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM)
+    const neighbour = from('127.0.0.2')
+    expect(await tried(neighbour, { ':path': '/health/live' })).toBe(200)
+    for (const session of [...held, neighbour]) session.destroy()
+    await own.stop()
+  }, 20_000)
 
   test('requests that are cancelled by the thousand end their connection, and no other', async () => {
     const { session, ended } = await hostile()

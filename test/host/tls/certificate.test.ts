@@ -190,3 +190,11 @@ test('certificate: no bytes whatever end in anything but one sentence', () => {
     expect(refusal('part.p12')).toMatch(/\.$/)
   }
 })
+
+test('certificate: a pipe in the place of the password’s file is refused at once', async () => {
+  await folder.shell('mkfifo pass-pipe')
+  const [file, passphraseFile] = [join(folder.path, 'site.p12'), join(folder.path, 'pass-pipe')]
+  expect(() => readCertificate({ file, passphrase: '', passphraseFile })).toThrow(
+    'CERTIFICATE_PASS_FILE names a file that is no file, but a folder, a pipe or a device; write the secret into a file',
+  )
+})
