@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import { allowMedia } from '../http/content-security.ts'
+import { sendScript } from '../http/send-script.ts'
 import { makeClientScript } from '../web/browser-script.ts'
 
 const script = makeClientScript()
@@ -9,12 +9,7 @@ export function clientScriptPath(solution: string): string {
   return `/solution/${solution}/client.js?${script.hash}`
 }
 
-/** The same text for every solution, kept by browsers as media are. */
+/** The same text for every solution. */
 export function sendClientScript(ctx: Context): void {
-  allowMedia(ctx, false)
-  ctx.type = 'text/javascript; charset=utf-8'
-  ctx.status = 200
-  ctx.etag = script.hash
-  if (ctx.fresh) ctx.status = 304
-  else ctx.body = script.text
+  sendScript(ctx, script)
 }

@@ -4,20 +4,21 @@ import type { Json } from '../../runtime/plugin.ts'
 import type { SandboxClient } from '../../runtime/supervisor.ts'
 import { createCorrelationId } from '../http/correlation.ts'
 import { argumentOf, queryParams } from '../login/query-params.ts'
-import { addressOfTarget } from '../login/sign-out-target.ts'
 import type { ActiveSolution } from '../solutions/catalog.ts'
 import type { Effects } from '../solutions/host-call.ts'
 import { checkAgain } from './check-again.ts'
-import { checkEvent, isInput } from './check-event.ts'
-import { isMissing } from './check-input.ts'
+import { checkEvent } from './check-event.ts'
 import type { ClientCallResult } from './client-calls.ts'
 import type { ClientParts, Visitor } from './clients.ts'
 import type { Connection } from './connection.ts'
 import { createEnteredSecrets } from './entered-secrets.ts'
-import type { BrowserEvent, BrowserFrame, ClosedWhy, HostFrame, NumberedFrame } from './frames.ts'
-import { isEnabled, isPermitted, isShown, outlineOf, type Place } from './render/outline.ts'
-import { shown } from './render/parts.ts'
+import type { BrowserEvent, BrowserFrame, ClosedWhy, NumberedFrame } from './frames.ts'
+import { createLane } from './lane.ts'
+import { missingInputs } from './missing-inputs.ts'
+import { createOutbox } from './outbox.ts'
+import { isPermitted, type Place } from './render/outline.ts'
 import { createScreen, type Screen } from './screen.ts'
+import { SIGN_OUT_TIME, signInFrame, signOutFrame } from './sign-frames.ts'
 import { createTimers } from './timers.ts'
 import { createUserWork, type UserWork } from './user-work.ts'
 
@@ -62,13 +63,9 @@ const CODES: Readonly<Record<ClosedWhy, number>> = {
 const LEFT = 1000
 /** Frames of a browser that wait for those before them; who is faster than that is no person. */
 const MOST_WAITING = 300
-/** Frames that are kept for a browser that is away: what it must not miss. */
-const MOST_KEPT = 20
 /** So often in so many ms a client is opened anew by itself; then its scripts are what ends it. */
 const MOST_REOPENED = 3
 const REOPENED_WITHIN = 60_000
-/** The page of a user whom a script signed out gets so many ms to end the session by its own request. */
-const SIGN_OUT_TIME = 5000
 
 /**
  * @param over called once, when it takes no more browsers
@@ -88,13 +85,13 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
   let isLost = false
   /** Rises each time the client is opened anew: what was done in the one before does not count in it. */
   let generation = 0
-  let connection: Connection | null = null
   let page = ''
   let handled = 0
-  let waiting = 0
-  let lane: Promise<void> = Promise.resolve()
   let grace: NodeJS.Timeout | null = null
-  const kept: HostFrame[] = []
+  const outbox = createOutbox()
+  const { send } = outbox
+  const lane = createLane(sayFault)
+  const { enqueue } = lane
   let reopened: number[] = []
   const timers = createTimers((timer) => enqueue(() => runLater(timer)))
 
@@ -111,29 +108,12 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
     })
   }
 
-  // --- what happens, one thing after the other ----------------------------------------------------------------------------
-
-  function enqueue(task: () => Promise<void>): Promise<void> {
-    waiting += 1
-    lane = lane
-      .then(task)
-      .catch((error: unknown) => {
-        const correlationId = createCorrelationId()
-        parts.onError(error, { solution: solution.name, correlationId })
-        if (isOpen) sayFailed(correlationId)
-        else couldNotOpen('platform.client.notopened', correlationId)
-      })
-      .finally(() => {
-        waiting -= 1
-      })
-    return lane
-  }
-
-  function send(...frames: readonly HostFrame[]): void {
-    for (const frame of frames) {
-      if (connection !== null) connection.send(frame)
-      else if (['message', 'go', 'reopened'].includes(frame.kind) && kept.length < MOST_KEPT) kept.push(frame)
-    }
+  /** Our own: the user is told that it did not work, and by which reference. */
+  function sayFault(error: unknown): void {
+    const correlationId = createCorrelationId()
+    parts.onError(error, { solution: solution.name, correlationId })
+    if (isOpen) sayFailed(correlationId)
+    else couldNotOpen('platform.client.notopened', correlationId)
   }
 
   /** Something of our own begins, which the browser did not ask for and so does not wait for. */
@@ -208,7 +188,7 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
     sandbox = null
     isLost = true
     timers.clear()
-    if (connection !== null) void enqueue(reopen)
+    if (outbox.connection !== null) void enqueue(reopen)
   }
 
   async function reopen(): Promise<void> {
@@ -358,48 +338,30 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
 
   // --- signing in and out -------------------------------------------------------------------------------------------------
 
-  /** No cookie can be set here: the page carries the decision to the host once more. The client ends with its form. */
-  async function signIn({ login, tenant, locale, showUrl }: Effects): Promise<void> {
-    const { browser, page: asked } = visitor
+  /** The client ends with its form. */
+  async function signIn({ login, ...effects }: Effects): Promise<void> {
     if (login === null) return
-    // Without the cookie nothing could tell that page from any other; with it, a new one is set.
-    if (browser === null) return sayFailed(createCorrelationId(), 'platform.login.expired')
-    const facts = { tenant, locale: locale ?? screen.locale, page: asked, showUrl }
-    const token = parts.clientSignIns.issue({ solution: solution.name, browser, login, ...facts })
+    const frame = signInFrame({ ...effects, login }, visitor, screen.locale, parts)
+    // The page that it loads anew sets one.
+    if (frame === null) return sayFailed(createCorrelationId(), 'platform.login.expired')
     await parts.throttle.succeeded(tryOf(visitor), true)
-    send({ kind: 'sign-in', token })
+    send(frame)
     void end(null)
   }
 
-  async function leave({ logout, showUrl }: Effects): Promise<void> {
+  async function leave({ logout, ...effects }: Effects): Promise<void> {
     if (logout === null) return
-    const { found } = visitor
-    const next = { solution: logout.solution ?? '', argument: logout.argument }
-    const target = showUrl !== null ? { address: showUrl } : logout.solution === null ? null : next
-    if (found === null) {
-      const address = target === null ? null : await addressOfTarget(target, visitor.client, parts)
-      if (address !== null) goTo(address, null)
-      return
-    }
-    const { publicId } = found.session
-    const token = target === null ? '' : parts.signOutTargets.issue(solution.name, publicId, target)
-    send({ kind: 'sign-out', token })
-    // Whatever the page does, the user is signed out.
-    const { forget } = visitor
-    const timer = setTimeout(
-      () => forget().catch((error) => parts.onError(error, { solution: solution.name })),
-      SIGN_OUT_TIME,
-    )
-    timer.unref()
-    void end(null)
+    const frame = await signOutFrame({ ...effects, logout }, visitor, parts)
+    if (frame !== null) send(frame)
+    if (visitor.found !== null) void end(null)
   }
 
   // --- what a user does ---------------------------------------------------------------------------------------------------
 
   function receive(from: Connection, frame: BrowserFrame): void {
-    if (from !== connection || isOver) return
+    if (from !== outbox.connection || isOver) return
     // A browser says hello once.
-    if (frame.kind === 'hello' || waiting >= MOST_WAITING) {
+    if (frame.kind === 'hello' || lane.waiting() >= MOST_WAITING) {
       from.refuse()
       return
     }
@@ -474,12 +436,7 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
   /** A primary button sends its form: what is required must be there first. Any other leaves it as it is. */
   function mayPress({ form, seq }: BrowserEvent, { element }: Place, definition: FormDefinition): boolean {
     if (element.type !== 'button' || element.kind !== 'primary') return true
-    const view = screen.viewOf(form)
-    const context = screen.contextOf(form)
-    const missing = [...outlineOf(definition).values()].flatMap((place) => {
-      if (!isInput(place.element) || !isShown(place, view, context) || !isEnabled(place, view)) return []
-      return isMissing({ ...shown(place, view, context), element: place.element }) ? [place.element.name] : []
-    })
+    const missing = missingInputs(definition, screen.viewOf(form), screen.contextOf(form))
     const [first] = missing
     if (first === undefined) return true
     for (const name of missing) screen.views.setFault(form, name, screen.text('platform.form.missing'))
@@ -492,30 +449,29 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
   function attach(next: Connection, hello: Hello, from: Visitor, isCopy: boolean): void {
     if (grace !== null) clearTimeout(grace)
     grace = null
-    connection?.close(CODES.elsewhere, { kind: 'closed', why: 'elsewhere' })
-    connection = next
+    outbox.connection?.close(CODES.elsewhere, { kind: 'closed', why: 'elsewhere' })
     visitor = { ...from, solution, found: from.found ?? visitor.found }
     const isNew = page === ''
     if (hello.page !== page) handled = 0
     page = hello.page
-    send({ kind: 'hello', client: id, seq: handled, isNew: isNew && !isCopy })
-    send(...kept.splice(0))
+    outbox.attach(next, { kind: 'hello', client: id, seq: handled, isNew: isNew && !isCopy })
     if (isOpen && sandbox !== null) send(screen.language(handled), screen.whole(handled))
     if (isNew) void enqueue(() => asBusy(open))
     else if (isLost) void enqueue(reopen)
   }
 
   function detach(which: Connection): void {
-    if (which !== connection) return
-    connection = null
+    if (which !== outbox.connection) return
+    outbox.detach()
     grace = setTimeout(() => void end(null), limits.CLIENT_GRACE)
   }
 
   function end(why: ClosedWhy | null): Promise<void> {
-    if (isOver) return lane
+    if (isOver) return lane.done()
     isOver = true
     timers.clear()
     if (grace !== null) clearTimeout(grace)
+    const { connection } = outbox
     if (why !== null) connection?.close(CODES[why], { kind: 'closed', why })
     // A page that leaves closes its connection itself.
     else if (connection !== null) setTimeout(connection.close, SIGN_OUT_TIME, LEFT).unref()
@@ -524,7 +480,7 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
   }
 
   async function move(code: number): Promise<void> {
-    await enqueue(async () => connection?.close(code))
+    await enqueue(async () => outbox.connection?.close(code))
     await end(null)
   }
 
@@ -552,7 +508,7 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
       return page
     },
     get connection() {
-      return connection
+      return outbox.connection
     },
     attach,
     detach,

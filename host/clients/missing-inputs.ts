@@ -1,0 +1,15 @@
+import type { FormDefinition } from '../../runtime/forms/form-definition.ts'
+import { isInput } from './check-event.ts'
+import { isMissing } from './check-input.ts'
+import type { RenderContext } from './render/context.ts'
+import { isEnabled, isShown, outlineOf } from './render/outline.ts'
+import { shown } from './render/parts.ts'
+import type { FormView } from './view.ts'
+
+/** The names of inputs that must be filled in before the form can be sent, and are not; in their order on the page. */
+export function missingInputs(definition: FormDefinition, view: FormView, context: RenderContext): string[] {
+  return [...outlineOf(definition).values()].flatMap((place) => {
+    if (!isInput(place.element) || !isShown(place, view, context) || !isEnabled(place, view)) return []
+    return isMissing({ ...shown(place, view, context), element: place.element }) ? [place.element.name] : []
+  })
+}

@@ -1,0 +1,55 @@
+import { addressOfTarget } from '../login/sign-out-target.ts'
+import type { Effects } from '../solutions/host-call.ts'
+import type { ClientParts, Visitor } from './clients.ts'
+import type { HostFrame } from './frames.ts'
+
+/*
+ * What a page is told when a script of its client signed somebody in or out. No cookie can be set over a WebSocket: the page
+ * carries the decision to the host once more.
+ */
+
+/** The page of a user whom a script signed out gets so many ms to end the session by its own request. */
+export const SIGN_OUT_TIME = 5000
+
+type Parts = Pick<ClientParts, 'clientSignIns' | 'signOutTargets' | 'sites' | 'catalog' | 'onError'>
+type SignedIn = Pick<Effects, 'tenant' | 'locale' | 'showUrl'> & { readonly login: NonNullable<Effects['login']> }
+type SignedOut = Pick<Effects, 'showUrl'> & { readonly logout: NonNullable<Effects['logout']> }
+
+/**
+ * @param locale of the page, where the script chose none
+ * @returns null for a browser without the login form's cookie: nothing could tell its page from any other
+ */
+export function signInFrame(
+  { login, tenant, locale: chosen, showUrl }: SignedIn,
+  { solution, browser, page }: Visitor,
+  locale: string,
+  { clientSignIns }: Parts,
+): HostFrame | null {
+  if (browser === null) return null
+  const facts = { tenant, locale: chosen ?? locale, page, showUrl }
+  return { kind: 'sign-in', token: clientSignIns.issue({ solution: solution.name, browser, login, ...facts }) }
+}
+
+/**
+ * Whatever the page does, the user is signed out.
+ * @returns null where nobody was signed in, and there is no other page to go to
+ */
+export async function signOutFrame(
+  { logout, showUrl }: SignedOut,
+  { solution, found, client, forget }: Visitor,
+  parts: Parts,
+): Promise<HostFrame | null> {
+  const next = { solution: logout.solution ?? '', argument: logout.argument }
+  const target = showUrl !== null ? { address: showUrl } : logout.solution === null ? null : next
+  if (found === null) {
+    const href = target === null ? null : await addressOfTarget(target, client, parts)
+    return href === null ? null : { kind: 'go', href }
+  }
+  const token = target === null ? '' : parts.signOutTargets.issue(solution.name, found.session.publicId, target)
+  const timer = setTimeout(
+    () => forget().catch((error) => parts.onError(error, { solution: solution.name })),
+    SIGN_OUT_TIME,
+  )
+  timer.unref()
+  return { kind: 'sign-out', token }
+}

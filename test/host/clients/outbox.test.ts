@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import type { Connection } from '../../../host/clients/connection.ts'
+import type { HostFrame } from '../../../host/clients/frames.ts'
+import { createOutbox } from '../../../host/clients/outbox.ts'
+
+const HELLO: HostFrame = { kind: 'hello', client: 'c', seq: 0, isNew: false }
+const message = (text: string): HostFrame => ({ kind: 'message', text, level: 'info' })
+
+function browser() {
+  const got: HostFrame[] = []
+  return { got, connection: { send: (frame: HostFrame) => void got.push(frame) } as unknown as Connection }
+}
+
+test('outbox: a browser that comes back gets what is said once, and not what its form shows anyway', () => {
+  const outbox = createOutbox()
+  outbox.send({ kind: 'busy' }, message('saved'), { kind: 'idle', seq: 1 }, { kind: 'go', href: '/' })
+  const { got, connection } = browser()
+  outbox.attach(connection, HELLO)
+  expect(got).toEqual([HELLO, message('saved'), { kind: 'go', href: '/' }])
+  outbox.send({ kind: 'busy' })
+  expect(got.at(-1)).toEqual({ kind: 'busy' })
+})
+
+test('outbox: nothing is told twice', () => {
+  const outbox = createOutbox()
+  outbox.send(message('once'))
+  outbox.attach(browser().connection, HELLO)
+  outbox.detach()
+  expect(outbox.connection).toBeNull()
+  const { got, connection } = browser()
+  outbox.attach(connection, HELLO)
+  expect(got).toEqual([HELLO])
+})
+
+test('outbox: it keeps twenty frames at the most', () => {
+  const outbox = createOutbox()
+  for (let index = 0; index < 30; index++) outbox.send(message(String(index)))
+  const { got, connection } = browser()
+  outbox.attach(connection, HELLO)
+  expect(got).toHaveLength(21)
+})
