@@ -28,6 +28,8 @@ export type CloudRequest = {
 /** One request to the control center, outbound, with the remote environment token. It never throws. */
 export type AskCloud = (asked: CloudRequest) => Promise<CloudAnswer>
 
+/** How long an answer may take that the control center does not hold back, in ms. */
+export const ANSWER_TIME = 20_000
 /** The control center cannot put us off for longer, in ms. */
 const LONGEST_WAIT = 10 * 60_000
 /** A bundle that the desired state does not name any more is no fault of the token. */
@@ -60,5 +62,14 @@ export function createCloudRequests({ url, token }: Pick<CloudSettings, 'url' | 
     } catch (error) {
       return { kind: 'away', wait: null, why: whyNoAnswer(error) }
     }
+  }
+}
+
+/** Null: it is no JSON. */
+export function jsonOf(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(body))
+  } catch {
+    return null
   }
 }

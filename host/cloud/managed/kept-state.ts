@@ -4,6 +4,7 @@ import type { Database } from '../../database/open.ts'
 import { insertOnce, put } from '../../database/portable.ts'
 import { DesiredSettings, DesiredState, SolutionResult } from '../protocol.ts'
 import type { Taken } from './statement.ts'
+import type { TakenFile } from './taken-file.ts'
 
 const KeptState = z.object({
   environment: z.uuid(),
@@ -37,7 +38,10 @@ export interface KeptStates {
   /** The same, held for at most 1 s; a change on this node counts at once. */
   getBriefly(): Promise<KeptState | null>
   put(state: KeptState): Promise<void>
-  /** Of each environment for ever: who moves to another one and back takes no old statement. */
+  /**
+   * Of each environment for ever: who moves to another one and back takes no old statement. It is the higher of what the
+   * database knows and what this node knows by itself, which is brought up to it.
+   */
   taken(environment: string): Promise<Taken | null>
   putTaken(environment: string, taken: Taken): Promise<void>
   /** The key of the first contact; null before it. */
@@ -51,7 +55,7 @@ const KEY = 'cloud_key'
 const takenOf = (environment: string) => `cloud_taken ${environment}`
 const TakenRow = z.object({ number: z.int(), hash: z.string() })
 
-export function createKeptStates(db: Database): KeptStates {
+export function createKeptStates(db: Database, file: TakenFile): KeptStates {
   async function value(key: string): Promise<string | null> {
     const row = await db.selectFrom('platform').select('value').where('key', '=', key).executeTakeFirst()
     return row?.value ?? null
@@ -70,9 +74,14 @@ export function createKeptStates(db: Database): KeptStates {
       cache.forget(STATE)
     },
     async taken(environment) {
-      return TakenRow.safeParse(parsed(await value(takenOf(environment)))).data ?? null
+      const row = TakenRow.safeParse(parsed(await value(takenOf(environment)))).data ?? null
+      const own = await file.get(environment)
+      if (own !== null && own.number > (row?.number ?? -1)) return own
+      if (row !== null) await file.raise(environment, row)
+      return row
     },
     async putTaken(environment, taken) {
+      await file.raise(environment, taken)
       await put(db, 'platform', ['key'], { key: takenOf(environment), value: JSON.stringify(taken) })
     },
     key: () => value(KEY),

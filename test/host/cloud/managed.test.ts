@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -9,6 +9,7 @@ import { createLease } from '../../../host/cloud/managed/lease.ts'
 import { createManaged } from '../../../host/cloud/managed/managed.ts'
 import { createManagedSettings } from '../../../host/cloud/managed/managed-settings.ts'
 import { checkSuccession } from '../../../host/cloud/managed/statement.ts'
+import { createTakenFile } from '../../../host/cloud/managed/taken-file.ts'
 import { readSettings } from '../../../host/config/settings.ts'
 import { type Database, openDatabase } from '../../../host/database/open.ts'
 import { createOAuthSettings } from '../../../host/oauth/oauth-settings.ts'
@@ -17,12 +18,14 @@ import { ENVIRONMENT, type PlayedCenter, playCenter, stateOf } from '../../suppo
 
 const SHA256 = 'a'.repeat(64)
 const home = mkdtempSync(join(tmpdir(), 'managed-unit-'))
+const TAKEN = join(home, 'cloud-taken.json')
 let db: Database
 beforeAll(async () => {
   db = await openDatabase(readSettings({ PLATFORM_HOME: home }))
 })
 beforeEach(async () => {
   await db.deleteFrom('platform').where('key', 'like', 'cloud%').execute()
+  rmSync(TAKEN, { force: true })
 })
 afterAll(async () => {
   await db.destroy()
@@ -95,7 +98,7 @@ function satelliteOf(center: PlayedCenter, upload: () => Promise<void>) {
   const managed = createManaged({
     cloud,
     ask: createCloudRequests(cloud),
-    kept: createKeptStates(db),
+    kept: createKeptStates(db, createTakenFile(home)),
     db,
     uploads: { upload: async () => (await upload()) as never, activate: async () => {} },
     store: { list: async () => [], get: async () => ({ active }) as never, hasVersion: async () => false },
@@ -166,7 +169,7 @@ test('managed: a bundle above BUNDLE_SIZE is not read to its end', async () => {
 
 test('managed: an application that was cut off by a restart is brought to its end without a new statement', async () => {
   const center = await playCenter()
-  const kept = createKeptStates(db)
+  const kept = createKeptStates(db, createTakenFile(home))
   const state = stateOf(7, { settings: { logLevel: 'debug' } })
   const { publicKey: key } = center.key
   await kept.put({ environment: ENVIRONMENT, token: 'x', key, state, done: null, settings: {} })
@@ -177,6 +180,72 @@ test('managed: an application that was cut off by a restart is brought to its en
     expect(levels.at(-1)).toBe('debug')
   } finally {
     await managed.stop()
+    await center.stop()
+  }
+})
+
+test('taken: the higher of database and file counts, and each node brings its file up to the database', async () => {
+  const kept = createKeptStates(db, createTakenFile(home))
+  expect(await kept.taken(ENVIRONMENT)).toBe(null)
+  await kept.putTaken(ENVIRONMENT, { number: 5, hash: 'five' })
+  // As if the database came from a backup.
+  await db.deleteFrom('platform').where('key', 'like', 'cloud_taken%').execute()
+  expect(await createKeptStates(db, createTakenFile(home)).taken(ENVIRONMENT)).toEqual({ number: 5, hash: 'five' })
+  await kept.putTaken(ENVIRONMENT, { number: 7, hash: 'seven' })
+  rmSync(TAKEN)
+  const other = createTakenFile(home)
+  expect(await createKeptStates(db, other).taken(ENVIRONMENT)).toEqual({ number: 7, hash: 'seven' })
+  expect(JSON.parse(readFileSync(TAKEN, 'utf8'))).toEqual({ [ENVIRONMENT]: { number: 7, hash: 'seven' } })
+})
+
+test('taken: a number that is not higher does not lower the file, and a file of something else counts as nothing', async () => {
+  const file = createTakenFile(home)
+  await Promise.all([4, 6, 5].map((number) => file.raise(ENVIRONMENT, { number, hash: `of ${number}` })))
+  expect(await createTakenFile(home).get(ENVIRONMENT)).toEqual({ number: 6, hash: 'of 6' })
+  for (const text of ['', '[]', '{"x":1}', `{"${ENVIRONMENT}":{"number":-1,"hash":""}}`]) {
+    writeFileSync(TAKEN, text)
+    expect(await createTakenFile(home).get(ENVIRONMENT)).toBe(null)
+  }
+})
+
+test('managed: with a database from a backup nothing older than what was taken since is taken, and what is asked for now is', async () => {
+  const center = await playCenter()
+  const said = (number: number, logLevel: 'debug' | 'warn' | 'error') =>
+    center.key.sign(stateOf(number, { settings: { logLevel } }))
+  const run = async (check: (satellite: ReturnType<typeof satelliteOf>) => Promise<void>) => {
+    const satellite = satelliteOf(center, async () => {})
+    await satellite.managed.start()
+    try {
+      await check(satellite)
+    } finally {
+      await satellite.managed.stop()
+    }
+  }
+  const rows = () => db.selectFrom('platform').selectAll().where('key', 'like', 'cloud%').execute()
+  center.says(await said(3, 'debug'))
+  await run(({ managed }) => expect.poll(() => managed.state().number).toBe(3))
+  const backup = (await rows()).filter(({ key }) => key !== 'cloud_lease')
+  const five = await said(5, 'warn')
+  center.says(five)
+  await run(({ managed }) => expect.poll(() => managed.state().number).toBe(5))
+  const restore = async () => {
+    await db.deleteFrom('platform').where('key', 'like', 'cloud%').execute()
+    await db.insertInto('platform').values(backup).execute()
+  }
+  try {
+    await restore()
+    center.says(await said(4, 'error'))
+    await run(async ({ managed, levels }) => {
+      await expect.poll(() => managed.state().refused).toBe('its number 4 is lower than 5, which was taken before')
+      expect([managed.state().number, levels.includes('error')]).toEqual([3, false])
+    })
+    await restore()
+    center.says(five)
+    await run(async ({ managed, levels }) => {
+      await expect.poll(() => managed.state().number).toBe(5)
+      expect([managed.state().refused, levels.at(-1)]).toEqual([null, 'warn'])
+    })
+  } finally {
     await center.stop()
   }
 })

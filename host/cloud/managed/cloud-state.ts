@@ -1,0 +1,93 @@
+import type { Logger } from 'pino'
+import type { SolutionResult } from '../protocol.ts'
+import type { CloudAnswer } from './cloud-requests.ts'
+import type { KeptState } from './kept-state.ts'
+
+/** How a Satellite stands with its control center, for its health page. Times are epoch ms. */
+export type CloudState = {
+  /** `barred`: it refuses the token, or there is none at that address. */
+  readonly state: 'connecting' | 'connected' | 'away' | 'barred'
+  /** Since when it is so. */
+  readonly since: number
+  /** Of the desired state that was tried last; null: none was. */
+  readonly number: number | null
+  readonly triedAt: number | null
+  readonly failed: readonly { readonly name: string; readonly message: string }[]
+  /** Why the last statement was not taken; null: it was. */
+  readonly refused: string | null
+}
+
+/** Why there is no answer of a control center. */
+export type NoAnswer = Exclude<CloudAnswer, { kind: 'answer' | 'too-large' }>
+
+/** Keeps the state, and tells the log of each change once. Each method says whether it changed anything. */
+export interface CloudStates {
+  now(): CloudState
+  answers(): boolean
+  gone(answer: NoAnswer): boolean
+  /** @param why null: the last statement was taken */
+  refused(why: string | null): boolean
+  /** @param last what was kept last of the control center; its number is news when it differs */
+  tried(last: KeptState | null): boolean
+}
+
+/** @param controlCenter its host name, for the log */
+export function createCloudStates(controlCenter: string, log: Pick<Logger, 'info' | 'warn' | 'error'>): CloudStates {
+  let now: CloudState = {
+    state: 'connecting',
+    since: Date.now(),
+    number: null,
+    triedAt: null,
+    failed: [],
+    refused: null,
+  }
+
+  return {
+    now: () => now,
+    answers() {
+      if (now.state === 'connected') return false
+      if (now.state !== 'connecting') log.info({ controlCenter }, 'the control center answers again')
+      now = { ...now, state: 'connected', since: Date.now() }
+      return true
+    },
+    gone(answer) {
+      if (now.state === answer.kind) return false
+      now = { ...now, state: answer.kind, since: Date.now() }
+      if (answer.kind === 'away') log.warn({ controlCenter, why: answer.why }, AWAY)
+      else log.error({ controlCenter, status: answer.status }, barredText(answer.status))
+      return true
+    },
+    refused(why) {
+      if (now.refused === why) return false
+      if (why !== null) log.error({ controlCenter, why }, REFUSED)
+      now = { ...now, refused: why }
+      return true
+    },
+    tried(last) {
+      const done = last?.done ?? null
+      const isNews = done !== null && done.number !== now.number
+      now = {
+        ...now,
+        number: done?.number ?? null,
+        triedAt: done?.at ?? null,
+        failed: (done?.results ?? []).filter((one) => one.outcome === 'failed').map(failureOf),
+      }
+      return isNews
+    },
+  }
+}
+
+function failureOf({ name, code, message }: SolutionResult) {
+  return { name, message: message ?? code ?? '' }
+}
+
+const AWAY = 'the control center does not answer: what runs goes on, and it is asked again and again'
+const REFUSED = 'a statement of the control center was refused: what runs goes on'
+
+function barredText(status: number): string {
+  const what =
+    status === 401 || status === 403
+      ? 'the control center refuses REMOTE_ENVIRONMENT_TOKEN, it is unknown or was revoked: set it to one of the Credentials page'
+      : 'there is no control center at CLOUD_URL: correct it'
+  return `${what}, and start again. What runs goes on`
+}

@@ -1,0 +1,142 @@
+import type { Logger } from 'pino'
+import type { Settings } from '../../config/settings.ts'
+import { storedHash } from '../../database/stored-hash.ts'
+import type { CloudSettings } from '../cloud-settings.ts'
+import { type ApplyParts, applySolutions } from './apply.ts'
+import type { CloudStates } from './cloud-state.ts'
+import type { KeptState, KeptStates } from './kept-state.ts'
+import type { Lease } from './lease.ts'
+import type { Pauses } from './pauses.ts'
+import { checkSuccession, readStatement, type Statement } from './statement.ts'
+
+/** Takes statements, and brings what was taken in force. */
+export interface InForce {
+  /** What was taken last; null: nothing, or with another token or key. */
+  last(key: string): Promise<KeptState | null>
+  /** From now on it is what this Satellite is to be, on all nodes and over restarts. @throws StatementRefused */
+  take(text: string, key: string): Promise<void>
+  /** Brings what was taken to its end. @returns ms to wait before it is tried again; null: there is nothing left to do */
+  finish(): Promise<number | null>
+  /** What all nodes do, whichever of them applied it. */
+  adopt(last: KeptState | null): void
+  /** Why what was taken is not in force yet; null: it is. */
+  waitsFor(): string | null
+}
+
+export type InForceParts = Omit<ApplyParts, 'host'> & {
+  readonly cloud: Pick<CloudSettings, 'url' | 'token'>
+  readonly kept: KeptStates
+  /** Null: what the host's own environment says. */
+  readonly setLogLevel: (level: Settings['logLevel'] | null) => void
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
+}
+
+/** Another node is at it: it is looked at again after so long, in ms. */
+const OTHER_NODE_WAIT = 1000
+
+type Needs = InForceParts & {
+  readonly lease: Lease
+  readonly states: CloudStates
+  readonly pauses: Pauses
+  /** Called when something else came in force than was told last. */
+  readonly report: () => void
+  readonly signal: AbortSignal
+}
+
+export function createInForce(needs: Needs): InForce {
+  const { cloud, kept, log, lease, states, pauses, report, signal } = needs
+  const token = storedHash(cloud.token)
+  let waitsFor: string | null = null
+  /** The statement whose number is known to be on this node's disk. */
+  let noted: number | null = null
+
+  async function keep(statement: Statement, key: string, environment: string | null): Promise<void> {
+    const { state, hash } = statement
+    const isNew = checkSuccession(statement, environment, await kept.taken(state.environment))
+    const before = await kept.get()
+    // A database from a backup has an older one, while the number is known beside it.
+    const isKept = before?.state.environment === state.environment && before.state.number === state.number
+    if (!isNew && isKept && before.token === token && before.key === key) return
+    // First the number, so that nothing older is ever taken again, whenever this process ends.
+    await kept.putTaken(state.environment, { number: state.number, hash })
+    const isSame = before?.state.environment === state.environment
+    const [done, settings] = isSame ? [before.done, before.settings] : [null, {}]
+    await kept.put({ environment: state.environment, token, key, state, done, settings })
+  }
+
+  /** Whichever node took it, each keeps its number beside the database too. */
+  async function note(last: KeptState | null): Promise<void> {
+    if (last === null || last.state.number === noted) return
+    await kept.taken(last.state.environment)
+    noted = last.state.number
+  }
+
+  async function apply(last: KeptState): Promise<number | null> {
+    const { state } = last
+    const applied = await applySolutions(state, { ...needs, host: cloud.url.host }, signal)
+    if (applied.kind === 'later') {
+      if (waitsFor !== applied.why && !signal.aborted) log.warn({ number: state.number, why: applied.why }, UNFINISHED)
+      waitsFor = applied.why
+      return Math.max(applied.wait ?? 0, pauses.next())
+    }
+    waitsFor = null
+    pauses.reset()
+    const { results } = applied
+    const failed = results.filter((one) => one.outcome === 'failed')
+    const outcome = failed.length === 0 ? ('applied' as const) : ('failed' as const)
+    const done = { number: state.number, outcome, results: [...results], at: Date.now() }
+    await kept.put({ ...last, done, settings: state.settings })
+    for (const { name, code, message } of failed)
+      log.error({ solution: name, code, number: state.number, why: message }, FAILED)
+    if (failed.length === 0) log.info({ number: state.number }, 'what the control center asks for is in force')
+    return null
+  }
+
+  function adopt(last: KeptState | null): void {
+    needs.setLogLevel(last?.settings.logLevel ?? null)
+    if (states.tried(last) && states.now().state === 'connected') report()
+  }
+
+  return {
+    adopt,
+    waitsFor: () => waitsFor,
+    async last(key) {
+      const last = await kept.get()
+      return last !== null && last.token === token && last.key === key ? last : null
+    },
+    async take(text, key) {
+      const statement = await readStatement(text, key)
+      const last = await kept.get()
+      // The operator gave it another token: it may be of another environment from now on.
+      const environment = last !== null && last.token === token ? last.state.environment : null
+      // Looked at first, so that what is refused is refused on every node.
+      checkSuccession(statement, environment, await kept.taken(statement.state.environment))
+      states.refused(null)
+      await lease.hold(() => keep(statement, key, environment))
+    },
+    async finish() {
+      const last = await kept.get()
+      await note(last)
+      if (last === null || isFinished(last)) {
+        adopt(last)
+        return null
+      }
+      let outcome: number | null = null
+      const isMine = await lease.hold(async () => {
+        // Another node may have finished it meanwhile.
+        const now = await kept.get()
+        if (now !== null && !isFinished(now)) outcome = await apply(now)
+      })
+      if (!isMine) return OTHER_NODE_WAIT
+      if (outcome === null) adopt(await kept.get())
+      return outcome
+    },
+  }
+}
+
+function isFinished({ state, done }: KeptState): boolean {
+  return done?.number === state.number
+}
+
+const FAILED = 'a version that the control center asks for was refused: the one before goes on'
+const UNFINISHED = 'what the control center asks for is not in force yet: it is tried again'

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { createCloudStates } from '../../../host/cloud/managed/cloud-state.ts'
+
+function statesOf() {
+  const logged: string[] = []
+  const log = (_of: unknown, text: string) => void logged.push(text)
+  const states = createCloudStates('cloud.example.org', { info: log, warn: log, error: log } as never)
+  return { states, logged }
+}
+
+test('cloud state: each change is told once, and the first contact is none', () => {
+  const { states, logged } = statesOf()
+  expect([states.answers(), states.answers()]).toEqual([true, false])
+  expect(logged).toEqual([])
+  const away = { kind: 'away', why: 'it answers 503', wait: null } as const
+  expect([states.gone(away), states.gone(away)]).toEqual([true, false])
+  expect(states.now()).toMatchObject({ state: 'away' })
+  expect(states.answers()).toBe(true)
+  expect(logged).toEqual([expect.stringContaining('does not answer'), 'the control center answers again'])
+})
+
+test('cloud state: a refused token and a wrong address say what to correct', () => {
+  const { states, logged } = statesOf()
+  states.gone({ kind: 'barred', status: 401 })
+  expect(logged.at(-1)).toContain('REMOTE_ENVIRONMENT_TOKEN')
+  states.answers()
+  states.gone({ kind: 'barred', status: 404 })
+  expect(logged.at(-1)).toContain('CLOUD_URL')
+})
+
+test('cloud state: a refused statement is shown until the next one is taken', () => {
+  const { states, logged } = statesOf()
+  expect([states.refused('too old'), states.refused('too old')]).toEqual([true, false])
+  expect([states.now().refused, logged.length]).toEqual(['too old', 1])
+  states.refused(null)
+  expect([states.now().refused, logged.length]).toEqual([null, 1])
+})
