@@ -19,7 +19,7 @@ export const METRICS = {
   throttles: counter('throttled', [], 'Checks of a password that were refused since too many had come'),
   requests: histogram('http_request_duration', ['port', 'method', 'status'], 'HTTP requests, probes excepted'),
   scriptCalls: counter('script_calls', ['solution', 'entry', 'outcome'], 'Calls of solutions’ scripts'),
-  scriptTime: histogram('script_duration', ['entry', 'outcome'], 'Scripts, while they ran'),
+  scriptTime: histogram('script_duration', ['solution', 'entry', 'outcome'], 'Scripts, while they ran'),
   queueTime: histogram('sandbox_queue', [], 'Calls of logins, until a sandbox process began with them'),
   bindingTime: histogram('plugin_request_duration', ['binding', 'result'], 'Answers to what scripts asked of plugins'),
   kills: counter('sandbox_kills', ['reason'], 'Sandbox processes that were ended for what a script did'),

@@ -19,6 +19,10 @@ export const SPANS = {
     name: 'sandbox call',
     attributes: ['solhost.solution', 'solhost.entry', 'solhost.outcome', 'solhost.queue_ms', 'solhost.run_ms'],
   },
+  client: {
+    name: 'client event',
+    attributes: ['solhost.solution', 'solhost.entry', 'solhost.outcome', 'solhost.run_ms'],
+  },
   plugin: { name: 'plugin request', attributes: ['solhost.binding'] },
   session: { name: 'start session', attributes: [] },
   provider: {
@@ -41,6 +45,8 @@ type Scope = { readonly request: RequestScope; readonly span: Span | null }
 export type RequestScope = {
   /** By `performance.now()`. */
   readonly startedAt: number
+  /** False: of an open client, which a request only began. */
+  readonly isRequest: boolean
   /** What goes on afterwards, such as a batch that others wait in too, is none of its. */
   isOver: boolean
 }
@@ -61,6 +67,8 @@ export interface Spans {
     facts: RequestFacts,
     work: (told: (name: string, attributes: SpanAttributes<'request'>, isError: boolean) => void) => Promise<T>,
   ): Promise<T>
+  /** Begins a trace of its own, of what is no request. */
+  root<K extends SpanKey, T>(key: K, attributes: SpanAttributes<K>, work: (told: Told<K>) => Promise<T>): Promise<T>
   run<K extends SpanKey, T>(key: K, attributes: SpanAttributes<K>, work: (told: Told<K>) => Promise<T>): Promise<T>
   /** Adds to the span that the work is in. */
   tell(attributes: SpanAttributes<'login'>): void
@@ -103,7 +111,7 @@ export function createSpans(): Spans {
       if (!on) return work(() => {})
       const span = tracing === null ? null : startRequest(tracing, facts)
       const recorded = span?.isRecording() ? span : null
-      const request = { startedAt: performance.now(), isOver: false }
+      const request = { startedAt: performance.now(), isRequest: true, isOver: false }
       return scopes.run({ request, span: recorded }, async () => {
         try {
           return await work((name, attributes, isError) => {
@@ -115,6 +123,19 @@ export function createSpans(): Spans {
           recorded?.end()
         }
       })
+    },
+    async root(key, attributes, work) {
+      if (tracing === null) return work(() => {})
+      const { api, tracer } = tracing
+      const span = tracer.startSpan(SPANS[key].name, { attributes: attributes as Attributes }, api.ROOT_CONTEXT)
+      if (!span.isRecording()) return work(() => {})
+      const request = { startedAt: performance.now(), isRequest: false, isOver: false }
+      const told = (more: Readonly<Record<string, unknown>>) => void span.setAttributes(more as Attributes)
+      try {
+        return await scopes.run({ request, span }, () => ended(span, () => work(told)))
+      } finally {
+        request.isOver = true
+      }
     },
     run(key, attributes, work) {
       const above = parent()
@@ -141,7 +162,10 @@ export function createSpans(): Spans {
       if (scope === undefined) return work
       return ((...args: never[]) => scopes.run(scope, () => work(...args))) as typeof work
     },
-    current: () => scopes.getStore()?.request,
+    current() {
+      const request = scopes.getStore()?.request
+      return request?.isRequest ? request : undefined
+    },
     context() {
       const span = parent()
       return span === null || tracing === null ? undefined : below(tracing.api, span)

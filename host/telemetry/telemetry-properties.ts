@@ -1,30 +1,10 @@
 import type { Property } from '../config/properties.ts'
-import { isLoopback } from '../http/sites.ts'
 
 const COLLECTOR =
   'an http or https address without a user name and password, such as https://collector.example.org:4318'
 
 /** The environment properties of telemetry; those of OpenTelemetry have its names and defaults. */
 export const TELEMETRY_PROPERTIES = {
-  CLOUD_URL: {
-    default: '',
-    read: (text) => (text === '' ? null : readCloud(text)),
-    form: 'an https origin such as https://cloud.example.org, without a path; http only on loopback',
-    what: 'the control center, which this host connects to with ENVIRONMENT=onprem and REMOTE_ENVIRONMENT_TOKEN',
-  },
-  REMOTE_ENVIRONMENT_TOKEN: {
-    default: '',
-    read: (text) => (/^[\x21-\x7e]{0,4096}$/.test(text) ? text : undefined),
-    form: 'at most 4096 printable ASCII characters without spaces',
-    what: 'token of the control center’s Credentials page: connects this host to it',
-    secret: true,
-  },
-  CLOUD_PUBLIC_KEY: {
-    default: '',
-    read: (text) => (text === '' || /^[A-Za-z0-9_-]{43}$/.test(text) ? text : undefined),
-    form: 'the 43 characters that the Credentials page of the control center shows; empty: the key of the first contact is kept',
-    what: 'public key (Ed25519) that what the control center wants of this host must be signed with',
-  },
   METRICS_PORT: {
     default: '',
     read: (text) => (text === '' ? null : readPort(text)),
@@ -99,13 +79,6 @@ function readAddress(text: string): URL | undefined {
   const url = URL.parse(text)
   const isPlain = url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
   return isPlain && url.hash === '' ? url : undefined
-}
-
-/** A token goes there: encrypted, but to this machine itself. */
-function readCloud(text: string): URL | undefined {
-  const url = readAddress(text)
-  if (url === undefined || url.pathname !== '/' || url.search !== '') return undefined
-  return url.protocol === 'https:' || isLoopback(url.hostname) ? url : undefined
 }
 
 /** W3C baggage's form without properties, as the specification of OTLP's variables says. */

@@ -5,7 +5,12 @@ export const SIGNALS = ['metrics', 'logs', 'traces'] as const
 export type Signal = (typeof SIGNALS)[number]
 
 /** Where one signal is sent to, with the headers that go there and nowhere else. */
-export type Target = { readonly url: string; readonly headers: Readonly<Record<string, string>> }
+export type Target = {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  /** The properties that these come from, for whoever has to correct them. */
+  readonly from: { readonly url: string; readonly headers: string }
+}
 
 export type TelemetrySettings = {
   /** Signals that are absent are sent nowhere. */
@@ -62,18 +67,32 @@ function targetsOf(value: Value): TelemetrySettings['targets'] {
   const cloud = cloudTargets(value)
   const targets: Partial<Record<Signal, Target>> = {}
   for (const signal of SIGNALS) {
-    const own = value(`OTEL_EXPORTER_OTLP_${signal.toUpperCase() as Uppercase<Signal>}_ENDPOINT`) as URL | null
+    const ownName = `OTEL_EXPORTER_OTLP_${signal.toUpperCase() as Uppercase<Signal>}_ENDPOINT` as const
+    const own = value(ownName) as URL | null
     // As the specification of OTLP has it: a signal's own address is used as it is, the common one gets a path.
-    const url = own?.href ?? (common === null ? null : `${common.href.replace(/\/$/, '')}/v1/${signal}`)
-    if (url !== null) targets[signal] = { url, headers }
+    const url = own?.href ?? (common === null ? null : below(common, `v1/${signal}`))
+    const from = {
+      url: own === null ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : ownName,
+      headers: 'OTEL_EXPORTER_OTLP_HEADERS',
+    }
+    if (url !== null) targets[signal] = { url, headers, from }
     else if (cloud !== null) targets[signal] = cloud(signal)
   }
   return targets
+}
+
+/** A query stays what it is: it may be the key that the collector wants. */
+function below(address: URL, path: string): string {
+  const url = new URL(address)
+  url.pathname = `${url.pathname.replace(/\/$/, '')}/${path}`
+  return url.href
 }
 
 function cloudTargets(value: Value): ((signal: Signal) => Target) | null {
   const cloud = value('CLOUD_URL') as URL | null
   const token = value('REMOTE_ENVIRONMENT_TOKEN') as string
   if (value('ENVIRONMENT') !== 'onprem' || token === '' || cloud === null) return null
-  return (signal) => ({ url: `${cloud.origin}/otlp/v1/${signal}`, headers: { authorization: `Bearer ${token}` } })
+  const headers = { authorization: `Bearer ${token}` }
+  const from = { url: 'CLOUD_URL', headers: 'REMOTE_ENVIRONMENT_TOKEN' }
+  return (signal) => ({ url: `${cloud.origin}/otlp/v1/${signal}`, headers, from })
 }

@@ -69,8 +69,8 @@ export function watchFigures(figures: Figures, { metrics, solutionLabel }: Watch
       figures.called(end)
       if (!metrics.isOn()) return
       const { code, milliseconds } = end.outcome
-      const labels = { entry: entryLabel(end.entry), outcome: code }
-      metrics.add('scriptCalls', { solution: solutionLabel(end.solution), ...labels })
+      const labels = { solution: solutionLabel(end.solution), entry: entryLabel(end.entry), outcome: code }
+      metrics.add('scriptCalls', labels)
       if (code !== 'sandbox_busy') metrics.record('scriptTime', milliseconds, labels)
     },
     looked(gauges) {
@@ -106,6 +106,31 @@ export function watchCalls(supervisor: Supervisor, { metrics, spans }: Watcher):
         })
         return outcome
       })
+    },
+  }
+}
+
+/** Events of open clients, and all else that is called in them: each is a trace of its own, since their request is long over. */
+export function watchClients(supervisor: Supervisor, { metrics, spans }: Watcher): Supervisor {
+  return {
+    ...supervisor,
+    async openClient(version, handlers) {
+      const opened = await supervisor.openClient(version, handlers)
+      if ('code' in opened) return opened
+      const solution = solutionOfKey(version.key)
+      return {
+        ...opened,
+        call(call, { log, request }) {
+          if (!metrics.isOn()) return opened.call(call, { log, request })
+          const facts = { 'solhost.solution': solution, 'solhost.entry': call.entry }
+          return spans.root('client', facts, async (told) => {
+            const asked = performance.now()
+            const outcome = await opened.call(call, { log: spans.keep(log), request: spans.keep(request) })
+            told({ 'solhost.outcome': outcome.code, 'solhost.run_ms': rounded(performance.now() - asked) })
+            return outcome
+          })
+        },
+      }
     },
   }
 }

@@ -2,6 +2,8 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
+import { openClient } from '../support/client-page.ts'
+import { addClientSolution, button } from '../support/client-solution.ts'
 import { type Collector, exportTimes, pointsOf, recordsOf, spansOf, startCollector } from '../support/collector.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask, createVisitor } from '../support/http.ts'
@@ -108,6 +110,9 @@ describe('a host with a collector', () => {
       /^# HELP solhost_logins_total Attempts to sign in, by how they ended\n# TYPE solhost_logins_total counter\nsolhost_logins_total\{solution="tenant-login",mode="authenticator",result="ok"\} 1$/m,
     )
     expect(text).toMatch(/^solhost_login_duration_seconds_bucket\{mode="authenticator",result="ok",le="\+Inf"\} 1$/m)
+    const script =
+      'solhost_script_duration_seconds_count{solution="tenant-login",entry="onSolutionOpen",outcome="returned"}'
+    expect(text).toContain(`\n${script} 2\n`)
     expect(text).toMatch(/^solhost_memory_limit_bytes \d+$/m)
     expect((await ask(url, { headers: { Origin: 'http://evil.example' } })).status).toBe(403)
     // DNS rebinding: over http a page's own name is all that tells it from a tool.
@@ -270,6 +275,40 @@ describe('what a collector does', () => {
       expect(attributes['solhost.correlation_id']).toMatch(/^[0-9A-Z]{5}-[0-9A-Z]{5}$/)
     }
   })
+})
+
+test('an event of an open client is a trace of its own, with the lines and requests of its scripts in it', async () => {
+  collector = await startCollector()
+  await startHost()
+  const script = `
+    function go() {
+      console.log('the form says hello')
+      plugins.http.fetch('https://nowhere.example.org/').catch(() => {})
+    }`
+  await addClientSolution(host, 'open', { elements: [button('go')], script })
+  const page = await openClient(host.url, 'open', { cookies: new Map() })
+  await page.press('main', 'go')
+  const events = () => spansOf(collector).filter(({ name }) => name === 'client event')
+  const pressed = () => events().find(({ attributes }) => attributes['solhost.entry'] === 'forms.event')
+  await waitUntil(() => expect(pressed()).toBeDefined(), PATIENCE)
+  expect(pressed()).toMatchObject({
+    parent: '',
+    attributes: {
+      'solhost.solution': 'open',
+      'solhost.outcome': 'returned',
+      'solhost.run_ms': expect.any(String),
+    },
+  })
+  const line = () => recordsOf(collector).find(({ body }) => body === 'the form says hello')
+  await waitUntil(() => expect(line()).toBeDefined(), PATIENCE)
+  expect(line()?.traceId).toBe(pressed()?.traceId)
+  const asked = { name: 'plugin request', traceId: pressed()?.traceId, attributes: { 'solhost.binding': 'http.fetch' } }
+  const below = () => spansOf(collector).filter(({ parent }) => parent === pressed()?.spanId)
+  await waitUntil(() => expect(below()).toMatchObject([asked]), PATIENCE)
+  expect(new Set(events().map(({ traceId }) => traceId)).size).toBe(events().length)
+  page.close()
+  await host.stop()
+  await collector.stop()
 })
 
 function talkingSolution(): Promise<Buffer> {

@@ -22,7 +22,8 @@ export interface BatchQueue {
   size(): number
 }
 
-export type DropReason = 'queue_full' | 'disk' | 'refused'
+/** `busy`: more came at once than are taken. */
+export type DropReason = 'queue_full' | 'disk' | 'refused' | 'busy'
 
 export type BatchQueueOptions = {
   readonly folder: string

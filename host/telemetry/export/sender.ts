@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Signal } from '../telemetry-settings.ts'
+import type { Signal, Target } from '../telemetry-settings.ts'
 import type { BatchQueue, DropReason } from './batch-queue.ts'
 import { type PostOptions, type PostResult, post } from './post.ts'
 
@@ -8,10 +8,14 @@ export type SenderState = {
   readonly signal: Signal
   /** `barred`: the collector refuses address or token. */
   readonly state: 'ok' | 'away' | 'barred'
+  /** The property that has to be corrected where it is barred; else null. */
+  readonly correct: string | null
   /** In bytes, on disk. */
   readonly waiting: number
   /** Items since the start that never arrive. */
   readonly dropped: number
+  /** The last time that one was dropped, in epoch ms; null: none was. */
+  readonly droppedAt: number | null
 }
 
 export interface Sender {
@@ -45,7 +49,9 @@ export function createSender(parts: SenderParts): Sender {
   const { host } = new URL(target.url)
   const stopping = new AbortController()
   let state: SenderState['state'] = 'ok'
+  let correct: string | null = null
   let dropped = 0
+  let droppedAt: number | null = null
   let droppedWhileAway = 0
   let failures = 0
   let running: Promise<void> | null = null
@@ -55,7 +61,8 @@ export function createSender(parts: SenderParts): Sender {
 
   function countDropped(count: number, reason: DropReason): void {
     dropped += count
-    if (reason !== 'refused') droppedWhileAway += count
+    droppedAt = Date.now()
+    if (reason === 'queue_full' || reason === 'disk') droppedWhileAway += count
     counted(count, reason)
   }
 
@@ -91,16 +98,19 @@ export function createSender(parts: SenderParts): Sender {
   /** Each state is said once. */
   function isGone(result: Extract<PostResult, { kind: 'later' | 'barred' }>): void {
     const next = result.kind === 'barred' ? 'barred' : 'away'
-    if (state === next) return
+    const toCorrect = result.kind === 'barred' ? toBeCorrected(target, result.status) : null
+    if (state === next && correct === toCorrect) return
     state = next
+    correct = toCorrect
     if (result.kind === 'later') log.warn({ signal, collector: host, why: result.why }, AWAY)
-    else log.error({ signal, collector: host, status: result.status }, barredText(result.status))
+    else log.error({ signal, collector: host, status: result.status }, barredText(target, result.status))
   }
 
   function isBack(): void {
     failures = 0
     if (state !== 'ok') log.info({ signal, collector: host }, 'the collector takes telemetry again')
     state = 'ok'
+    correct = null
     if (droppedWhileAway === 0) return
     log.warn({ signal, collector: host, dropped: droppedWhileAway }, DROPPED)
     droppedWhileAway = 0
@@ -134,7 +144,7 @@ export function createSender(parts: SenderParts): Sender {
       if (!isStopping) start()
     },
     dropped: countDropped,
-    state: () => ({ signal, state, waiting: queue.size(), dropped }),
+    state: () => ({ signal, state, correct, waiting: queue.size(), dropped, droppedAt }),
     async stop(patience) {
       const timer = setTimeout(() => stopping.abort(), patience)
       isStopping = true
@@ -152,10 +162,17 @@ const AWAY = 'the collector of telemetry does not take it now: it waits in PLATF
 const REFUSED = 'the collector of telemetry refused a batch for good: it was dropped'
 const DROPPED = 'telemetry was dropped while the collector was away: more came than TELEMETRY_QUEUE lets wait'
 
-function barredText(status: number): string {
-  const what =
-    status === 401 || status === 403
-      ? 'the collector of telemetry refuses the token or the headers: correct REMOTE_ENVIRONMENT_TOKEN or OTEL_EXPORTER_OTLP_HEADERS'
-      : 'nothing takes telemetry at that address: correct CLOUD_URL or OTEL_EXPORTER_OTLP_…ENDPOINT'
-  return `${what}, and start again. Sign-ins go on, and telemetry waits in PLATFORM_HOME`
+function isAboutHeaders(status: number): boolean {
+  return status === 401 || status === 403
+}
+
+function toBeCorrected({ from }: Target, status: number): string {
+  return isAboutHeaders(status) ? from.headers : from.url
+}
+
+function barredText(target: Target, status: number): string {
+  const what = isAboutHeaders(status)
+    ? 'the collector of telemetry refuses what it is sent to know this host by'
+    : 'nothing takes telemetry at that address'
+  return `${what}: correct ${toBeCorrected(target, status)}, and start again. Sign-ins go on, and telemetry waits in PLATFORM_HOME`
 }

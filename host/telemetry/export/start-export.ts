@@ -6,6 +6,7 @@ import type { Logger } from 'pino'
 import type { Metrics } from '../metrics.ts'
 import { SIGNALS, type Signal, type TelemetrySettings } from '../telemetry-settings.ts'
 import { createBatchQueue } from './batch-queue.ts'
+import { boundedRecords, boundedSpans, createWaitingItems, tellingExporter } from './bounded-batch.ts'
 import { pointsOf, queueExporter } from './exporters.ts'
 import { createSender, type Sender, type SenderState } from './sender.ts'
 
@@ -30,7 +31,7 @@ export type ExportParts = {
   readonly log: Logger
 }
 
-/** Spans and log records wait so long for others at most, in ms, and so many of them; more are not taken. */
+/** Spans and log records wait so long for others at most, in ms, and so many of them; more are not taken, and counted. */
 const BATCH_TIME = 5000
 const BATCH = { maxQueueSize: 4096, maxExportBatchSize: 512 }
 /** The texts of log records and attributes are cut at so many characters. */
@@ -74,7 +75,8 @@ export async function startExport({ settings, home, bound, resource, metrics, lo
     })
     await queue.open()
     senders.set(signal, sender)
-    return { queue, wake: sender.wake }
+    const waiting = createWaitingItems(BATCH.maxQueueSize, (count) => sender.dropped(count, 'busy'))
+    return { queue, wake: sender.wake, waiting }
   }
 
   async function metricReader(): Promise<IMetricReader | null> {
@@ -101,12 +103,16 @@ export async function startExport({ settings, home, bound, resource, metrics, lo
       TraceIdRatioBasedSampler,
       TracerProvider: Provider,
     } = await import('@opentelemetry/sdk-trace')
-    const exporter = queueExporter(serializers.traces[format], (spans) => spans.length, format, to)
+    const { waiting } = to
+    const exporter = tellingExporter(
+      queueExporter(serializers.traces[format], (spans) => spans.length, format, to),
+      waiting,
+    )
     const provider = new Provider({
       resource,
       sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(sampled) }),
       spanLimits: { attributeValueLengthLimit: LONGEST_TEXT },
-      spanProcessors: [new BatchSpanProcessor({ ...batching, exporter })],
+      spanProcessors: [boundedSpans(new BatchSpanProcessor({ ...batching, exporter }), waiting)],
     })
     ends.push(() => provider.shutdown())
     return provider
@@ -116,11 +122,15 @@ export async function startExport({ settings, home, bound, resource, metrics, lo
     const to = await openQueue('logs')
     if (to === null) return null
     const { BatchLogRecordProcessor, LoggerProvider: Provider } = await import('@opentelemetry/sdk-logs')
-    const exporter = queueExporter(serializers.logs[format], (records) => records.length, format, to)
+    const { waiting } = to
+    const exporter = tellingExporter(
+      queueExporter(serializers.logs[format], (records) => records.length, format, to),
+      waiting,
+    )
     const provider = new Provider({
       resource,
       logRecordLimits: { attributeValueLengthLimit: LONGEST_TEXT },
-      processors: [new BatchLogRecordProcessor({ ...batching, exporter })],
+      processors: [boundedRecords(new BatchLogRecordProcessor({ ...batching, exporter }), waiting)],
     })
     ends.push(() => provider.shutdown())
     return provider

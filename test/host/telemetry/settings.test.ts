@@ -20,10 +20,11 @@ test('telemetry settings: without any nothing is sent and nothing listens', () =
 
 test('telemetry settings: a Satellite with a token tells the control center, and its token goes there', () => {
   const headers = { authorization: 'Bearer the-token' }
+  const from = { url: 'CLOUD_URL', headers: 'REMOTE_ENVIRONMENT_TOKEN' }
   expect(targetsOf(CLOUD)).toEqual({
-    metrics: { url: 'https://cloud.example.org/otlp/v1/metrics', headers },
-    logs: { url: 'https://cloud.example.org/otlp/v1/logs', headers },
-    traces: { url: 'https://cloud.example.org/otlp/v1/traces', headers },
+    metrics: { url: 'https://cloud.example.org/otlp/v1/metrics', headers, from },
+    logs: { url: 'https://cloud.example.org/otlp/v1/logs', headers, from },
+    traces: { url: 'https://cloud.example.org/otlp/v1/traces', headers, from },
   })
 })
 
@@ -40,16 +41,17 @@ test('telemetry settings: the standard variables win, and get their own headers 
     OTEL_EXPORTER_OTLP_HEADERS: 'Api-Key=a%20b, x=1',
   })
   const headers = { 'api-key': 'a b', x: '1' }
+  const from = { url: 'OTEL_EXPORTER_OTLP_ENDPOINT', headers: 'OTEL_EXPORTER_OTLP_HEADERS' }
   expect(targets).toEqual({
-    metrics: { url: 'http://collector:4318/base/v1/metrics', headers },
-    logs: { url: 'http://logs:1234/in', headers },
-    traces: { url: 'http://collector:4318/base/v1/traces', headers },
+    metrics: { url: 'http://collector:4318/base/v1/metrics', headers, from },
+    logs: { url: 'http://logs:1234/in', headers, from: { ...from, url: 'OTEL_EXPORTER_OTLP_LOGS_ENDPOINT' } },
+    traces: { url: 'http://collector:4318/base/v1/traces', headers, from },
   })
 })
 
 test('telemetry settings: one signal elsewhere, the others to the control center', () => {
   const { traces, metrics } = targetsOf({ ...CLOUD, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://other/t' })
-  expect(traces).toEqual({ url: 'http://other/t', headers: {} })
+  expect(traces).toMatchObject({ url: 'http://other/t', headers: {} })
   expect(metrics?.url).toBe('https://cloud.example.org/otlp/v1/metrics')
 })
 
@@ -87,4 +89,31 @@ describe('telemetry settings: faults', () => {
 test('telemetry settings: neither token nor headers are shown', () => {
   const set = { ...CLOUD, OTEL_EXPORTER_OTLP_HEADERS: 'key=hidden' }
   expect(JSON.stringify(readSettings(set).shown)).not.toMatch(/the-token|hidden/)
+})
+
+test('telemetry settings: a key in the query of an address is sent, and neither shown nor told by a fault', () => {
+  const set = { OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector.example.org/in?key=hidden' }
+  expect(targetsOf(set).logs?.url).toBe('https://collector.example.org/in/v1/logs?key=hidden')
+  const shown = readSettings(set).shown.find(({ name }) => name === 'OTEL_EXPORTER_OTLP_ENDPOINT')
+  expect(shown?.value).toBe('https://collector.example.org/in?…')
+  const wrong = [
+    'https://user:hidden@collector.example.org/',
+    'https://hidden@collector.example.org/',
+    'https://user:hid/den@collector.example.org/',
+    'user:hidden@collector:4317',
+    'collector:4317?key=hidden',
+    'ftp://collector/#hidden',
+  ]
+  for (const address of wrong) {
+    const read = () => readSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: address })
+    expect(read).toThrow(/OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https address/)
+    expect(read).not.toThrow(/hid/)
+    expect(read).not.toThrow(/den/)
+  }
+})
+
+test('telemetry settings: what is no key of an address is shown as it is written', () => {
+  const set = { ALLOWED_HOSTS: 'a.example.org, b.example.org', PUBLIC_URL: 'https://a.example.org:8443' }
+  const shown = new Map(readSettings(set).shown.map(({ name, value }) => [name, value]))
+  expect(Object.keys(set).map((name) => shown.get(name))).toEqual(Object.values(set))
 })

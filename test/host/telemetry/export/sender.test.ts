@@ -9,6 +9,7 @@ import { type Collector, startCollector } from '../../../support/collector.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 
 const TOKEN = 'a token that nobody may read'
+const FROM = { url: 'CLOUD_URL', headers: 'REMOTE_ENVIRONMENT_TOKEN' }
 let home: string
 let collector: Collector
 let queue: BatchQueue
@@ -23,7 +24,7 @@ async function start(bound = 1000): Promise<void> {
   sender = createSender({
     signal: 'logs',
     queue,
-    target: { url: `${collector.url}/v1/logs`, headers: { authorization: `Bearer ${TOKEN}` } },
+    target: { url: `${collector.url}/v1/logs`, headers: { authorization: `Bearer ${TOKEN}` }, from: FROM },
     isCompressed: false,
     timeout: 5000,
     rejectedOf: () => 0,
@@ -62,8 +63,8 @@ test.each([429, 503, 500])('sender: what was answered %i is sent again, in order
   await put(1)
   await put(2)
   await tried(3)
-  await waitUntil(() => expect(sender.state().state).toBe('ok'))
-  expect([arrived(), lost, queue.oldest()]).toEqual([[1, 2], [], null])
+  await waitUntil(() => expect([sender.state().state, queue.oldest()]).toEqual(['ok', null]))
+  expect([arrived(), lost]).toEqual([[1, 2], []])
   expect(lines.map(({ level }) => level)).toEqual(['warn', 'info'])
 })
 
@@ -78,7 +79,7 @@ test('sender: Retry-After holds, in seconds', async () => {
 test('post: a Retry-After without end is cut at ten minutes', async () => {
   collector.reply = () => ({ status: 429, headers: { 'retry-after': '999999999' } })
   const options = {
-    target: { url: collector.url, headers: {} },
+    target: { url: collector.url, headers: {}, from: FROM },
     isCompressed: false,
     timeout: 5000,
     rejectedOf: () => 0,
@@ -96,19 +97,35 @@ test('sender: what the collector never takes is dropped and counted, and the nex
   expect([arrived(), lost, sender.state().dropped]).toEqual([[2], [[7, 'refused']], 7])
 })
 
-test.each([401, 403, 404, 302])(
-  'sender: %i is said once, what waits is kept, and the token is in no line',
-  async (status) => {
+test.each([
+  [401, FROM.headers],
+  [403, FROM.headers],
+  [404, FROM.url],
+  [302, FROM.url],
+])(
+  'sender: %i is said once, with the property to correct, what waits is kept, and the token is in no line',
+  async (status, property) => {
     collector.reply = () => ({ status, headers: { location: `${collector.url}/elsewhere` } })
     await put(1)
     await waitUntil(() => expect(sender.state().state).toBe('barred'))
     await put(2)
     expect(collector.tries).toEqual([{ path: '/v1/logs', status }])
     expect(lines.map(({ level }) => level)).toEqual(['error'])
+    const [named] = lines.map(({ text }) => Object.values(FROM).filter((name) => text.includes(name)))
+    expect([named, sender.state().correct]).toEqual([[property], property])
     expect(JSON.stringify(lines)).not.toContain(TOKEN)
     expect([queue.oldest()?.count, lost]).toEqual([1, []])
   },
 )
+
+test('sender: what was left out since too much came at once is counted, and is no fault of the collector', async () => {
+  expect(sender.state().droppedAt).toBe(null)
+  sender.dropped(3, 'busy')
+  await put(1)
+  await waitUntil(() => expect(queue.oldest()).toBe(null))
+  expect([lost, sender.state().dropped, lines]).toEqual([[[3, 'busy']], 3, []])
+  expect(sender.state().droppedAt).toEqual(expect.any(Number))
+})
 
 test('sender: once it is back, the log says how many were dropped', async () => {
   await sender.stop(0)
@@ -120,7 +137,10 @@ test('sender: once it is back, the log says how many were dropped', async () => 
   await collector.back()
   await waitUntil(() => expect(queue.oldest()).toBe(null), { timeout: 10_000 })
   await waitUntil(() => expect(lines.map(({ facts }) => facts.dropped)).toContain(6))
-  expect([arrived(), sender.state()]).toEqual([[4, 5], { signal: 'logs', state: 'ok', waiting: 0, dropped: 6 }])
+  expect([arrived(), sender.state()]).toEqual([
+    [4, 5],
+    { signal: 'logs', state: 'ok', correct: null, waiting: 0, dropped: 6, droppedAt: expect.any(Number) },
+  ])
 })
 
 test('sender: a stop sends what came last', async () => {
