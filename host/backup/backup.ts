@@ -3,9 +3,11 @@ import { dirname, join, resolve } from 'node:path'
 import { backup as copyDatabase, DatabaseSync } from 'node:sqlite'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Settings } from '../config/settings.ts'
-import { type BackupManifest, FORMAT, KEY_PART, kindOfPart } from './manifest.ts'
+import { refuseTargetInside } from './check-target.ts'
+import { type BackupManifest, FORMAT, KEY_PART, kindOfPart, partOfTable } from './manifest.ts'
 import { readRows, type Snapshot, withSnapshot } from './read-tables.ts'
-import { lineOf } from './row-lines.ts'
+import { piecesOf } from './row-lines.ts'
+import { PLATFORM, placesOf, type Saved, type SavedPlace } from './saved.ts'
 import { type ArchiveWriter, writeArchive } from './write-archive.ts'
 
 export type BackupOptions = {
@@ -33,50 +35,76 @@ export type BackupReport = {
 /**
  * Writes all that a platform needs to be what it is: the tables of its database, the embedded databases of solutions, the
  * operator's plugins and the key. Hosts may run meanwhile; the tables are those of one moment, and so is each of the other databases.
- * @throws ERR_BACKUP_FAILED, ERR_DATABASE_UNREACHABLE
+ * @throws ERR_BACKUP_FAILED, ERR_DATABASE_UNREACHABLE, ERR_DATABASE_VERSION
  */
-export async function backUpPlatform(options: BackupOptions): Promise<BackupReport> {
+export function backUpPlatform(options: BackupOptions): Promise<BackupReport> {
+  return backUp(PLATFORM, options)
+}
+
+/** The same for whatever is saved. */
+export async function backUp(saved: Saved, options: BackupOptions): Promise<BackupReport> {
   const { settings, file, withKey, version, onPart = () => {}, now = () => new Date() } = options
   const { home } = settings
+  refuseTargetInside(home, saved, file)
   const keyFile = join(home, 'platform-key')
   const hasKey = settings.platformKey === '' && existsSync(keyFile)
   const skipped: string[] = []
 
-  async function fill(snapshot: Snapshot, writer: ArchiveWriter): Promise<Omit<BackupManifest, 'parts'>> {
-    const { db, schema } = snapshot
-    for (const [name, table] of snapshot.tables) {
+  async function addTables({ db, tables }: Snapshot, writer: ArchiveWriter): Promise<void> {
+    for (const [name, table] of tables) {
       onPart(name)
       let rows = 0
       async function* lines(): AsyncGenerator<Buffer> {
         for await (const page of readRows(db, name, table)) {
           rows += page.length
-          for (const row of page) yield Buffer.from(lineOf(row, table))
+          yield* piecesOf(page, table)
         }
       }
-      await writer.add(`database/${name}.jsonl`, lines(), () => rows)
+      await writer.add(partOfTable(name), lines(), () => rows)
     }
+  }
+
+  async function factsOf(snapshots: readonly [Snapshot, ...Snapshot[]]): Promise<Omit<BackupManifest, 'parts'>> {
+    const [{ db }] = snapshots
     const check = await db.selectFrom('platform').select('value').where('key', '=', 'key_check').executeTakeFirst()
+    const { platform, ...others } = Object.assign({}, ...snapshots.map(({ schemas }) => schemas)) as Versions
     return {
       format: FORMAT,
+      ...(saved.name === 'platform' ? {} : { of: saved.name }),
       solhost: version,
       createdAt: now().toISOString(),
       kind: settings.database.kind,
-      schema,
+      schema: platform,
+      ...(Object.keys(others).length === 0 ? {} : { schemas: others }),
       keyCheck: check?.value ?? null,
     }
   }
 
-  const manifest = await withSnapshot(settings, (snapshot) =>
+  const manifest = await withSnapshots(placesOf(settings, saved.tables), (snapshots) =>
     writeArchive(file, async (writer) => {
-      const facts = await fill(snapshot, writer)
-      await addSolutionDatabases(home, file, writer, onPart)
-      await addPlugins(home, writer, skipped)
+      const facts = await factsOf(snapshots)
+      for (const snapshot of snapshots) await addTables(snapshot, writer)
+      if (saved.folders.includes('databases')) await addSolutionDatabases(home, file, writer, onPart)
+      if (saved.folders.includes('plugins')) await addPlugins(home, writer, skipped)
       if (hasKey && withKey) await writer.add(KEY_PART, oneBuffer(readFileSync(keyFile)))
       return facts
     }),
   )
   const key = settings.platformKey !== '' ? 'PLATFORM_KEY' : hasKey && withKey ? 'in the backup' : 'left out'
   return { manifest, size: statSync(file).size, key, skipped }
+}
+
+type Versions = { readonly platform: string } & Readonly<Record<string, string>>
+
+/** All of them are begun before the first is read: where there are several, their moments are next to one another. */
+async function withSnapshots<T>(
+  [place, ...others]: readonly SavedPlace[],
+  work: (snapshots: readonly [Snapshot, ...Snapshot[]]) => Promise<T>,
+): Promise<T> {
+  if (place === undefined) throw new TypeError('nothing is saved')
+  return withSnapshot(place, (snapshot) =>
+    others.length === 0 ? work([snapshot]) : withSnapshots(others, (more) => work([snapshot, ...more])),
+  )
 }
 
 /**

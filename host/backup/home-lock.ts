@@ -2,9 +2,10 @@ import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { PlatformError } from '../../runtime/errors.ts'
+import { PLATFORM, type Saved } from './saved.ts'
 
 /**
- * Who uses PLATFORM_HOME: any number of hosts, or one restore. The lock is the one that SQLite sets on an empty file, since
+ * Who uses PLATFORM_HOME: any number of hosts (or a control center), or one restore. The lock is the one that SQLite sets on an empty file, since
  * Node.js has none: the system ends it with the process, whatever became of that.
  */
 export type HomeLock = { release(): void }
@@ -17,20 +18,26 @@ const PATIENCE = 1000
 /** https://www.sqlite.org/rescode.html#busy */
 const SQLITE_BUSY = 5
 
+/** What the texts speak of. */
+type User = Pick<Saved, 'user' | 'restoreCommand' | 'mayReplace'>
+
 /**
- * For a host. A folder in which no lock can be set, as on some network disks, is used without one.
+ * For a host, or a control center. A folder in which no lock can be set, as on some network disks, is used without one.
  * @throws ERR_PLATFORM_IN_USE while a restore changes the folder, or after one that was cut off
  */
-export function holdHome(home: string): HomeLock {
+export function holdHome(home: string, { user, restoreCommand, mayReplace }: User = PLATFORM): HomeLock {
   mkdirSync(home, { recursive: true, mode: 0o700 })
   const lock = lockOf(home, 'BEGIN; SELECT count(*) FROM sqlite_schema')
   if (lock === 'taken')
-    throw inUse(`A backup is being restored into ${home}. Start the host when "solhost restore" has ended.`)
+    throw inUse(`A backup is being restored into ${home}. Start the ${user} when "${restoreCommand}" has ended.`)
   if (!isRestoreUnfinished(home)) return lock === 'none' ? { release() {} } : lock
   if (lock !== 'none') lock.release()
   throw inUse(
-    `A restore into ${home} was cut off, so its files may belong to two platforms. Run "solhost restore" with --replace ` +
-      'again, and start then. What was there before the restore lies in a folder "replaced-…" beside them.',
+    mayReplace
+      ? `A restore into ${home} was cut off, so its files may belong to two platforms. Run "${restoreCommand}" with ` +
+          '--replace again, and start then. What was there before the restore lies in a folder "replaced-…" beside them.'
+      : `A restore into ${home} was cut off, so its files are not all there. Remove them, run "${restoreCommand}" ` +
+          'again, and start then.',
   )
 }
 
@@ -38,11 +45,13 @@ export function holdHome(home: string): HomeLock {
  * For a restore.
  * @throws ERR_PLATFORM_IN_USE while a host or another restore uses the folder
  */
-export function takeHome(home: string): HomeLock {
+export function takeHome(home: string, { user }: User = PLATFORM): HomeLock {
   mkdirSync(home, { recursive: true, mode: 0o700 })
   const lock = lockOf(home, 'BEGIN EXCLUSIVE')
   if (lock === 'taken')
-    throw inUse(`A host, or another restore, uses ${home}. Stop it, run this again, and start the host after that.`)
+    throw inUse(
+      `A ${user}, or another restore, uses ${home}. Stop it, run this again, and start the ${user} after that.`,
+    )
   return lock === 'none' ? { release() {} } : lock
 }
 

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { PlatformError } from '../../runtime/errors.ts'
 import { KIND_NAMES } from '../database/kind.ts'
-import { BACKUP_TABLES } from './tables.ts'
+import { PLATFORM, type Saved } from './saved.ts'
 
 /** The part that says what the others are. Written last, read first. */
 export const MANIFEST = 'manifest.json'
@@ -19,12 +19,16 @@ const Part = z.strictObject({
 
 const Manifest = z.strictObject({
   format: z.literal(FORMAT),
+  /** What it is of; absent: of a platform. */
+  of: z.literal('control center').optional(),
   /** The version of Solhost that wrote it, and when. */
   solhost: z.string().max(100),
   createdAt: z.iso.datetime(),
   /** Which kind of database the platform's data lay in; it may be restored to any. */
   kind: z.enum(KIND_NAMES),
   schema: z.string().max(100),
+  /** The schemas of other tables than the platform's own, by the name of these. */
+  schemas: z.record(z.string().max(100), z.string().max(100)).optional(),
   /** See `keyCheckOf` of host/config/platform-key.ts; null: the database was never used by a host. */
   keyCheck: z.string().max(200).nullable(),
   parts: z.record(z.string(), Part),
@@ -32,22 +36,29 @@ const Manifest = z.strictObject({
 export type BackupManifest = z.infer<typeof Manifest>
 export type BackupPart = z.infer<typeof Part>
 
-/** Names of parts, each with what it is. There are no others, and so none that leads out of a folder. */
-const PART_NAMES = {
-  table: new RegExp(`^database/(?:${Object.keys(BACKUP_TABLES).join('|')})\\.jsonl$`),
+/** Names of files, each with what it is. With those of tables there are no others, and so none that leads out of a folder. */
+const FILE_NAMES = {
   solutionDatabase: /^databases\/[a-z0-9][a-z0-9-]{0,62}\.sqlite$/,
   plugin: /^plugins(?:\/(?!\.{1,2}(?:\/|$))[^/\\\p{Cc}]{1,255}){1,32}$/u,
   key: new RegExp(`^${KEY_PART}$`),
 }
+const TABLE_NAME = /^database\/([a-z_]{1,63})\.jsonl$/
 
-export function kindOfPart(name: string): keyof typeof PART_NAMES | null {
+export function partOfTable(name: string): string {
+  return `database/${name}.jsonl`
+}
+
+export function kindOfPart(name: string, saved: Saved = PLATFORM): 'table' | keyof typeof FILE_NAMES | null {
   if (name.length > 4000) return null
-  const kinds = Object.keys(PART_NAMES) as (keyof typeof PART_NAMES)[]
-  return kinds.find((kind) => PART_NAMES[kind].test(name)) ?? null
+  const table = TABLE_NAME.exec(name)?.[1]
+  if (table !== undefined) return saved.tables.some(({ tables }) => Object.hasOwn(tables, table)) ? 'table' : null
+  if (name !== KEY_PART && !saved.folders.some((folder) => name.startsWith(`${folder}/`))) return null
+  const kinds = Object.keys(FILE_NAMES) as (keyof typeof FILE_NAMES)[]
+  return kinds.find((kind) => FILE_NAMES[kind].test(name)) ?? null
 }
 
 /** @throws ERR_BACKUP_INVALID */
-export function readManifest(text: string, file: string): BackupManifest {
+export function readManifest(text: string, file: string, saved: Saved = PLATFORM): BackupManifest {
   let written: unknown
   try {
     written = JSON.parse(text)
@@ -60,7 +71,9 @@ export function readManifest(text: string, file: string): BackupManifest {
   }
   const read = Manifest.safeParse(written)
   if (!read.success) throw invalid(file, `its manifest is not one (${read.error.issues[0]?.path.join('.')})`)
-  const odd = Object.keys(read.data.parts).find((name) => kindOfPart(name) === null)
+  const { of = 'platform' } = read.data
+  if (of !== saved.name) throw invalid(file, `it is of a ${of}, and this restores a ${saved.name}`)
+  const odd = Object.keys(read.data.parts).find((name) => kindOfPart(name, saved) === null)
   if (odd !== undefined) throw invalid(file, `it holds ${JSON.stringify(odd.slice(0, 100))}, which no backup does`)
   return read.data
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { type Entry, openPromise, type ZipFile } from 'yauzl'
 import { type BackupManifest, invalid, MANIFEST, readManifest } from './manifest.ts'
+import { PLATFORM, type Saved } from './saved.ts'
 
 /** A backup whose list of parts is sound. The content of a part is checked while it is read. */
 export type Archive = {
@@ -19,7 +20,7 @@ const MANIFEST_SIZE = 32 * 1024 ** 2
 const REFUSED_FLAGS = 0b10_0000_0100_0001
 
 /** @throws ERR_BACKUP_INVALID when it is no backup, cut off, or lists other parts than it holds */
-export async function openArchive(file: string): Promise<Archive> {
+export async function openArchive(file: string, saved: Saved = PLATFORM): Promise<Archive> {
   let zip: ZipFile
   try {
     zip = await openPromise(file, { autoClose: false })
@@ -32,7 +33,7 @@ export async function openArchive(file: string): Promise<Archive> {
     if (listed === undefined) throw invalid(file, 'it has no manifest, and so is another zip')
     if (listed.uncompressedSize > MANIFEST_SIZE) throw invalid(file, 'its manifest is too large')
     entries.delete(MANIFEST)
-    const manifest = readManifest(await textOf(zip, listed, file), file)
+    const manifest = readManifest(await textOf(zip, listed, file), file, saved)
     compareParts(manifest, entries, file)
     return {
       manifest,

@@ -1,27 +1,36 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Kysely, sql, type TransactionBuilder } from 'kysely'
+import {
+  type Expression,
+  type ExpressionBuilder,
+  type Kysely,
+  type SqlBool,
+  sql,
+  type TransactionBuilder,
+} from 'kysely'
 import { PlatformError } from '../../runtime/errors.ts'
 import { embeddedDialect } from '../database/embedded.ts'
 import type { KindName, ServerKind } from '../database/kind.ts'
-import { SERVER_KINDS } from '../database/kinds.ts'
+import { kindOf, SERVER_KINDS } from '../database/kinds.ts'
 import { type Database, type DatabaseSettings, errorOf, tryOut } from '../database/open.ts'
 import { openKysely } from '../database/open-kysely.ts'
 import { firstRows } from '../database/portable.ts'
-import { readSchema } from '../database/schema-version.ts'
+import { readSchema, refuseNewerSchema } from '../database/schema-version.ts'
 import { serverDialect } from '../database/server-dialect.ts'
 import type { Tables } from '../database/tables.ts'
-import { type BackupTable, type TableName, tablesOf } from './tables.ts'
+import { type SavedPlace, tablesAt } from './saved.ts'
+import type { BackupTable } from './tables.ts'
 
 export type Row = Readonly<Record<string, unknown>>
 type AnyTables = Record<string, Record<string, unknown>>
 
-/** The platform's database as it was at one moment, whatever is written meanwhile. */
+/** A database as it was at one moment, whatever is written meanwhile. */
 export type Snapshot = {
   readonly db: Database
-  readonly schema: string
+  /** The versions of its schemas, by the name of their tables. */
+  readonly schemas: Readonly<Record<string, string>>
   /** In the order in which rows point to one another. */
-  readonly tables: readonly (readonly [TableName, BackupTable])[]
+  readonly tables: readonly (readonly [name: string, table: BackupTable])[]
 }
 
 /** Rows at once: of tables with bytes one row may be as large as the largest bundle. */
@@ -33,10 +42,11 @@ const STATEMENT_TIME = 10 * 60_000
 /**
  * Reads in one transaction. The embedded database and PostgreSQL, MySQL and MariaDB let everybody write meanwhile; SQL Server
  * does where its snapshot isolation is allowed, else writers wait.
- * @throws ERR_DATABASE_UNREACHABLE, ERR_BACKUP_FAILED when there is no database, or no host ever started with it
+ * @throws ERR_DATABASE_UNREACHABLE, ERR_BACKUP_FAILED when there is no database, or no host ever started with it,
+ *   ERR_DATABASE_VERSION when a newer version wrote it
  */
 export async function withSnapshot<T>(
-  settings: DatabaseSettings,
+  { settings, tables }: SavedPlace,
   work: (snapshot: Snapshot) => Promise<T>,
 ): Promise<T> {
   const db = await openAsItIs(settings)
@@ -44,9 +54,15 @@ export async function withSnapshot<T>(
   try {
     const transaction = await snapshotOf(db, kind)
     return await transaction.execute(async (db) => {
-      const schema = (await readSchema(db)).at(-1)
-      if (schema === undefined) throw nothingThere(`The database "${name}" has no tables of Solhost`)
-      return work({ db, schema, tables: tablesOf(schema) })
+      const schemas: Record<string, string> = {}
+      for (const one of tables) {
+        const applied = await readSchema(db, one.schema)
+        refuseNewerSchema(applied, `The database "${name}"`, one.schema)
+        const version = applied.at(-1)
+        if (version === undefined) throw nothingThere(`The database "${name}" has no tables of Solhost (${one.name})`)
+        schemas[one.name] = version
+      }
+      return work({ db, schemas, tables: tables.flatMap((one) => tablesAt(one, schemas[one.name] as string)) })
     })
   } finally {
     await db.destroy()
@@ -86,12 +102,12 @@ async function openAsItIs({ home, database, databaseServers }: DatabaseSettings)
 function nothingThere(what: string): PlatformError {
   return new PlatformError(
     'ERR_BACKUP_FAILED',
-    `${what}: there is nothing to back up. Set PLATFORM_HOME and PLATFORM_DATABASE to those of the host.`,
+    `${what}: there is nothing to back up. Set PLATFORM_HOME and PLATFORM_DATABASE to those of what runs.`,
   )
 }
 
 /** The rows of a table in the order of its key, a bounded number at once. */
-export async function* readRows(db: Database, name: TableName, { key, bytes }: BackupTable): AsyncGenerator<Row[]> {
+export async function* readRows(db: Database, name: string, { key, bytes }: BackupTable): AsyncGenerator<Row[]> {
   const size = bytes === undefined ? PAGE : PAGE_OF_BYTES
   const any = db as unknown as Kysely<AnyTables>
   let last: Row | null = null
@@ -99,18 +115,32 @@ export async function* readRows(db: Database, name: TableName, { key, bytes }: B
     let query = any.selectFrom(name).selectAll()
     for (const column of key) query = query.orderBy(column)
     const after: Row | null = last
-    if (after !== null) {
-      query = query.where(({ eb, and, or }) =>
-        or(
-          key.map((column, at) =>
-            and([...key.slice(0, at).map((before) => eb(before, '=', after[before])), eb(column, '>', after[column])]),
-          ),
-        ),
-      )
-    }
+    if (after !== null) query = query.where((eb) => comesAfter(eb, kindOf(db).name, key, after))
     const rows: Row[] = await firstRows(db, query, size).execute()
     if (rows.length > 0) yield rows
     if (rows.length < size) return
     last = rows.at(-1) ?? null
   }
+}
+
+/**
+ * The two kinds whose rows of telemetry may be millions find the place in their index by a comparison of rows; to others it is
+ * unknown, or they would look at all rows before that place.
+ */
+function comesAfter(
+  eb: ExpressionBuilder<AnyTables, string>,
+  kind: KindName,
+  key: readonly string[],
+  after: Row,
+): Expression<SqlBool> {
+  if (kind === 'embedded' || kind === 'alpha') {
+    const columns = sql.join(key.map((column) => sql.ref(column)))
+    return sql<SqlBool>`(${columns}) > (${sql.join(key.map((column) => after[column]))})`
+  }
+  const { and, or } = eb
+  return or(
+    key.map((column, at) =>
+      and([...key.slice(0, at).map((before) => eb(before, '=', after[before])), eb(column, '>', after[column])]),
+    ),
+  )
 }

@@ -2,16 +2,18 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, statSync } f
 import { join } from 'node:path'
 import { markRestore } from './home-lock.ts'
 
-/** Folders of PLATFORM_HOME that a backup holds. */
-const FOLDERS = ['databases', 'plugins']
 const SQLITE_ENDS = ['', '-wal', '-shm', '-journal']
 
-/** What would give way to a backup, by name. @param database the name of the embedded platform database, or null */
-export function occupiedNames(home: string, database: string | null): readonly string[] {
-  const files = database === null ? [] : SQLITE_ENDS.map((end) => `${database}.sqlite${end}`)
+/** What would give way to a backup, by name. @param databases names of the embedded ones @param folders that it holds */
+export function occupiedNames(
+  home: string,
+  databases: readonly string[],
+  folders: readonly string[],
+): readonly string[] {
+  const files = databases.flatMap((name) => SQLITE_ENDS.map((end) => `${name}.sqlite${end}`))
   return [
     ...files.filter((name) => existsSync(join(home, name))),
-    ...FOLDERS.filter((name) => existsSync(join(home, name)) && !isEmptyFolder(join(home, name))),
+    ...folders.filter((name) => existsSync(join(home, name)) && !isEmptyFolder(join(home, name))),
   ]
 }
 

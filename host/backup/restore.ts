@@ -21,11 +21,11 @@ import { type Database, openOnServer } from '../database/open.ts'
 import { openKysely } from '../database/open-kysely.ts'
 import { refuseNewerSchema } from '../database/schema-version.ts'
 import { isRestoreUnfinished, takeHome } from './home-lock.ts'
-import { type BackupManifest, invalid, KEY_PART, kindOfPart } from './manifest.ts'
+import { type BackupManifest, invalid, KEY_PART, kindOfPart, partOfTable } from './manifest.ts'
 import { type Archive, openArchive } from './read-archive.ts'
 import { occupiedNames, prepareReplacement, type Replacement } from './replace-files.ts'
 import { readLines } from './row-lines.ts'
-import { type TableName, tablesOf } from './tables.ts'
+import { PLATFORM, placesOf, type Saved, type SavedTables, tablesAt } from './saved.ts'
 import { columnsOf, emptyTables, isEmptyDatabase, makeTables, otherConnections, writeRows } from './write-tables.ts'
 
 export type RestoreOptions = {
@@ -52,24 +52,29 @@ export type RestoreReport = {
  * @throws ERR_BACKUP_INVALID, ERR_DATABASE_VERSION, ERR_PLATFORM_KEY, ERR_PLATFORM_IN_USE, ERR_RESTORE_NOT_EMPTY,
  *   ERR_DATABASE_UNREACHABLE
  */
-export async function restorePlatform(options: RestoreOptions): Promise<RestoreReport> {
+export function restorePlatform(options: RestoreOptions): Promise<RestoreReport> {
+  return restore(PLATFORM, options)
+}
+
+/** The same for whatever was saved. */
+export async function restore(saved: Saved, options: RestoreOptions): Promise<RestoreReport> {
   const { settings, file, onPart = () => {} } = options
   const { home } = settings
-  const archive = await openArchive(file)
+  const archive = await openArchive(file, saved)
   try {
     const { manifest } = archive
-    refuseNewerSchema([manifest.schema], `The backup ${file}`)
-    checkTables(manifest, file)
+    const restoring: Restoring = { ...options, saved, archive, tables: versionedTables(saved, manifest, file) }
+    checkTables(restoring)
     for (const name of Object.keys(manifest.parts)) {
       onPart('checking', name)
       for await (const _piece of archive.read(name));
     }
-    const writesKey = await checkKey(options, archive)
-    const lock = takeHome(home)
+    const writesKey = await checkKey(restoring)
+    const lock = takeHome(home, saved)
     try {
       removeLeftovers(home)
       checkSpace(home, manifest)
-      return { manifest, replaced: await restoreChecked(options, archive, writesKey) }
+      return { manifest, replaced: await restoreChecked(restoring, writesKey) }
     } finally {
       lock.release()
     }
@@ -78,22 +83,48 @@ export async function restorePlatform(options: RestoreOptions): Promise<RestoreR
   }
 }
 
-function checkTables({ schema, parts }: BackupManifest, file: string): void {
-  const names = tablesOf(schema).map(([name]) => `database/${name}.jsonl`)
+/** A restore that has begun. */
+type Restoring = RestoreOptions & {
+  readonly saved: Saved
+  readonly archive: Archive
+  readonly tables: readonly VersionedTables[]
+}
+type VersionedTables = SavedTables & { readonly version: string }
+
+/** Those that the backup has. */
+function versionedTables(
+  { tables }: Saved,
+  { schema, schemas = {} }: BackupManifest,
+  file: string,
+): readonly VersionedTables[] {
+  const versions = new Map([['platform', schema], ...Object.entries(schemas)])
+  return tables.flatMap((one) => {
+    const version = versions.get(one.name)
+    if (version === undefined && one.isOptional !== true) throw invalid(file, `it has no tables "${one.name}"`)
+    if (version === undefined) return []
+    refuseNewerSchema([version], `The backup ${file}`, one.schema)
+    return [{ ...one, version }]
+  })
+}
+
+function checkTables({ tables, saved, file, archive }: Restoring): void {
+  const { parts } = archive.manifest
+  const names = tables.flatMap((one) => tablesAt(one, one.version).map(([name]) => partOfTable(name)))
   const missing = names.find((name) => !Object.hasOwn(parts, name))
   if (missing !== undefined) throw invalid(file, `the part ${missing} is missing`)
-  const more = Object.keys(parts).find((name) => kindOfPart(name) === 'table' && !names.includes(name))
+  const more = Object.keys(parts).find((name) => kindOfPart(name, saved) === 'table' && !names.includes(name))
   if (more !== undefined) throw invalid(file, `the part ${more} does not belong to its schema`)
 }
 
 /** @returns whether the key of the backup has to be written */
-async function checkKey({ settings, file }: RestoreOptions, { manifest, read }: Archive): Promise<boolean> {
+async function checkKey({ settings, file, archive, saved }: Restoring): Promise<boolean> {
   const { home, platformKey } = settings
+  const { manifest, read } = archive
   const { keyCheck } = manifest
   const fits = (secret: string) => keyCheck === null || keyCheckOf(secret) === keyCheck
   if (platformKey !== '') {
     if (fits(platformKey)) return false
-    throw wrongKey(`PLATFORM_KEY is not the key of the backup ${file}`, 'Set it to the one that the platform had')
+    throw wrongKey(`PLATFORM_KEY is not the key of the backup ${file}`, `Set it to the one that the ${saved.name} had`)
   }
   if (Object.hasOwn(manifest.parts, KEY_PART)) {
     const pieces: Buffer[] = []
@@ -107,7 +138,7 @@ async function checkKey({ settings, file }: RestoreOptions, { manifest, read }: 
     existsSync(keyFile)
       ? `${keyFile} is not the key of the backup ${file}`
       : `The backup ${file} holds no key, and there is none in ${home}`,
-    `Set PLATFORM_KEY to the one that the platform had, or put its file platform-key into ${home}`,
+    `Set PLATFORM_KEY to the one that the ${saved.name} had, or put its file platform-key into ${home}`,
   )
 }
 
@@ -140,25 +171,29 @@ function checkSpace(home: string, { parts }: BackupManifest): void {
   )
 }
 
-async function restoreChecked(options: RestoreOptions, archive: Archive, writesKey: boolean): Promise<string | null> {
-  const { settings, replace, now = () => new Date() } = options
+async function restoreChecked(restoring: Restoring, writesKey: boolean): Promise<string | null> {
+  const { settings, saved, archive, replace, now = () => new Date() } = restoring
   const { home } = settings
-  const { kind, name } = settings.database
+  const { kind } = settings.database
+  const databases = kind === 'embedded' ? placesOf(settings, saved.tables).map((one) => one.settings.database.name) : []
   const key = writesKey ? keyInHome(home, archive.manifest) : 'the same'
-  const giveWay = [...occupiedNames(home, kind === 'embedded' ? name : null), ...(key === 'another' ? [KEY_FILE] : [])]
-  if (giveWay.length > 0 && !replace) throw notEmpty(`${home} holds ${giveWay.join(', ')}`)
-  if (isRestoreUnfinished(home) && !replace) throw notEmpty(`${home} is what a restore left that was cut off`)
+  const giveWay = [...occupiedNames(home, databases, saved.folders), ...(key === 'another' ? [KEY_FILE] : [])]
+  if (giveWay.length > 0 && !replace) throw notEmpty(saved, `${home} holds ${giveWay.join(', ')}`)
+  if (isRestoreUnfinished(home) && !replace) throw notEmpty(saved, `${home} is what a restore left that was cut off`)
   const staged = mkdtempSync(join(home, STAGED))
-  // The password in that file is that of the platform before.
-  const names = [...giveWay, 'admin-password']
+  // What is in that file is of the one before.
+  const names = [...giveWay, saved.secretFile]
   const replaced = join(home, `replaced-${now().toISOString().replace(/[:.]/g, '-')}`)
   const replacement = prepareReplacement(home, staged, names, replaced)
   try {
-    await writeFiles(archive, staged, key !== 'the same', options)
+    await writeFiles(restoring, staged, key !== 'the same')
     if (kind === 'embedded') {
-      await writeEmbedded(join(staged, `${name}.sqlite`), archive, options)
+      for (const place of placesOf(settings, restoring.tables)) {
+        const tables = restoring.tables.filter(({ name }) => place.tables.some((one) => one.name === name))
+        await writeEmbedded(join(staged, `${place.settings.database.name}.sqlite`), { ...restoring, tables })
+      }
       replacement.apply()
-    } else await writeOnServer(kind, archive, options, replacement)
+    } else await writeOnServer(kind, restoring, replacement)
     return replacement.finish()
   } finally {
     rmSync(staged, { recursive: true, force: true })
@@ -173,23 +208,23 @@ function keyInHome(home: string, { keyCheck }: BackupManifest): 'none' | 'the sa
   return keyCheckOf(readFileSync(file, 'utf8').trim()) === keyCheck ? 'the same' : 'another'
 }
 
-function notEmpty(what: string): PlatformError {
+function notEmpty({ name, mayReplace }: Saved, what: string): PlatformError {
+  const or = mayReplace ? ', or say --replace: the backup then takes the place of what is there' : ''
   return new PlatformError(
     'ERR_RESTORE_NOT_EMPTY',
-    `${what}, and a restore does not mix two platforms. Nothing was changed. Set PLATFORM_HOME and PLATFORM_DATABASE_NAME ` +
-      'to an empty folder and an empty database, or say --replace: the backup then takes the place of what is there.',
+    `${what}, and a restore does not mix two ${name}s. Nothing was changed. Set PLATFORM_HOME and PLATFORM_DATABASE_NAME ` +
+      `to an empty folder and an empty database${or}.`,
   )
 }
 
 /** All but the tables, below a folder that becomes part of PLATFORM_HOME. */
 async function writeFiles(
-  { manifest, read }: Archive,
+  { archive: { manifest, read }, saved, onPart = () => {} }: Restoring,
   staged: string,
   writesKey: boolean,
-  { onPart = () => {} }: RestoreOptions,
 ): Promise<void> {
   for (const name of Object.keys(manifest.parts)) {
-    const kind = kindOfPart(name)
+    const kind = kindOfPart(name, saved)
     if (kind === 'table' || (kind === 'key' && !writesKey)) continue
     onPart('writing', name)
     const path = join(staged, name)
@@ -198,30 +233,24 @@ async function writeFiles(
   }
 }
 
-async function writeEmbedded(path: string, archive: Archive, options: RestoreOptions): Promise<void> {
+async function writeEmbedded(path: string, restoring: Restoring): Promise<void> {
   const db = openKysely(embeddedDialect(path))
   try {
     chmodSync(path, 0o600)
-    await makeTables(db, archive.manifest.schema, `The database ${path}`)
-    await db.transaction().execute((transaction) => writeTables(transaction, archive, options))
+    for (const one of restoring.tables) await makeTables(db, one, one.version, `The database ${path}`)
+    await db.transaction().execute((transaction) => writeTables(transaction, restoring))
   } finally {
     await db.destroy()
   }
 }
 
-async function writeOnServer(
-  kind: ServerKindName,
-  archive: Archive,
-  options: RestoreOptions,
-  replacement: Replacement,
-): Promise<void> {
-  const { settings, replace, force } = options
-  const { schema } = archive.manifest
+async function writeOnServer(kind: ServerKindName, restoring: Restoring, replacement: Replacement): Promise<void> {
+  const { settings, saved, tables, replace, force } = restoring
   const title = `The database "${settings.database.name}" (${settings.database.kind})`
   const db = await openOnServer(SERVER_KINDS[kind], settings.databaseServers[kind], settings.database.name)
   try {
-    const isEmpty = await isEmptyDatabase(db)
-    if (!isEmpty && !replace) throw notEmpty(`${title} holds a platform`)
+    const isEmpty = await isEmptyDatabase(db, saved.tables)
+    if (!isEmpty && !replace) throw notEmpty(saved, `${title} holds a ${saved.name}`)
     const others = isEmpty ? 0 : await otherConnections(db)
     if (others > 0 && !force) {
       throw new PlatformError(
@@ -230,17 +259,17 @@ async function writeOnServer(
           'if these are no hosts, say --force. Nothing was changed.',
       )
     }
-    const drop = await makeTables(db, schema, title)
+    const drops: (() => Promise<void>)[] = []
     try {
+      for (const one of tables) drops.unshift(await makeTables(db, one, one.version, title))
       await db.transaction().execute(async (transaction) => {
-        await emptyTables(transaction, schema)
-        await writeTables(transaction, archive, options)
+        await writeTables(transaction, restoring)
         // Last, so that files and rows change together; a commit that fails undoes both.
         replacement.apply()
       })
     } catch (error) {
       replacement.undo()
-      await drop()
+      for (const drop of drops) await drop()
       throw error
     }
   } finally {
@@ -248,22 +277,23 @@ async function writeOnServer(
   }
 }
 
-async function writeTables(
-  db: Database,
-  { manifest, read }: Archive,
-  { file, onPart = () => {} }: RestoreOptions,
-): Promise<void> {
+/** In place of the rows that are there: some tables have rows of their own from the beginning. */
+async function writeTables(db: Database, restoring: Restoring): Promise<void> {
+  const { tables, archive, file, onPart = () => {} } = restoring
   const columns = await columnsOf(db)
-  for (const [name, table] of tablesOf(manifest.schema)) {
+  for (const one of tables.toReversed()) await emptyTables(db, one, one.version)
+  for (const [name, table] of tables.flatMap((one) => tablesAt(one, one.version))) {
     onPart('writing', name)
-    const part = `database/${name}.jsonl`
-    const count = await writeTable(db, name, columns.get(name) ?? new Set()).catch((error: unknown) => {
+    const part = partOfTable(name)
+    const lines = readLines(archive.read(part), table)
+    const count = await writeRows(db, name, table, columns.get(name) ?? new Set(), lines).catch((error: unknown) => {
       throw error instanceof TypeError ? invalid(file, `in ${part} ${error.message}`, error) : error
     })
-    if (count !== manifest.parts[part]?.rows) throw invalid(file, `${part} has other rows than its manifest says`)
-
-    function writeTable(db: Database, name: TableName, columns: ReadonlySet<string>): Promise<number> {
-      return writeRows(db, name, table, columns, readLines(read(part), table))
-    }
+    if (count !== archive.manifest.parts[part]?.rows)
+      throw invalid(file, `${part} has other rows than its manifest says`)
+  }
+  for (const { name, derived } of tables) {
+    if (derived !== undefined) onPart('writing', name)
+    await derived?.make(db)
   }
 }

@@ -5,10 +5,28 @@ import type { BackupTable } from './tables.ts'
 const LONGEST_LINE = 384 * 1024 ** 2
 
 /** @returns the rows as JSON, one a line; bytes as base64 */
-export function lineOf(row: Row, { bytes = [] }: BackupTable): string {
+function lineOf(row: Row, { bytes = [] }: BackupTable): string {
   const plain: Record<string, unknown> = { ...row }
-  for (const column of bytes) plain[column] = Buffer.from(row[column] as Uint8Array).toString('base64')
+  for (const column of bytes) {
+    const content = row[column] as Uint8Array | null
+    plain[column] = content === null ? null : Buffer.from(content).toString('base64')
+  }
   return `${JSON.stringify(plain)}\n`
+}
+
+/** In characters. */
+const PIECE = 64 * 1024
+
+/** The lines of rows, many in one piece: each piece is packed by itself. */
+export function* piecesOf(rows: readonly Row[], table: BackupTable): Generator<Buffer> {
+  let text = ''
+  for (const row of rows) {
+    text += lineOf(row, table)
+    if (text.length < PIECE) continue
+    yield Buffer.from(text)
+    text = ''
+  }
+  if (text !== '') yield Buffer.from(text)
 }
 
 /** @throws TypeError with the number of the line and what is wrong with it */
@@ -36,6 +54,7 @@ function rowOf(line: Buffer, { bytes = [] }: BackupTable, number: number): Row {
   const row = parsed(line)
   if (row === null || !Object.values(row).every(isPlain)) throw new TypeError(`line ${number} is no row`)
   for (const column of bytes) {
+    if (row[column] === null) continue
     if (typeof row[column] !== 'string') throw new TypeError(`line ${number} has no bytes where they belong`)
     row[column] = new Uint8Array(Buffer.from(row[column], 'base64'))
   }

@@ -1,7 +1,6 @@
-import { SCHEMA_VERSIONS } from '../database/migrations.ts'
 import type { Tables } from '../database/tables.ts'
 
-/** How a table of the platform's database is written to a backup and read from it. */
+/** How a table is written to a backup and read from it. */
 export type BackupTable = {
   /** The columns of its primary key: rows are read in their order. */
   readonly key: readonly string[]
@@ -17,7 +16,7 @@ const FIRST = '001-solutions-and-sessions'
 const USERS = '002-users-and-remembered-logins'
 const OAUTH = '003-oauth'
 
-/** All of them, a table after those that its rows point to. */
+/** Those of the platform, see `SavedTables`. */
 export const BACKUP_TABLES = {
   platform: { key: ['key'], since: FIRST },
   solutions: { key: ['name'], since: FIRST },
@@ -40,13 +39,3 @@ export const BACKUP_TABLES = {
   admin_sessions: { key: ['id_hash'], since: '004-admin-sessions' },
   cloud_login_pages: { key: ['solution'], since: '006-cloud-login-pages' },
 } as const satisfies Record<keyof Tables, BackupTable>
-
-export type TableName = keyof typeof BACKUP_TABLES
-
-/** Those that a schema has, in their order. */
-export function tablesOf(schema: string): readonly (readonly [TableName, BackupTable])[] {
-  const last = SCHEMA_VERSIONS.indexOf(schema)
-  return Object.entries<BackupTable>(BACKUP_TABLES)
-    .filter(([, { since }]) => SCHEMA_VERSIONS.indexOf(since) <= last)
-    .map(([name, table]) => [name as TableName, table])
-}

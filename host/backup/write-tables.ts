@@ -2,12 +2,13 @@ import { type Kysely, sql } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import { PlatformError } from '../../runtime/errors.ts'
 import { kindOf } from '../database/kinds.ts'
-import { migrationsFor, SCHEMA_VERSIONS } from '../database/migrations.ts'
+import { migrationsFor } from '../database/migrations.ts'
 import type { Database } from '../database/open.ts'
 import { firstRows } from '../database/portable.ts'
 import { readSchema } from '../database/schema-version.ts'
 import type { Row } from './read-tables.ts'
-import { type BackupTable, type TableName, tablesOf } from './tables.ts'
+import { type SavedTables, tablesAt } from './saved.ts'
+import type { BackupTable } from './tables.ts'
 
 type AnyTables = Record<string, Record<string, unknown>>
 const anyTables = (db: Database) => db as unknown as Kysely<AnyTables>
@@ -17,12 +18,10 @@ const MOST_VALUES = 2000
 /** A row of bytes is written alone, others at most so many characters at once. */
 const MOST_CHARACTERS = 1024 * 1024
 
-const LATEST = SCHEMA_VERSIONS.at(-1) as string
-
-/** Whether no table of the platform has a row. */
-export async function isEmptyDatabase(db: Database): Promise<boolean> {
+/** Whether none of the tables has a row. */
+export async function isEmptyDatabase(db: Database, all: readonly SavedTables[]): Promise<boolean> {
   const there = new Set((await db.introspection.getTables()).map(({ name }) => name))
-  for (const [name, table] of tablesOf(LATEST)) {
+  for (const [name, table] of all.flatMap(({ tables }) => Object.entries(tables))) {
     if (!there.has(name)) continue
     const query = anyTables(db)
       .selectFrom(name)
@@ -33,36 +32,48 @@ export async function isEmptyDatabase(db: Database): Promise<boolean> {
 }
 
 /**
- * Makes the tables of a schema, or brings older ones to it.
+ * Makes the tables of a version of their schema, or brings older ones to it.
  * @returns takes back what was made where there was nothing before
  * @throws ERR_DATABASE_VERSION when the tables are newer than that, ERR_RESTORE_NOT_EMPTY when tables of the same names are
  *   there that no host made: what is taken back must be our own
  */
-export async function makeTables(db: Database, schema: string, what: string): Promise<() => Promise<void>> {
-  const before = await readSchema(db)
+export async function makeTables(
+  db: Database,
+  saved: SavedTables,
+  version: string,
+  what: string,
+): Promise<() => Promise<void>> {
+  const { schema } = saved
+  const before = await readSchema(db, schema)
   const latest = before.at(-1)
-  if (latest !== undefined && latest > schema) {
+  if (latest !== undefined && latest > version) {
     throw new PlatformError(
       'ERR_DATABASE_VERSION',
-      `${what} has the schema "${latest}", which is newer than that of the backup, "${schema}". ` +
+      `${what} has the schema "${latest}", which is newer than that of the backup, "${version}". ` +
         'Set PLATFORM_DATABASE_NAME to an empty database, and restore into that.',
     )
   }
-  if (latest === undefined) await refuseForeignTables(db, what)
+  if (latest === undefined) await refuseForeignTables(db, saved, what)
   const kind = kindOf(db)
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrationsFor(kind) } })
+  const { migrationTableName, migrationLockTableName } = schema
+  const provider = { getMigrations: async () => migrationsFor(kind, schema) }
+  const migrator = new Migrator({ db, provider, migrationTableName, migrationLockTableName })
   const drop = async () => {
-    if (latest === undefined) await dropTables(db)
+    if (latest === undefined) await dropTables(db, saved)
   }
-  const { error } = await migrator.migrateTo(schema)
+  const { error } = await migrator.migrateTo(version)
   if (error === undefined) return drop
   await drop()
   throw error
 }
 
-async function refuseForeignTables(db: Database, what: string): Promise<void> {
+function namesOf({ tables, derived }: SavedTables): readonly string[] {
+  return [...Object.keys(tables), ...(derived?.tables ?? [])]
+}
+
+async function refuseForeignTables(db: Database, saved: SavedTables, what: string): Promise<void> {
   const there = new Set((await db.introspection.getTables()).map(({ name }) => name))
-  const foreign = tablesOf(LATEST).flatMap(([name]) => (there.has(name) ? [name] : []))
+  const foreign = namesOf(saved).filter((name) => there.has(name))
   if (foreign.length === 0) return
   throw new PlatformError(
     'ERR_RESTORE_NOT_EMPTY',
@@ -71,21 +82,22 @@ async function refuseForeignTables(db: Database, what: string): Promise<void> {
   )
 }
 
-async function dropTables(db: Database): Promise<void> {
-  const names = tablesOf(LATEST).map(([name]) => name as string)
-  for (const name of [...names.reverse(), 'kysely_migration', 'kysely_migration_lock'])
+async function dropTables(db: Database, saved: SavedTables): Promise<void> {
+  const { migrationTableName, migrationLockTableName } = saved.schema
+  for (const name of [...namesOf(saved).toReversed(), migrationTableName, migrationLockTableName])
     await db.schema.dropTable(name).ifExists().execute()
 }
 
 /** Removes all rows; within the transaction that writes the others. */
-export async function emptyTables(db: Database, schema: string): Promise<void> {
-  for (const [name] of tablesOf(schema).toReversed()) await anyTables(db).deleteFrom(name).execute()
+export async function emptyTables(db: Database, saved: SavedTables, version: string): Promise<void> {
+  const names = [...tablesAt(saved, version).map(([name]) => name), ...(saved.derived?.tables ?? [])]
+  for (const name of names.toReversed()) await anyTables(db).deleteFrom(name).execute()
 }
 
 /** @throws TypeError when a row has other columns than the table */
 export async function writeRows(
   db: Database,
-  name: TableName,
+  name: string,
   table: BackupTable,
   columns: ReadonlySet<string>,
   rows: AsyncIterable<Row>,

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { BACKUP_TABLES, tablesOf } from '../../../host/backup/tables.ts'
+import { PLATFORM_TABLES, tablesAt } from '../../../host/backup/saved.ts'
+import { BACKUP_TABLES } from '../../../host/backup/tables.ts'
 import { makeTables } from '../../../host/backup/write-tables.ts'
 import { embedded, embeddedDialect } from '../../../host/database/embedded.ts'
 import { migrationsFor, SCHEMA_VERSIONS } from '../../../host/database/migrations.ts'
@@ -19,7 +20,7 @@ test('backup tables: every table of the schema, with its key and its columns of 
     )
     const key = rows.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk)
     const bytes = columns.filter(({ dataType }) => dataType.toLowerCase() === 'blob').map((column) => column.name)
-    const table = tablesOf(SCHEMA_VERSIONS.at(-1) as string).find(([one]) => one === name)?.[1]
+    const table = tablesAt(PLATFORM_TABLES, SCHEMA_VERSIONS.at(-1) as string).find(([one]) => one === name)?.[1]
     expect([name, table?.key, table?.bytes ?? []]).toEqual([name, key.map((column) => column.name), bytes])
   }
   await db.destroy()
@@ -34,8 +35,8 @@ test('backup tables: each version of the schema has those that it made', async (
     const there = (await db.introspection.getTables()).map(({ name }) => name)
     expect([
       version,
-      tablesOf(version)
-        .map(([name]) => name as string)
+      tablesAt(PLATFORM_TABLES, version)
+        .map(([name]) => name)
         .sort(),
     ]).toEqual([version, there.sort()])
   }
@@ -70,7 +71,8 @@ test('restore: tables of another program with the names of ours are refused, and
   const db = openKysely(embeddedDialect(`${folder.path}/a.sqlite`))
   await sql`create table audit (id integer, what text)`.execute(db)
   await sql`insert into audit values (1, 'paid')`.execute(db)
-  await expect(makeTables(db, SCHEMA_VERSIONS.at(-1) as string, 'The database "a"')).rejects.toMatchObject({
+  const version = SCHEMA_VERSIONS.at(-1) as string
+  await expect(makeTables(db, PLATFORM_TABLES, version, 'The database "a"')).rejects.toMatchObject({
     code: 'ERR_RESTORE_NOT_EMPTY',
     message: expect.stringContaining('(audit)'),
   })

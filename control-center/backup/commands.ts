@@ -1,0 +1,92 @@
+import { parseArgs } from 'node:util'
+import { backUp } from '../../host/backup/backup.ts'
+import type { BackupManifest } from '../../host/backup/manifest.ts'
+import { restore } from '../../host/backup/restore.ts'
+import type { Exit } from '../../host/cli/command.ts'
+import { partProgress } from '../../host/cli/part-progress.ts'
+import { whyNot } from '../../host/cli/run-host.ts'
+import { printable, type Terminal } from '../../host/cli/terminal.ts'
+import { version } from '../../host/cli/version.ts'
+import { readCenterSettings } from '../config/settings.ts'
+import { CONTROL_CENTER, WITHOUT_TELEMETRY } from './saved.ts'
+
+const OPTIONS = { 'without-key': { type: 'boolean' }, 'without-telemetry': { type: 'boolean' } } as const
+
+/** `backup <file> [--without-key] [--without-telemetry]`; the control center may run meanwhile. @returns null: not to be read */
+export async function runBackup(words: readonly string[], terminal: Terminal): Promise<Exit | null> {
+  const given = read(words, OPTIONS)
+  if (given === null) return null
+  const { file, values } = given
+  return reported(terminal, async (progress) => {
+    const report = await backUp(values['without-telemetry'] === true ? WITHOUT_TELEMETRY : CONTROL_CENTER, {
+      settings: readCenterSettings(process.env),
+      file,
+      withKey: values['without-key'] !== true,
+      version,
+      onPart: (name) => progress.show('reading', name),
+    })
+    progress.end()
+    terminal.out(`${printable(file)}: ${contentOf(report.manifest)}, ${report.size} bytes\n`)
+    terminal.out(`${KEY_TEXTS[report.key]}\n`)
+    terminal.out(`Next: keep it where nobody else reads it. "${CONTROL_CENTER.restoreCommand} …" puts it back.\n`)
+  })
+}
+
+const KEY_TEXTS = {
+  'in the backup': 'It holds secrets and the key that they are encrypted with: who has it has all of them.',
+  'left out': 'The key is not in it: keep the file platform-key of PLATFORM_HOME too, apart from this one.',
+  PLATFORM_KEY:
+    'PLATFORM_KEY is not in it: keep that too, apart from this file. Without it the secrets cannot be read.',
+}
+
+/** `restore <file>`, into an empty folder and an empty database. @returns null: not to be read */
+export async function runRestore(words: readonly string[], terminal: Terminal): Promise<Exit | null> {
+  const given = read(words, {})
+  if (given === null) return null
+  const { file } = given
+  return reported(terminal, async (progress) => {
+    const settings = readCenterSettings(process.env)
+    const onPart = progress.show
+    const { manifest } = await restore(CONTROL_CENTER, { settings, file, replace: false, force: false, onPart })
+    progress.end()
+    const { createdAt, solhost } = manifest
+    terminal.out(`The control center of ${createdAt} (Solhost ${solhost}) is back: ${contentOf(manifest)}.\n`)
+    terminal.out(
+      'Tokens, members, sessions and invitations are those of that time: revoke again what was revoked since.\n',
+    )
+    terminal.out('Next: start it with the same PUBLIC_URL, so that its Satellites find it.\n')
+  })
+}
+
+type Options = Readonly<Record<string, { readonly type: 'boolean' }>>
+type Given = { readonly file: string; readonly values: Readonly<Record<string, unknown>> }
+
+function read(words: readonly string[], options: Options): Given | null {
+  try {
+    const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true, strict: true })
+    const [file] = positionals
+    return file === undefined || file === '' || positionals.length > 1 ? null : { file, values }
+  } catch {
+    return null
+  }
+}
+
+async function reported(
+  terminal: Terminal,
+  work: (progress: ReturnType<typeof partProgress>) => Promise<void>,
+): Promise<Exit> {
+  const progress = partProgress(terminal)
+  try {
+    await work(progress)
+    return 'done'
+  } catch (error) {
+    progress.end()
+    terminal.err(`${printable(whyNot(error))}\n`)
+    return 'failed'
+  }
+}
+
+function contentOf({ parts, schemas = {} }: BackupManifest): string {
+  const rows = Object.values(parts).reduce((sum, { rows = 0 }) => sum + rows, 0)
+  return `${rows} rows, ${Object.hasOwn(schemas, 'telemetry') ? 'with' : 'without'} telemetry`
+}

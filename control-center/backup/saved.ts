@@ -1,0 +1,32 @@
+import { PLATFORM_TABLES, type Saved, type SavedTables } from '../../host/backup/saved.ts'
+import { CENTER_SCHEMA } from '../database/schema.ts'
+import { TELEMETRY_FILE } from '../telemetry/database/open-telemetry.ts'
+import { TELEMETRY_SCHEMA, type TelemetryDatabase } from '../telemetry/database/tables.ts'
+import { makeWords } from '../telemetry/log-store.ts'
+import { CENTER_TABLES, TELEMETRY_TABLES } from './tables.ts'
+
+const OWN: SavedTables = { name: 'control center', schema: CENTER_SCHEMA, tables: CENTER_TABLES }
+
+const TELEMETRY: SavedTables = {
+  name: 'telemetry',
+  schema: TELEMETRY_SCHEMA,
+  tables: TELEMETRY_TABLES,
+  ownFile: TELEMETRY_FILE,
+  isOptional: true,
+  // Each kind of database searches in its own way.
+  derived: { tables: ['log_words'], make: (db) => makeWords(db as unknown as TelemetryDatabase) },
+}
+
+/** All that makes a control center what it is. Bundles and artifacts are in its tables; in its folder is nothing else to save. */
+export const CONTROL_CENTER: Saved = {
+  name: 'control center',
+  user: 'control center',
+  restoreCommand: 'npm run control-center -- restore',
+  tables: [PLATFORM_TABLES, OWN, TELEMETRY],
+  folders: [],
+  secretFile: 'set-up-code',
+  mayReplace: false,
+}
+
+/** For a backup that is made often: telemetry is most of it. */
+export const WITHOUT_TELEMETRY: Saved = { ...CONTROL_CENTER, tables: [PLATFORM_TABLES, OWN] }
