@@ -140,7 +140,7 @@ function openingSteps(
     needReadableTarget,
     tellRequests({ telemetry, port, isFromProxy: createProxyCheck(settings.trustedProxies) }),
     sendHsts(settings),
-    answerErrors(log, isLive),
+    answerErrors(log, { isLive }),
     endKeptConnections(draining),
     health(draining.isReady),
     refuseWhileStopping(draining),

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import { createSupervisor, type Supervisor } from '../runtime/supervisor.ts'
-import { type MadePassword, openAdminAccount } from './admin/account.ts'
+import type { Supervisor } from '../runtime/supervisor.ts'
+import type { MadePassword } from './admin/account.ts'
 import { createApiTokens } from './admin/api-tokens.ts'
 import { requireAdmin } from './admin/authentication.ts'
 import { createAdminCredentials } from './admin/credentials.ts'
@@ -9,19 +9,12 @@ import { healthInWords } from './admin/pages/health-in-words.ts'
 import { createPreviewTickets } from './admin/preview-tickets.ts'
 import type { HostParts } from './app.ts'
 import { createAudit } from './audit/audit.ts'
-import { holdHome } from './backup/home-lock.ts'
 import { liveStyleHref } from './clients/client-page.ts'
 import { createClients } from './clients/clients.ts'
 import { createClientSignIns } from './clients/sign-in-token.ts'
-import { createCloudLogin } from './cloud/login/cloud-login.ts'
-import { createCloudRequests } from './cloud/managed/cloud-requests.ts'
-import { createKeptStates } from './cloud/managed/kept-state.ts'
-import { createManaged } from './cloud/managed/managed.ts'
-import { createManagedSettings } from './cloud/managed/managed-settings.ts'
-import { openPlatformKey } from './config/platform-key.ts'
+import { createCloudParts } from './cloud/parts.ts'
 import type { Settings } from './config/settings.ts'
 import { keepSweeping } from './database/keep-sweeping.ts'
-import { openDatabase } from './database/open.ts'
 import { type Debugger, startDebugger } from './debugger/debugger.ts'
 import type { DebugNode } from './debugger/find-debug-node.ts'
 import { createDebugTargets } from './debugger/targets.ts'
@@ -38,49 +31,25 @@ import { createSignOutTargets } from './login/sign-out-target.ts'
 import { createThrottle } from './login/throttle.ts'
 import { createMaintenance } from './maintenance/maintenance.ts'
 import { createOAuth } from './oauth/oauth.ts'
-import { createHttpForScripts } from './outbound/http-for-scripts.ts'
 import { createOutbound } from './outbound/outbound.ts'
-import { builtInPlugins, checkGuests, operatorPlugins, usableTrusted } from './plugins.ts'
+import { openPlatform } from './platform.ts'
 import { createSecrets } from './secrets/secrets.ts'
 import { type Addresses, createServers } from './servers.ts'
 import { createRemembered } from './sessions/remembered.ts'
 import { createSessions } from './sessions/sessions.ts'
-import { createSolutionDatabases } from './solution-databases/solution-databases.ts'
 import { addBakedIn } from './solutions/baked-in.ts'
-import { createCatalog, solutionOfKey } from './solutions/catalog.ts'
 import { eraseSolutionData } from './solutions/erase-solution.ts'
 import { addExamplesOnce } from './solutions/first-examples.ts'
-import { createGuestBindings } from './solutions/guest-bindings.ts'
 import { createLiveSolutions, type LiveSolutions } from './solutions/live-solutions.ts'
-import { createEntryRunner } from './solutions/run-entry.ts'
-import { createSandboxSolutionMaker } from './solutions/sandbox-solution.ts'
-import { createRefusalNote } from './solutions/script-refusals.ts'
+import { createSolutionParts } from './solutions/parts.ts'
 import { createSolutionLog } from './solutions/solution-log.ts'
 import { createSolutionStore } from './solutions/solution-store.ts'
-import { createUploads } from './solutions/upload.ts'
-import { createFigures } from './telemetry/figures.ts'
 import { createHealth } from './telemetry/health-report.ts'
-import { keepLooking } from './telemetry/look-at-processes.ts'
-import { sayMemory } from './telemetry/say-memory.ts'
-import { createTelemetry } from './telemetry/telemetry.ts'
-import {
-  observeProcesses,
-  watchAudit,
-  watchBindings,
-  watchCalls,
-  watchFigures,
-  watchProviders,
-  watchQueries,
-  watchSessions,
-  watchThrottle,
-} from './telemetry/watch.ts'
+import { watchAudit, watchClients, watchProviders, watchSessions, watchThrottle } from './telemetry/watch.ts'
 import { createTesting } from './testing/testing.ts'
-import { publicNames } from './tls/expiry.ts'
-import { watchCertificate } from './tls/watch-certificate.ts'
 import { createPasswords } from './users/passwords.ts'
 import { createUsers } from './users/users.ts'
 import { createUsersCsv } from './users/users-csv.ts'
-import { createUsersForScripts } from './users/users-for-scripts.ts'
 
 export type HostOptions = {
   readonly settings: Settings
@@ -125,32 +94,10 @@ export type Host = Addresses & {
 
 /** Starts everything, in the order in which the parts need one another; a start that fails ends what it had started. */
 export async function startHost(options: HostOptions): Promise<Host> {
-  const { settings, version, terminal, isLive = false, inspect } = options
+  const { settings, version, isLive = false, inspect } = options
+  const { limits } = settings
   await using started = new AsyncDisposableStack()
-  const telemetry = createTelemetry({
-    settings: settings.telemetry,
-    environment: settings.environment,
-    version,
-    home: settings.home,
-    bound: settings.limits.TELEMETRY_QUEUE,
-    log: options.log,
-  })
-  const log = telemetry.records.tapPlatform(options.log)
-  const { limits, home } = settings
-  const names = publicNames(settings)
-  const certificate = settings.certificate && watchCertificate(settings.certificate, { log, names })
-  if (certificate !== null) started.defer(() => certificate.stop())
-  const homeLock = holdHome(home)
-  started.defer(() => homeLock.release())
-  started.defer(() => telemetry.stop())
-  // While the rest starts; nothing is loaded unless something is told.
-  const telling = telemetry.start()
-  telling.catch(() => {})
-  const db = await openDatabase(settings, watchQueries(telemetry))
-  started.defer(() => db.destroy())
-  const key = await openPlatformKey(db, home, settings.platformKey)
-  const { adminName: name, adminPassword: password } = settings
-  const { account, made } = await openAdminAccount(db, { name, password, home, terminal })
+  const { telemetry, telling, log, certificate, db, key, account, made } = await openPlatform(options, started)
 
   const testing = createTesting(settings.isTesting)
   const store = createSolutionStore(db, limits)
@@ -172,67 +119,11 @@ export async function startHost(options: HostOptions): Promise<Host> {
   const isShared = settings.database.kind !== 'embedded'
   const throttle = watchThrottle(createThrottle(db, limits, isShared, testing.throttles), telemetry)
 
-  const outbound = createOutbound({ allowedPrivate: settings.httpAllowedHosts, setting: 'HTTP_ALLOWED_HOSTS' })
   const platformDatabase = { server: settings.database.kind, database: settings.database.name }
-  const noteRefusal = createRefusalNote(audit, solutionLog)
-  const solutionDatabases = createSolutionDatabases({
-    grants,
-    servers: settings.databaseServers,
-    platform: platformDatabase,
-    home,
-    timeZone: settings.timeZone,
-    limits,
-    onError: (message, solution) => log.error({ solution }, message),
-    onRefused: noteRefusal,
-  })
-  started.defer(() => solutionDatabases.stop())
-  const builtIn = builtInPlugins(settings.environment, limits, {
-    database: solutionDatabases,
-    users: createUsersForScripts({ users, grants, throttle, audit, noteRefusal }),
-    http: createHttpForScripts({ outbound, grants, noteRefusal }),
-  })
-  const taken = [...builtIn.map((plugin) => plugin.name), ...OTHER_GLOBALS]
-  const plugins = [...builtIn, ...(isLive ? [] : await operatorPlugins(home, taken))]
-
-  const { timeZone, memory } = settings
-  const makeSandboxSolution = createSandboxSolutionMaker(plugins)
-  const trusted = usableTrusted(plugins, makeSandboxSolution, limits)
-  const supervisor = createSupervisor({
-    limits,
-    trusted,
-    timeZone,
-    memory,
-    debugNode: inspect?.node.node,
-    keepsCheckReady: isLive,
-    killed: (reason) => telemetry.metrics.add('kills', { reason }),
-  })
-  started.defer(() => supervisor.stop())
-  sayMemory(supervisor.memory(), log)
-  if (plugins.length > builtIn.length) await checkGuests(plugins, supervisor, trusted)
-
-  const catalog = createCatalog(store, { retire: retireVersion }, makeSandboxSolution)
-
-  function retireVersion(key: string): void {
-    supervisor.retire(key)
-    solutionDatabases.retire(solutionOfKey(key))
-  }
-
-  const uploads = createUploads({ store, catalog, supervisor, makeSandboxSolution, limits })
-  const bindings = watchBindings(createGuestBindings({ plugins, limits, onPluginError }), telemetry)
-  const figures = watchFigures(createFigures(), telemetry)
-  observeProcesses(supervisor, telemetry)
-  started.defer(keepLooking(figures, supervisor))
-  const runEntry = createEntryRunner({
-    supervisor: watchCalls(supervisor, telemetry),
-    bindings,
-    log: solutionLog,
-    called: figures.called,
-  })
-
-  function onPluginError(error: unknown, binding: string, correlationId: string): void {
-    log.error({ binding, correlationId, err: error }, 'a plugin could not answer a request')
-  }
-
+  const { catalog, uploads, supervisor, bindings, runEntry, figures, solutionDatabases } = await createSolutionParts(
+    { settings, isLive, inspect, log, telemetry, store, solutionLog, audit, grants, users, throttle, platformDatabase },
+    started,
+  )
   const draining = createDraining(settings.drainTime)
   const servers = createServers(settings, certificate)
   const sites = createSites(settings, servers.pagesPort)
@@ -240,9 +131,27 @@ export async function startHost(options: HostOptions): Promise<Host> {
   const secrets = createSecrets(db, key)
   const maintenance = createMaintenance(db)
   const askAuthenticator = createAuthenticatorQuestion(runEntry)
-  const keptStates = createKeptStates(db)
-  const isManaged = settings.cloud !== null
-  const managedSettings = createManagedSettings(isManaged ? keptStates : null, settings.defaultSolution)
+  const ownLogLevel = log.level as Settings['logLevel']
+  const { managedSettings, cloudLogin, managed } = createCloudParts({
+    settings,
+    version,
+    db,
+    supervisor,
+    store,
+    uploads,
+    audit,
+    log,
+    solutionLog,
+    now: testing.now,
+    setLogLevel(level) {
+      for (const one of [log, options.log]) one.level = level ?? ownLogLevel
+    },
+    health: async () => {
+      const report = await health({ range: 'recent', hours: 1 })
+      return healthInWords(report, report.database.ok && (await maintenance.isOn()))
+    },
+  })
+  started.defer(async () => cloudLogin?.stop())
   const oauth = createOAuth({
     db,
     key,
@@ -266,15 +175,12 @@ export async function startHost(options: HostOptions): Promise<Host> {
     ofCloud: managedSettings.oauthOf,
   })
   started.defer(() => oauth.providerLogout.settled())
-  const { cloud } = settings
-  const cloudLogin = cloud && createCloudLogin({ cloud, db, supervisor, limits, log, solutionLog, now: testing.now })
-  started.defer(async () => cloudLogin?.stop())
   const signOutTargets = createSignOutTargets(key, testing.now)
   const clientSignIns = createClientSignIns(db, key, testing.now)
   const clients = createClients({
     limits,
     isTesting: settings.isTesting,
-    supervisor,
+    supervisor: watchClients(supervisor, telemetry),
     bindings,
     catalog,
     sites,
@@ -290,28 +196,6 @@ export async function startHost(options: HostOptions): Promise<Host> {
   })
   const credentials = createAdminCredentials({ account, audit, limits })
   const pageSessions = createPageSessions(db, key, account, limits, testing.now)
-  const ownLogLevel = log.level as Settings['logLevel']
-  const managed =
-    settings.cloud &&
-    createManaged({
-      cloud: settings.cloud,
-      ask: createCloudRequests(settings.cloud),
-      kept: keptStates,
-      db,
-      store,
-      uploads,
-      audit,
-      limits,
-      setLogLevel(level) {
-        for (const one of [log, options.log]) one.level = level ?? ownLogLevel
-      },
-      health: async () => {
-        const report = await health({ range: 'recent', hours: 1 })
-        return healthInWords(report, report.database.ok && (await maintenance.isOn()))
-      },
-      version,
-      log,
-    })
   const health = createHealth({
     figures,
     supervisor,
@@ -429,6 +313,3 @@ export async function startHost(options: HostOptions): Promise<Host> {
     },
   }
 }
-
-/** Globals that the platform itself defines beside the plugins' names. */
-const OTHER_GLOBALS = ['console', 'plugins', 'EventType', 'EVENTS_AGGREGATION_TYPE']

@@ -59,9 +59,9 @@ export function createServers(settings: Settings, certificate: HostCertificate |
   return {
     pagesPort: () => pagesPort,
     async open(parts) {
-      pagesPort = await listen(serverOf(createApp(parts), certificate), settings.port, settings.host)
+      pagesPort = await listen(serverOf(createApp(parts), certificate, settings), settings.port, settings.host)
       const { adminPort, adminHost } = settings
-      const admin = await listen(serverOf(createAdminApp(parts), adminCertificate), adminPort, adminHost)
+      const admin = await listen(serverOf(createAdminApp(parts), adminCertificate, settings), adminPort, adminHost)
       return {
         url: originOf(certificate, settings.host, pagesPort),
         adminUrl: originOf(adminCertificate, adminHost, admin),

@@ -1,8 +1,9 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import * as z from 'zod'
 import { PlatformError } from '../../runtime/errors.ts'
+import { deletedAny } from '../database/deleted-any.ts'
 import type { Database } from '../database/open.ts'
-import { storedHash } from '../database/stored-hash.ts'
+import { tokenForm } from '../database/token-form.ts'
 
 /** `write` includes `read`. */
 const SCOPE =
@@ -39,7 +40,7 @@ export interface ApiTokens {
   sweep(): Promise<void>
 }
 
-const FORM = /^sol_[A-Za-z0-9_-]{43}$/
+const FORM = tokenForm('sol_')
 const MOST_TOKENS = 1000
 /** An operator sees for this long why a tool is refused, in ms. */
 const EXPIRED_KEPT = 30 * 86_400_000
@@ -57,14 +58,14 @@ export function createApiTokens(db: Database, now: () => number = Date.now): Api
       if (Number(count) >= MOST_TOKENS) {
         throw new PlatformError('ERR_REQUEST_INVALID', `There are ${MOST_TOKENS} tokens already; delete some first.`)
       }
-      const token = `sol_${randomBytes(32).toString('base64url')}`
+      const { token, hash } = FORM.make()
       const id = randomUUID()
       await db
         .insertInto('api_tokens')
         .values({
           id,
           name,
-          token_hash: storedHash(token),
+          token_hash: hash,
           scopes: JSON.stringify(scopes),
           created_at: now(),
           expires_at: expiresAt,
@@ -76,17 +77,11 @@ export function createApiTokens(db: Database, now: () => number = Date.now): Api
       const rows = await db.selectFrom('api_tokens').select(columns).orderBy('created_at').orderBy('id').execute()
       return rows.map(tokenOf)
     },
-    async remove(id) {
-      const { numDeletedRows } = await db.deleteFrom('api_tokens').where('id', '=', id).executeTakeFirst()
-      return numDeletedRows > 0n
-    },
+    remove: (id) => deletedAny(db.deleteFrom('api_tokens').where('id', '=', id)),
     async find(token) {
-      if (!FORM.test(token)) return null
-      const row = await db
-        .selectFrom('api_tokens')
-        .select(columns)
-        .where('token_hash', '=', storedHash(token))
-        .executeTakeFirst()
+      const hash = FORM.hashOf(token)
+      if (hash === null) return null
+      const row = await db.selectFrom('api_tokens').select(columns).where('token_hash', '=', hash).executeTakeFirst()
       const found = row === undefined ? null : tokenOf(row)
       return found === null || (found.expiresAt !== null && found.expiresAt <= now()) ? null : found
     },

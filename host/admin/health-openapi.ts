@@ -55,8 +55,10 @@ const Health = z.object({
       z.object({
         signal: z.enum(SIGNALS),
         state: z.enum(['ok', 'away', 'barred']).describe('barred: address or token are refused'),
+        correct: z.string().nullable().describe('barred: the property to correct; else null'),
         waiting: z.int().describe('bytes'),
-        dropped: z.int().describe('data points, log records or spans that never arrive'),
+        dropped: z.int().describe('data points, log records or spans since the start that never arrive'),
+        droppedAt: EpochMs.nullable().describe('the last time that one was dropped; null: none was'),
       }),
     )
     .describe('what is sent to a collector; empty: nothing is'),

@@ -2,6 +2,7 @@ import proxyAddr from 'proxy-addr'
 import * as z from 'zod'
 import { readHostPort } from '../../runtime/host-port.ts'
 import { parseQuantity } from '../../runtime/limits.ts'
+import { CLOUD_PROPERTIES } from '../cloud/cloud-settings.ts'
 import { KIND_NAMES } from '../database/kind.ts'
 import { TELEMETRY_PROPERTIES } from '../telemetry/telemetry-properties.ts'
 
@@ -204,6 +205,7 @@ export const PROPERTIES = {
     form: 'true or false',
     what: 'end-to-end testing: elements carry data-cy, clock and throttles can be set by the admin account',
   },
+  ...CLOUD_PROPERTIES,
   ...TELEMETRY_PROPERTIES,
 } as const satisfies Record<string, Property>
 

@@ -1,9 +1,10 @@
-import { readFileSync } from 'node:fs'
 import { PlatformError } from '../../runtime/errors.ts'
 import { LIMITS, type LimitName, parseQuantity, quantityForm } from '../../runtime/limits.ts'
 import type { Property } from './properties.ts'
+import { readSecretFile } from './secret-file.ts'
 import type { ReadSetting } from './shown-settings.ts'
 import { unreadSecret } from './unread-secret.ts'
+import { withoutKeys } from './without-keys.ts'
 
 /** Environment properties and the limits, read but not put together yet. */
 export type ReadProperties = {
@@ -56,7 +57,7 @@ function readText(
     return text === undefined ? usual : { text, source: 'environment' }
   }
   try {
-    return { text: readFileSync(file, 'utf8').trim(), source: 'file' }
+    return { text: readSecretFile(file), source: 'file' }
   } catch (error) {
     faults.push(unreadSecret(name, error))
     return usual
@@ -84,6 +85,6 @@ function readLimits(
 }
 
 function faultLine(name: string, property: Property, text: string): string {
-  const given = property.secret ? `has ${text.length} characters` : `is "${text}"`
+  const given = property.secret ? `has ${text.length} characters` : `is "${withoutKeys(text)}"`
   return `${name} must be ${property.form}, but ${given}`
 }

@@ -1,5 +1,6 @@
 import { LIMITS, type LimitName } from '../../runtime/limits.ts'
 import { PROPERTIES, type Property } from './properties.ts'
+import { withoutKeys } from './without-keys.ts'
 
 /** Where a value comes from: the property itself, the file that `NAME_FILE` names, or nobody set it. */
 export type SettingSource = 'environment' | 'file' | 'default'
@@ -8,7 +9,7 @@ export type SettingSource = 'environment' | 'file' | 'default'
 export type ShownSetting = {
   readonly name: string
   readonly kind: 'property' | 'limit'
-  /** As it is written; null for a secret, and where nothing is set. */
+  /** As it is written, without keys in an address; null for a secret, and where nothing is set. */
   readonly value: string | null
   readonly isSet: boolean
   readonly isSecret: boolean
@@ -39,11 +40,6 @@ function shown(
   isSecret: boolean,
   { text, source }: ReadSetting = { text: usual, source: 'default' },
 ): ShownSetting {
-  const value = isSecret || text === '' ? null : withoutPassword(text)
+  const value = isSecret || text === '' ? null : withoutKeys(text)
   return { name, kind, value, isSet: text !== '', isSecret, source, default: usual === '' ? null : usual, what }
-}
-
-/** No property takes an address with a password today; one that comes to take it shows none. */
-function withoutPassword(text: string): string {
-  return text.replace(/(\/\/)[^/@\s]*@/g, '$1…@')
 }

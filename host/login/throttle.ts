@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import type { Limits } from '../../runtime/limits.ts'
 import { answeredWithin, SHORT_ANSWER } from '../database/answered-within.ts'
+import { deletedAny } from '../database/deleted-any.ts'
 import type { Database } from '../database/open.ts'
 import { insertOnce } from '../database/portable.ts'
 import { networkOf } from '../http/network.ts'
@@ -159,8 +160,7 @@ function databaseCounter(
     },
     reward: (key, points = 1) => count(key, -points),
     async delete(key) {
-      const { numDeletedRows } = await db.deleteFrom('throttle').where('key', '=', keyOf(key)).executeTakeFirst()
-      return numDeletedRows > 0n
+      return deletedAny(db.deleteFrom('throttle').where('key', '=', keyOf(key)))
     },
   }
 }

@@ -1,14 +1,9 @@
-import { lookup as lookUpName } from 'node:dns/promises'
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
-import { isIP, type LookupFunction } from 'node:net'
-import { networkInterfaces } from 'node:os'
+import { isIP } from 'node:net'
 import { PlatformError } from '../../runtime/errors.ts'
-import { readHostPort } from '../../runtime/host-port.ts'
 import { checkHeaders, checkMethod, readTarget, type Target } from './check-request.ts'
-import { canonicalAddress, isPublicAddress } from './public-address.ts'
-
-export type Address = { readonly address: string; readonly family: number }
+import { type AddressRules, createCheckedAddresses, only } from './checked-addresses.ts'
 
 export type OutboundRequest = {
   readonly url: string
@@ -44,44 +39,17 @@ export interface Outbound {
   request(asked: OutboundRequest): Promise<OutboundAnswer>
 }
 
-export type OutboundOptions = {
-  /** `host:port` entries that may be in a private network, on loopback or on this machine. */
-  readonly allowedPrivate: readonly string[]
-  /** The property that holds them, for the text that says what to do. */
-  readonly setting: string
-  /** All addresses of a name; the system's own look-up unless given. */
-  readonly lookUp?: (host: string) => Promise<readonly Address[]>
-  /** Addresses of this machine: on some of them the platform itself listens. */
-  readonly ownAddresses?: () => readonly string[]
+export type OutboundOptions = AddressRules & {
   /** PEM. Node's own and those of NODE_EXTRA_CA_CERTS unless given. */
   readonly certificateAuthorities?: string
 }
 
-/** Addresses of one name that are tried, one after the other. */
-const MOST_ADDRESSES = 8
 /** Status line and headers of an answer, in bytes. */
 const ANSWER_HEADERS = 16 * 1024
 
 export function createOutbound(options: OutboundOptions): Outbound {
-  const { setting, lookUp = lookUpAll, ownAddresses = addressesOfMachine, certificateAuthorities } = options
-  const listed = new Set(options.allowedPrivate.map(listedPlace))
-
-  /** Every address counts, not only the one that will be used: a name that is partly private is not public. */
-  async function checkedAddresses({ host, place }: Target): Promise<readonly Address[]> {
-    const addresses = isIP(host) === 0 ? await lookUp(host) : [{ address: host, family: isIP(host) }]
-    if (addresses.length === 0) throw failed(`the name ${host} has no address`)
-    if (!listed.has(place)) {
-      const own = new Set(ownAddresses().map(canonicalAddress))
-      const isForeign = ({ address }: Address) => isPublicAddress(address) && !own.has(canonicalAddress(address))
-      if (!addresses.every(isForeign)) throw isPrivate(place)
-    }
-    return addresses.slice(0, MOST_ADDRESSES)
-  }
-
-  function isPrivate(place: string): PlatformError {
-    const message = `the address of ${place} is in a private network or of this machine: the operator can list it in ${setting}`
-    return new PlatformError('ERR_OUTBOUND_PRIVATE', message, { place })
-  }
+  const { certificateAuthorities } = options
+  const checkedAddresses = createCheckedAddresses(options)
 
   async function exchange(asked: OutboundRequest, target: Target, headers: Map<string, string>, signal: AbortSignal) {
     const addresses = await checkedAddresses(target)
@@ -123,30 +91,6 @@ export function createOutbound(options: OutboundOptions): Outbound {
         clearTimeout(timer)
       }
     },
-  }
-}
-
-async function lookUpAll(host: string): Promise<readonly Address[]> {
-  return lookUpName(host, { all: true })
-}
-
-function addressesOfMachine(): readonly string[] {
-  return Object.values(networkInterfaces()).flatMap((addresses) => (addresses ?? []).map(({ address }) => address))
-}
-
-/** @throws TypeError for what the settings would have refused */
-function listedPlace(entry: string): string {
-  const read = readHostPort(entry)
-  if (read === null || read.port === null) throw new TypeError(`"${entry}" is no host:port`)
-  return `${read.host}:${read.port}`
-}
-
-/** Gives the connection the addresses that were checked, whatever it asks for. */
-function only(addresses: readonly Address[]): LookupFunction {
-  return (_host, { all }, done) => {
-    const first = addresses[0] as Address
-    if (all) done(null, [...addresses])
-    else done(null, first.address, first.family)
   }
 }
 

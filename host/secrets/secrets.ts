@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { PlatformError } from '../../runtime/errors.ts'
 import { namesPlaceOf } from '../../runtime/host-port.ts'
 import type { PlatformKey } from '../config/platform-key.ts'
+import { deletedAny } from '../database/deleted-any.ts'
 import type { Database } from '../database/open.ts'
 import { put } from '../database/portable.ts'
 
@@ -56,12 +57,7 @@ export function createSecrets(db: Database, key: PlatformKey, now: () => number 
       await put(db, 'secrets', ['solution', 'name'], { solution, name, updated_at: now(), ...row })
     },
     async remove(solution, name) {
-      const { numDeletedRows } = await db
-        .deleteFrom('secrets')
-        .where('solution', '=', solution)
-        .where('name', '=', name)
-        .executeTakeFirst()
-      return numDeletedRows > 0n
+      return deletedAny(db.deleteFrom('secrets').where('solution', '=', solution).where('name', '=', name))
     },
     async forHost(solution, name, host) {
       const row = await db

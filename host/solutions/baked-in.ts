@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
+import { whyNotAtStart } from '../../runtime/memory-full.ts'
 import type { SolutionStore } from './solution-store.ts'
 import type { Uploads } from './upload.ts'
 
@@ -34,7 +35,7 @@ export async function addBakedIn(parts: BakedInParts): Promise<void> {
       if (!(error instanceof PlatformError)) throw error
       const { faults } = error.details as { faults?: readonly object[] }
       const details = { code: error.code, ...(faults === undefined ? {} : { faults: faults.slice(0, 50) }) }
-      log.error(details, `the solution ${join(folder, file)} was not added: ${error.message}`)
+      log.error(details, `the solution ${join(folder, file)} was not added: ${whyNotAtStart(error)}`)
     }
   }
 }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { PlatformError } from '../../runtime/errors.ts'
+import { whyNotAtStart } from '../../runtime/memory-full.ts'
 import type { Settings } from '../config/settings.ts'
 import type { Database } from '../database/open.ts'
 import { insertOnce } from '../database/portable.ts'
@@ -27,7 +28,7 @@ export async function addExamplesOnce(
       if (!(error instanceof PlatformError)) throw error
       log.warn(
         { code: error.code },
-        `the example solutions were not added; the next start tries again: ${error.message}`,
+        `the example solutions were not added; the next start tries again: ${whyNotAtStart(error)}`,
       )
       return
     }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Bundle } from '../../runtime/bundle/read-bundle.ts'
 import type { Limits } from '../../runtime/limits.ts'
+import { deletedAny } from '../database/deleted-any.ts'
 import type { Database } from '../database/open.ts'
 import { insertOnce } from '../database/portable.ts'
 import type { PreparedSolution } from './prepared-solution.ts'
@@ -166,13 +167,8 @@ export function createSolutionStore(db: Database, limits: Limits, now: () => num
         .select('name')
         .where('name', '=', name)
         .where('active_sha256', '=', sha256)
-      const result = await db
-        .deleteFrom('solution_versions')
-        .where('solution', '=', name)
-        .where('sha256', '=', sha256)
-        .where(({ not, exists }) => not(exists(isActive)))
-        .executeTakeFirst()
-      return result.numDeletedRows > 0n
+      const version = db.deleteFrom('solution_versions').where('solution', '=', name).where('sha256', '=', sha256)
+      return deletedAny(version.where(({ not, exists }) => not(exists(isActive))))
     },
     async remove(name) {
       const result = await db
@@ -190,7 +186,7 @@ export function createSolutionStore(db: Database, limits: Limits, now: () => num
       for (const { name } of old) {
         // One that was uploaded again meanwhile stays.
         const still = db.deleteFrom('solutions').where('name', '=', name).where('deleted_at', '<', before)
-        if ((await still.executeTakeFirst()).numDeletedRows > 0n) erased.push(name)
+        if (await deletedAny(still)) erased.push(name)
       }
       return erased
     },

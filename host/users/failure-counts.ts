@@ -5,6 +5,8 @@ const BATCH_TIME = 50
 /** Users whose failures wait for being written; while the database is away no more are counted. */
 const MOST_WAITING = 10_000
 
+export type FailureCounts = ReturnType<typeof createFailureCounts>
+
 /**
  * Counts refused passwords. They are written together, after the answer: to write at once would tell by the time that it
  * takes which names there are.

@@ -2,9 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
+import { deletedAny } from '../database/deleted-any.ts'
 import type { Database } from '../database/open.ts'
 import { firstRows, insertOnce, isUniqueViolation } from '../database/portable.ts'
 import { createFailureCounts } from './failure-counts.ts'
+import { createPasswordCheck } from './password-check.ts'
 import { checkNewPassword, type PasswordFault } from './password-rules.ts'
 import type { Passwords } from './passwords.ts'
 import {
@@ -110,6 +112,7 @@ export function createUsers(
   now: () => number = Date.now,
 ): Users {
   const failures = createFailureCounts(db)
+  const check = createPasswordCheck(db, passwords, failures, now)
 
   async function usersOf(rows: readonly UserRow[]): Promise<User[]> {
     const uids = rows.map(({ uid }) => uid)
@@ -141,33 +144,6 @@ export function createUsers(
 
   async function hashOf({ password }: UserInput): Promise<string | null | undefined> {
     return typeof password === 'string' ? passwords.hash(password) : password
-  }
-
-  /** @returns false when the password was changed or the user disabled while the password was checked */
-  async function noteSignIn({ uid, password_hash }: UserRow, password: string): Promise<boolean> {
-    const { numUpdatedRows } = await db
-      .updateTable('users')
-      .set({ failed_count: 0, last_login_at: now() })
-      .where('uid', '=', uid)
-      .where('password_hash', '=', password_hash)
-      .where('enabled', '=', 1)
-      .executeTakeFirst()
-    if (numUpdatedRows === 0n) return false
-    failures.forget(uid)
-    if (password_hash !== null && passwords.needsRehash(password_hash)) await rehash(uid, password_hash, password)
-    return true
-  }
-
-  async function rehash(uid: string, weaker: string, password: string): Promise<void> {
-    try {
-      const stronger = await passwords.hash(password)
-      // Not over a password that was set in the meantime.
-      const row = db.updateTable('users').where('uid', '=', uid).where('password_hash', '=', weaker)
-      await row.set({ password_hash: stronger }).execute()
-    } catch (error) {
-      // The password was right: the next sign-in tries again.
-      if (!(error instanceof PlatformError)) throw error
-    }
   }
 
   /** @param last what has to be done while the row is still there, so that it can be asked for again if it fails */
@@ -259,13 +235,8 @@ export function createUsers(
     async removePermission(uid, permission) {
       await needRow(uid)
       const [{ solution, name }] = permissionRows(uid, [permission]) as [PermissionRow]
-      const { numDeletedRows } = await db
-        .deleteFrom('permissions')
-        .where('uid', '=', uid)
-        .where('solution', '=', solution)
-        .where('name', '=', name)
-        .executeTakeFirst()
-      if (numDeletedRows > 0n) await endAccess(uid)
+      const one = db.deleteFrom('permissions').where('uid', '=', uid)
+      if (await deletedAny(one.where('solution', '=', solution).where('name', '=', name))) await endAccess(uid)
     },
     async permissionsFor(uid, solution) {
       const rows = await db
@@ -280,18 +251,10 @@ export function createUsers(
     },
     async authenticate(username, password) {
       const row = username.length <= 2 * LONGEST_NAME ? await findRow(username) : undefined
-      const passwordHash = row?.enabled === 1 ? row.password_hash : null
-      const isRight = await passwords.verify(passwordHash, password)
-      if (row === undefined) return null
-      if (!isRight) {
-        failures.note(row.uid)
-        return null
-      }
-      return (await noteSignIn(row, password)) ? userOfRow(row) : null
+      return (await check.mayComeIn(row, password)) ? userOfRow(row) : null
     },
     async checkPassword(uid, password) {
-      const row = await readRow(uid)
-      return passwords.verify(row?.enabled === 1 ? row.password_hash : null, password)
+      return check.isRight(await readRow(uid), password)
     },
     async setPassword(uid, password, { mustChange = false } = {}) {
       const row = await needRow(uid)

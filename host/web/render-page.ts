@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { Eta } from 'eta/core'
 import type { TextTables } from './texts.ts'
+import { timeFormat } from './time-format.ts'
 
 /** What every page needs: whom it speaks to and the nonce of its Content-Security-Policy. */
 export type PageFrame = {
@@ -46,10 +47,8 @@ const MOST_SHOWN = 120
 const secondsFormat = keptByLocale(
   (language) => new Intl.NumberFormat(language, { style: 'unit', unit: 'second', unitDisplay: 'long' }),
 )
-/** Chosen here: the times of the administration are UTC, as those of logs are, whatever the browser's clock says. */
-const timeFormat = keptByLocale(
-  (locale) => new Intl.DateTimeFormat(known(locale), { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' }),
-)
+const minuteFormat = keptByLocale((locale) => timeFormat(known(locale)))
+const secondFormat = keptByLocale((locale) => timeFormat(known(locale), 'second'))
 const countFormat = keptByLocale((locale) => new Intl.NumberFormat(known(locale), { maximumFractionDigits: 1 }))
 /** What browsers send as a language may be none. */
 const known = (locale: string) => (Intl.DateTimeFormat.supportedLocalesOf(locale).length > 0 ? locale : 'en')
@@ -87,7 +86,8 @@ export function createPageRenderer(templates: Eta, texts: TextTables, styles: st
       shortened,
       seconds: (count: number) => secondsFormat(language).format(Math.max(1, Math.ceil(count))),
       initial: firstLetter,
-      time: (at: number) => timeFormat(frame.locale).format(at),
+      time: (at: number) => minuteFormat(frame.locale).format(at),
+      exactTime: (at: number) => secondFormat(frame.locale).format(at),
       bytes: (count: number) => bytesText(frame.locale, count),
       count: (value: number) => countFormat(frame.locale).format(value),
       stateKind: (state: string) => (Object.hasOwn(STATES, state) ? STATES[state] : 'quiet'),

@@ -1,4 +1,4 @@
-import type { CloudState } from '../../cloud/managed/managed.ts'
+import type { CloudState } from '../../cloud/managed/cloud-state.ts'
 import type { Finding } from './health.ts'
 
 /** What is not well between this host and its control center, as keys of texts; null: it has none. */

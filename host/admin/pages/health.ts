@@ -59,12 +59,26 @@ export function allFindings(report: HealthReport, isInMaintenance: boolean): Fin
 
 export type Finding = { readonly key: string; readonly values: readonly (string | number)[]; readonly href?: string }
 
-/** One line for all signals: they mostly go to one collector. */
-function telemetryFindings(telemetry: HealthReport['telemetry']): Finding[] {
-  const barred = telemetry.filter(({ state }) => state === 'barred').map(({ signal }) => signal)
-  if (barred.length > 0) return [{ key: 'telemetry.barred', values: [barred.join(', ')] }]
+/** What was dropped is told for so long, in ms. */
+const DROPS_SHOWN = 60 * 60_000
+
+/** One line for all signals, since they mostly go to one collector; where one refuses them, for each property to correct. */
+export function telemetryFindings(telemetry: HealthReport['telemetry'], now = Date.now()): Finding[] {
+  const barred = Map.groupBy(
+    telemetry.filter(({ correct }) => correct !== null),
+    ({ correct }) => correct ?? '',
+  )
+  if (barred.size > 0) {
+    return [...barred].map(([correct, signals]) => {
+      return { key: 'telemetry.barred', values: [signals.map(({ signal }) => signal).join(', '), correct] }
+    })
+  }
   const away = telemetry.filter(({ state }) => state === 'away').map(({ signal }) => signal)
-  return away.length === 0 ? [] : [{ key: 'telemetry.away', values: [away.join(', ')] }]
+  if (away.length > 0) return [{ key: 'telemetry.away', values: [away.join(', ')] }]
+  const dropping = telemetry.filter(({ droppedAt }) => droppedAt !== null && now - droppedAt < DROPS_SHOWN)
+  const dropped = dropping.reduce((sum, one) => sum + one.dropped, 0)
+  const signals = dropping.map(({ signal }) => signal)
+  return dropping.length === 0 ? [] : [{ key: 'telemetry.dropped', values: [signals.join(', '), dropped] }]
 }
 
 function cloudLoginFindings(problems: HealthReport['cloudLogins']): Finding[] {

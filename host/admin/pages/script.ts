@@ -1,19 +1,12 @@
 import type Router from '@koa/router'
-import { allowMedia } from '../../http/content-security.ts'
+import { sendScript } from '../../http/send-script.ts'
 import { makeAdminScript } from '../../web/browser-script.ts'
 
 const script = makeAdminScript()
 
 export const adminScriptPath = `/admin/admin.js?${script.hash}`
 
-/** The script of all pages, public as the pages' looks are. */
+/** The script of all pages. */
 export function addScriptRoute(router: Router): void {
-  router.get('/admin.js', (ctx) => {
-    allowMedia(ctx, false)
-    ctx.type = 'text/javascript; charset=utf-8'
-    ctx.status = 200
-    ctx.etag = script.hash
-    if (ctx.fresh) ctx.status = 304
-    else ctx.body = script.text
-  })
+  router.get('/admin.js', (ctx) => sendScript(ctx, script))
 }

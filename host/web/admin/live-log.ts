@@ -1,3 +1,4 @@
+import { timeFormat } from '../time-format.ts'
 import { csrfToken, signInAgain } from './api.ts'
 
 type LogLine = {
@@ -58,23 +59,27 @@ async function follow(live: LiveLog): Promise<void> {
   live.following = mine
   showLogState(live, 'connecting')
   while (!mine.signal.aborted) {
-    try {
-      await readStream(live, mine.signal)
-    } catch {
-      // Told below: it is the same to the reader whether it ended or failed.
-    }
+    // It is the same to the reader whether it ended or failed.
+    const refusal = await readStream(live, mine.signal).catch(() => null)
     if (mine.signal.aborted) return
-    showLogState(live, 'lost')
-    await new Promise((resolve) => setTimeout(resolve, TRY_AGAIN))
+    showLogState(live, 'lost', refusal?.reason)
+    await new Promise((resolve) => setTimeout(resolve, refusal?.wait ?? TRY_AGAIN))
   }
 }
 
-/** Ends when the connection does. */
-async function readStream(live: LiveLog, signal: AbortSignal): Promise<void> {
+/** `wait` in ms. */
+type Refusal = { readonly reason: string; readonly wait: number }
+
+/** Ends when the connection does. @returns why there is none where too many are followed already */
+async function readStream(live: LiveLog, signal: AbortSignal): Promise<Refusal | null> {
   const answer = await askLog(live.address.replace(/&?limit=\d+/, ''), 'text/event-stream', signal)
-  if (!answer.ok || answer.body === null) return
+  if (answer.status === 429) return refusalOf(answer)
+  if (!answer.ok || answer.body === null) return null
   const newest = await askLog(live.address, 'application/json', signal)
-  if (!newest.ok) return answer.body.cancel()
+  if (!newest.ok) {
+    await answer.body.cancel()
+    return null
+  }
   const known = ((await newest.json()) as { items: readonly LogLine[] }).items
   showNewest(live, known)
   showLogState(live, 'following')
@@ -84,6 +89,12 @@ async function readStream(live: LiveLog, signal: AbortSignal): Promise<void> {
     if (shown.delete(JSON.stringify(line))) continue
     addLine(live, line)
   }
+  return null
+}
+
+async function refusalOf(answer: Response): Promise<Refusal> {
+  const { detail = '' } = (await answer.json()) as { detail?: string }
+  return { reason: detail, wait: 1000 * (Number(answer.headers.get('Retry-After')) || 30) }
 }
 
 /** As what a page asks by itself: a log that is left open keeps nobody signed in. */
@@ -171,17 +182,20 @@ function fill(row: DocumentFragment, selector: string, text: string): void {
 
 /** As the server writes times. */
 function timeText(time: number): string {
-  const format = { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' } as const
-  return new Intl.DateTimeFormat(document.documentElement.lang, format).format(time)
+  return timeFormat(document.documentElement.lang, 'second').format(time)
 }
 
 function levelText(level: string): string {
   return document.querySelector<HTMLElement>('table.log')?.dataset[level] ?? level
 }
 
-function showLogState({ bar }: LiveLog, state: 'connecting' | 'following' | 'paused' | 'lost'): void {
+function showLogState(
+  { bar }: LiveLog,
+  state: 'connecting' | 'following' | 'paused' | 'lost',
+  reason = bar.dataset[state],
+): void {
   const place = bar.querySelector('.log-state')
-  const text = bar.dataset[state] ?? ''
+  const text = reason ?? ''
   if (place !== null && place.textContent !== text) place.textContent = text
   bar.dataset.state = state
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findingsOf } from '../../../host/admin/pages/health.ts'
+import { findingsOf, telemetryFindings } from '../../../host/admin/pages/health.ts'
 
 const WELL = {
   database: { kind: 'embedded', ok: true, latency: 0.3 },
@@ -39,4 +39,23 @@ test('health: a RUNTIME_XMX above what the container may hold is told with both 
     used: 0,
   }
   expect(findingsOf({ ...WELL, memory }, false)).toEqual([{ key: 'memory.group', values: [3072, 512, 480] }])
+})
+
+const SENT = { state: 'ok', correct: null, waiting: 0, dropped: 0, droppedAt: null } as const
+const HOUR = 60 * 60_000
+
+test('health: of telemetry that is refused it is told which property to correct', () => {
+  const barred = { ...SENT, state: 'barred', correct: 'REMOTE_ENVIRONMENT_TOKEN' } as const
+  const elsewhere = { ...barred, signal: 'traces', correct: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT' } as const
+  expect(telemetryFindings([{ ...barred, signal: 'metrics' }, { ...barred, signal: 'logs' }, elsewhere])).toEqual([
+    { key: 'telemetry.barred', values: ['metrics, logs', 'REMOTE_ENVIRONMENT_TOKEN'] },
+    { key: 'telemetry.barred', values: ['traces', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] },
+  ])
+})
+
+test('health: telemetry that was dropped is told for an hour after the last of it', () => {
+  const dropping = { ...SENT, signal: 'logs', dropped: 7, droppedAt: 1000 } as const
+  const told = [{ key: 'telemetry.dropped', values: ['logs', 7] }]
+  expect(telemetryFindings([{ ...SENT, signal: 'metrics' }, dropping], 1000 + HOUR - 1)).toEqual(told)
+  expect(telemetryFindings([dropping], 1000 + HOUR)).toEqual([])
 })

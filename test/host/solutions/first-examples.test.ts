@@ -23,7 +23,10 @@ test('a start without room for the examples goes on, and the next one adds them,
   const add = () => addExamplesOnce(db, settings, uploads, log as never)
   await add()
   expect([added, said.length]).toEqual([0, 1])
-  expect(said[0]).toMatch(/^the example solutions were not added; the next start tries again: The memory of this host/)
+  expect(said[0]).toBe(
+    'the example solutions were not added; the next start tries again: The memory of this host is used up, and nothing idle ' +
+      'is left to end. Raise RUNTIME_XMX or the limit of the container, and start the host again.',
+  )
   isFull = false
   await add()
   const once = added

@@ -1,0 +1,79 @@
+import { lookup as lookUpName } from 'node:dns/promises'
+import { isIP, type LookupFunction } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { PlatformError } from '../../runtime/errors.ts'
+import { readHostPort } from '../../runtime/host-port.ts'
+import { canonicalAddress, isPublicAddress } from './public-address.ts'
+
+export type Address = { readonly address: string; readonly family: number }
+
+/** What a connection goes to: `host` is a name or an address without brackets, `place` is `host:port` as settings write it. */
+export type Place = { readonly host: string; readonly place: string }
+
+export type AddressRules = {
+  /** `host:port` entries that may be in a private network, on loopback or on this machine. */
+  readonly allowedPrivate: readonly string[]
+  /** The property that holds them, for the text that says what to do. */
+  readonly setting: string
+  /** All addresses of a name; the system's own look-up unless given. */
+  readonly lookUp?: (host: string) => Promise<readonly Address[]>
+  /** Addresses of this machine: on some of them the platform itself listens. */
+  readonly ownAddresses?: () => readonly string[]
+}
+
+/**
+ * Looks a place up, once, and gives the addresses that may be connected to: whoever connects to these alone cannot be led
+ * elsewhere by a name that means another machine a moment later.
+ * @throws ERR_OUTBOUND_PRIVATE when one of them is not on the public internet, and the place is not listed
+ * @throws ERR_OUTBOUND_FAILED when the name has no address
+ */
+export type CheckedAddresses = (place: Place) => Promise<readonly Address[]>
+
+/** Addresses of one name that are tried, one after the other. */
+const MOST_ADDRESSES = 8
+
+export function createCheckedAddresses(rules: AddressRules): CheckedAddresses {
+  const { setting, lookUp = lookUpAll, ownAddresses = addressesOfMachine } = rules
+  const listed = new Set(rules.allowedPrivate.map(listedPlace))
+
+  // Every address counts, not only the one that will be used: a name that is partly private is not public.
+  return async ({ host, place }) => {
+    const addresses = isIP(host) === 0 ? await lookUp(host) : [{ address: host, family: isIP(host) }]
+    if (addresses.length === 0) {
+      throw new PlatformError('ERR_OUTBOUND_FAILED', `the name ${host} has no address`)
+    }
+    if (!listed.has(place)) {
+      const own = new Set(ownAddresses().map(canonicalAddress))
+      const isForeign = ({ address }: Address) => isPublicAddress(address) && !own.has(canonicalAddress(address))
+      if (!addresses.every(isForeign)) {
+        const message = `the address of ${place} is in a private network or of this machine: the operator can list it in ${setting}`
+        throw new PlatformError('ERR_OUTBOUND_PRIVATE', message, { place })
+      }
+    }
+    return addresses.slice(0, MOST_ADDRESSES)
+  }
+}
+
+/** Gives a connection the addresses that were checked, whatever it asks for. */
+export function only(addresses: readonly Address[]): LookupFunction {
+  return (_host, { all }, done) => {
+    const first = addresses[0] as Address
+    if (all) done(null, [...addresses])
+    else done(null, first.address, first.family)
+  }
+}
+
+async function lookUpAll(host: string): Promise<readonly Address[]> {
+  return lookUpName(host, { all: true })
+}
+
+function addressesOfMachine(): readonly string[] {
+  return Object.values(networkInterfaces()).flatMap((addresses) => (addresses ?? []).map(({ address }) => address))
+}
+
+/** @throws TypeError for what the settings would have refused */
+function listedPlace(entry: string): string {
+  const read = readHostPort(entry)
+  if (read === null || read.port === null) throw new TypeError(`"${entry}" is no host:port`)
+  return `${read.host}:${read.port}`
+}
