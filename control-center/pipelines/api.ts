@@ -13,8 +13,9 @@ import type { Artifacts } from './artifacts.ts'
 import type { InformationFinder } from './information-finder.ts'
 import { NewPipeline, NewRun, PipelineChange } from './openapi.ts'
 import type { Pipeline, Pipelines } from './pipelines.ts'
+import type { Run } from './run-rows.ts'
 import { followRun } from './run-stream.ts'
-import type { Run, Runs } from './runs.ts'
+import type { Runs } from './runs.ts'
 
 export type PipelineApiParts = {
   readonly access: Access
@@ -87,7 +88,7 @@ export function addPipelineRoutes(router: Router, parts: PipelineApiParts): void
     const { id } = member.organisation
     await recorded(ctx, activity, member, { action: 'pipeline-delete', subject: nameOf(ctx) }, async () => {
       const pipeline = await pipelines.need(id, nameOf(ctx))
-      if (runs.isGoingOn(pipeline.id)) {
+      if (await runs.isGoingOn(pipeline.id)) {
         throw new PlatformError('ERR_RUN_GOING_ON', `A run of "${pipeline.name}" goes on: wait for it, or cancel it.`)
       }
       await pipelines.remove(id, pipeline.name)

@@ -46,8 +46,8 @@ export interface Artifacts {
   ): Promise<{ readonly name: string; readonly bytes: Uint8Array }>
   /** Of an image only what is known of it here. @throws ERR_NOT_FOUND */
   remove(organisation: string, name: string, id: string): Promise<void>
-  /** How many there are of a version. */
-  countOf(organisation: string, name: string, sha256: string): Promise<number>
+  /** How many there are of a version, as `from` sees them. */
+  countOf(from: CenterDatabase, organisation: string, name: string, sha256: string): Promise<number>
 }
 
 const MOST_LISTED = 500
@@ -59,8 +59,8 @@ const COLUMNS = [
 
 /** @param now the clock, in epoch milliseconds */
 export function createArtifacts(db: CenterDatabase, storage: Storage, now: () => number = Date.now): Artifacts {
-  const of = (organisation: string, name: string) =>
-    db.selectFrom('artifacts').where('organisation', '=', organisation).where('package', '=', name)
+  const of = (organisation: string, name: string, from = db) =>
+    from.selectFrom('artifacts').where('organisation', '=', organisation).where('package', '=', name)
   const nothing = { content: null, content_sha256: null, reference: null, digest: null }
 
   return {
@@ -101,8 +101,8 @@ export function createArtifacts(db: CenterDatabase, storage: Storage, now: () =>
         .executeTakeFirst()
       if (numDeletedRows === 0n) throw noArtifact()
     },
-    async countOf(organisation, name, sha256) {
-      const { count } = await of(organisation, name)
+    async countOf(from, organisation, name, sha256) {
+      const { count } = await of(organisation, name, from)
         .select(({ fn }) => fn.countAll().as('count'))
         .where('sha256', '=', sha256)
         .executeTakeFirstOrThrow()

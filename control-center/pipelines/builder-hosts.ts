@@ -1,39 +1,71 @@
-import { lookup } from 'node:dns/promises'
-import { isPublicAddress } from '../../host/outbound/public-address.ts'
+import { isLoopback } from '../../host/http/sites.ts'
+import {
+  type Address,
+  type AddressRules,
+  type CheckedAddresses,
+  createCheckedAddresses,
+} from '../../host/outbound/checked-addresses.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { readHostPort } from '../../runtime/host-port.ts'
 
-/** Asks for the addresses of a name. @throws where it has none that can be found here */
-export type Resolve = (name: string) => Promise<readonly string[]>
+/** Which hosts pipelines may speak to: registries, and those that registries lead a builder on to. */
+export interface BuilderHosts {
+  /**
+   * The addresses of a host, looked up once, that may be connected to. Those of this machine and of private networks may not,
+   * which a member of any organisation can name, unless the operator lists the host.
+   * @throws ERR_OUTBOUND_PRIVATE, which says what the operator can list
+   * @throws whatever the look-up does for a name that is not found here
+   */
+  addresses(host: string, port: number): Promise<readonly Address[]>
+  /**
+   * The same for a registry before a run speaks to it, so that it fails at once and says why. A name that is not found here is
+   * left to the builder's proxy, which may have another one that finds it.
+   * @param place `host` or `host:port`; without a port 443
+   * @throws ERR_OUTBOUND_PRIVATE
+   */
+  needPublic(place: string): Promise<void>
+  /** Whether the operator lists the host. */
+  isListed(host: string, port: number): boolean
+  /** Those on loopback that the operator lists, as `host:port`. */
+  readonly onLoopback: readonly string[]
+}
 
-const resolveHere: Resolve = async (name) => (await lookup(name, { all: true })).map(({ address }) => address)
-
-/**
- * Refuses a registry on this machine or in a private network, which a member of any organisation can name, unless the operator
- * lists it. It keeps nobody from a name whose address changes afterwards, and the builder follows redirects by itself: its network
- * is the operator's to bound (SECURITY.md, "What stays open"). A name that is not found here is left to the builder, which may
- * have a proxy that finds it.
- *
- * @param place `host` or `host:port`; without a port 443
- * @param allowed `REGISTRY_ALLOWED_HOSTS`, as `host:port`
- * @throws ERR_OUTBOUND_PRIVATE
- */
-export async function needPublicRegistry(
-  place: string,
+/** @param allowed `REGISTRY_ALLOWED_HOSTS`, as `host:port` */
+export function createBuilderHosts(
   allowed: readonly string[],
-  resolve: Resolve = resolveHere,
-): Promise<void> {
-  const named = readHostPort(place)
-  if (named === null) throw new PlatformError('ERR_OUTBOUND_PRIVATE', `"${place}" is no name of a registry.`)
-  const { host, port } = named
-  if (allowed.includes(`${host}:${port ?? 443}`)) return
-  const addresses = await resolve(host.replace(/^\[|\]$/g, '')).catch(() => [])
-  if (addresses.every(isPublicAddress)) return
-  throw new PlatformError(
-    'ERR_OUTBOUND_PRIVATE',
-    `The registry "${place}" is on the control center's machine or in a private network. ` +
-      `Its operator can allow it: REGISTRY_ALLOWED_HOSTS=${host}:${port ?? 443}.`,
-  )
+  more: Pick<AddressRules, 'lookUp' | 'ownAddresses'> = {},
+): BuilderHosts {
+  const setting = 'REGISTRY_ALLOWED_HOSTS'
+  const checked: CheckedAddresses = createCheckedAddresses({ allowedPrivate: allowed, setting, ...more })
+
+  async function addresses(host: string, port: number): Promise<readonly Address[]> {
+    const place = `${host}:${port}`
+    try {
+      return await checked({ host: host.replace(/^\[|\]$/g, ''), place })
+    } catch (error) {
+      if (!(error instanceof PlatformError) || error.code !== 'ERR_OUTBOUND_PRIVATE') throw error
+      throw new PlatformError(
+        'ERR_OUTBOUND_PRIVATE',
+        `"${place}" is on the control center's machine or in a private network. ` +
+          `Its operator can allow it: ${setting}=${place}.`,
+      )
+    }
+  }
+
+  return {
+    addresses,
+    onLoopback: allowed.filter((place) => isLoopback(place.replace(/:\d+$/, ''))),
+    isListed: (host, port) => allowed.includes(`${host}:${port}`),
+    async needPublic(place) {
+      const named = readHostPort(place)
+      if (named === null) throw new PlatformError('ERR_OUTBOUND_PRIVATE', `"${place}" is no name of a registry.`)
+      try {
+        await addresses(named.host, named.port ?? 443)
+      } catch (error) {
+        if (error instanceof PlatformError && error.code === 'ERR_OUTBOUND_PRIVATE') throw error
+      }
+    },
+  }
 }
 
 /** The registry that an image's name leads to; null: one that builders know without its name. */

@@ -1,12 +1,15 @@
 import { spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import { PlatformError } from '../../runtime/errors.ts'
+import type { BuilderProxy } from './builder-proxy.ts'
 
 export type BuilderCall = {
   /** The command and its own options, then what it is to do. */
   readonly words: readonly string[]
   /** A folder of the run's own. */
   readonly folder: string
+  /** What the command is put behind, and what else its environment has: its way out. */
+  readonly wayOut: Pick<BuilderProxy, 'fence' | 'environment'> | null
   /** In ms. */
   readonly time: number
   readonly signal: AbortSignal
@@ -18,20 +21,25 @@ export type BuilderCall = {
 
 /** Between asking a process to end and ending it, in ms. */
 const GRACE = 3000
-/** What a builder needs of the environment. Nothing else is handed on: it holds the control center's secrets. */
+/**
+ * What a builder needs of the environment. Nothing else is handed on: it holds the control center's secrets, and the operator's
+ * proxy, which the builder's own leads to.
+ */
 const HANDED_ON =
-  /^(?:PATH|HOME|USER|LANG|LC_ALL|TZ|XDG_\w+|(?:https?|no|all)_proxy|SSL_CERT_(?:FILE|DIR)|STORAGE_\w+|CONTAINERS_\w+|BUILDAH_\w+|_CONTAINERS_\w+)$/i
+  /^(?:PATH|HOME|USER|LANG|LC_ALL|TZ|XDG_\w+|SSL_CERT_(?:FILE|DIR)|STORAGE_\w+|CONTAINERS_\w+|BUILDAH_\w+|_CONTAINERS_\w+)$/i
 
 /**
  * Runs the builder once, without a shell, in a process group of its own that is ended as a whole.
  * @throws ERR_BUILDER_FAILED when it cannot be started, takes too long or fails
  */
-export async function runBuilder({ words, folder, time, signal, say, secrets }: BuilderCall): Promise<void> {
+export async function runBuilder(call: BuilderCall): Promise<void> {
+  const { words, folder, wayOut, time, signal, say, secrets } = call
   signal.throwIfAborted()
   const [command = '', ...args] = words
-  const child = spawn(command, args, {
+  const [program = '', ...all] = [...(wayOut?.fence ?? []), ...words]
+  const child = spawn(program, all, {
     cwd: folder,
-    env: { ...environment(), TMPDIR: folder },
+    env: { ...handedOn(), ...wayOut?.environment, TMPDIR: folder },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   })
@@ -80,7 +88,7 @@ function sayLines(stream: Readable, say: (line: string) => void): void {
   stream.on('end', () => told(text))
 }
 
-function environment(): Record<string, string> {
+function handedOn(): Record<string, string> {
   const entries = Object.entries(process.env).filter(([name, value]) => HANDED_ON.test(name) && value !== undefined)
   return Object.fromEntries(entries) as Record<string, string>
 }

@@ -6,8 +6,9 @@ import type { Registries } from '../registries/registries.ts'
 import { type DockerInformation, SYSTEMS } from './docker-information.ts'
 import type { InformationFinder } from './information-finder.ts'
 import type { Pipeline, Pipelines } from './pipelines.ts'
+import type { Run } from './run-rows.ts'
 import { RUN_STEPS, STEP_STATES } from './run-states.ts'
-import type { Run, Runs } from './runs.ts'
+import type { Runs } from './runs.ts'
 
 export type PipelinePageParts = {
   readonly pipelines: Pipelines

@@ -6,10 +6,13 @@ import type { Packages } from '../packages/packages.ts'
 import type { Storage } from '../packages/storage.ts'
 import type { Registries } from '../registries/registries.ts'
 import { type Artifacts, createArtifacts } from './artifacts.ts'
+import { findBuilderFence } from './builder-fence.ts'
+import { createBuilderHosts } from './builder-hosts.ts'
 import { createInformationFinder, type InformationFinder } from './information-finder.ts'
 import { createPipelines, type Pipelines } from './pipelines.ts'
 import { createStepWork, emptyRunFolder } from './run-steps.ts'
 import { createRuns, type Runs } from './runs.ts'
+import { readUpstreamProxy } from './upstream-proxy.ts'
 
 export type PipelineParts = {
   readonly pipelines: Pipelines
@@ -20,7 +23,7 @@ export type PipelineParts = {
 
 export type PipelineNeeds = {
   readonly db: CenterDatabase
-  readonly settings: Pick<CenterSettings, 'home' | 'builder' | 'allowedRegistries'>
+  readonly settings: Pick<CenterSettings, 'home' | 'database' | 'builder' | 'allowedRegistries'>
   readonly log: Logger
   readonly packages: Packages
   readonly storage: Storage
@@ -34,19 +37,25 @@ export type PipelineNeeds = {
 export async function createPipelineParts(needs: PipelineNeeds): Promise<PipelineParts> {
   const { db, settings, log, packages, storage, bundleChecks, registries, publicKey } = needs
   const artifacts = createArtifacts(db, storage)
+  const fence = settings.builder === null ? null : await findBuilderFence(settings.builder)
+  if (settings.builder !== null && fence === null) {
+    log.warn('the builder runs in the network of the control center: registries may redirect it to loopback')
+  }
   const work = createStepWork({
     packages,
     checks: bundleChecks,
     artifacts,
     registries,
     builder: settings.builder,
-    allowedRegistries: settings.allowedRegistries,
+    builderHosts: createBuilderHosts(settings.allowedRegistries),
+    upstream: readUpstreamProxy(process.env),
+    fence,
     folder: await emptyRunFolder(settings.home),
   })
-  const runs = await createRuns({ db, work, log })
-  packages.heldBy(async (organisation, name, sha256) => {
-    if (runs.uses(organisation, name, sha256)) return 'a pipeline run of it goes on'
-    const count = await artifacts.countOf(organisation, name, sha256)
+  const runs = await createRuns({ db, work, log, isShared: settings.database.kind !== 'embedded' })
+  packages.heldBy(async (from, organisation, name, sha256) => {
+    if (await runs.uses(from, organisation, name, sha256)) return 'a pipeline run of it goes on'
+    const count = await artifacts.countOf(from, organisation, name, sha256)
     return count === 0 ? null : `pipelines made ${count} artifacts of it; delete those first`
   })
   return {

@@ -8,6 +8,11 @@ export type RunStep = (typeof RUN_STEPS)[number]
 export const STEP_STATES = ['waiting', 'running', 'done', 'failed', 'skipped', 'not-set-up'] as const
 export type StepState = (typeof STEP_STATES)[number]
 
+/** Whether a step may still be done. */
+export function isOpen(state: StepState): boolean {
+  return state === 'waiting' || state === 'running'
+}
+
 /** `interrupted`: the control center stopped meanwhile. */
 export const RUN_STATES = ['running', 'done', 'failed', 'cancelled', 'interrupted'] as const
 export type RunState = (typeof RUN_STATES)[number]

@@ -9,13 +9,16 @@ import type { Registries, Registry } from '../registries/registries.ts'
 import type { ArtifactOrigin, Artifacts } from './artifacts.ts'
 import { contextFiles, packContext } from './build-context.ts'
 import { runBuilder } from './builder.ts'
-import { needPublicRegistry, registryOfImage } from './builder-hosts.ts'
+import type { BuilderFence } from './builder-fence.ts'
+import { type BuilderHosts, registryOfImage } from './builder-hosts.ts'
+import { type BuilderProxy, openBuilderProxy } from './builder-proxy.ts'
 import { hasNoTls, imageOf } from './docker-information.ts'
 import { tagOf } from './image-names.ts'
 import type { Pipeline } from './pipelines.ts'
 import { logInToRegistry, type RegistryLogin } from './registry-login.ts'
+import type { Run } from './run-rows.ts'
 import type { RunStep } from './run-states.ts'
-import type { Run } from './runs.ts'
+import type { UpstreamProxy } from './upstream-proxy.ts'
 
 export type RunTask = {
   readonly pipeline: Pipeline
@@ -41,8 +44,11 @@ export type StepParts = {
   readonly registries: Pick<Registries, 'find' | 'secret'>
   /** `BUILDER_COMMAND`: the command and its own options; null: none. */
   readonly builder: readonly string[] | null
-  /** `REGISTRY_ALLOWED_HOSTS` */
-  readonly allowedRegistries: readonly string[]
+  readonly builderHosts: BuilderHosts
+  /** The operator's own proxy; null: none. */
+  readonly upstream: UpstreamProxy | null
+  /** Null: builders run in the control center's network. */
+  readonly fence: BuilderFence | null
   /** Where runs have their files; what an earlier process left there was removed. */
   readonly folder: string
 }
@@ -65,7 +71,7 @@ export function createStepWork(parts: StepParts): StepWork {
 }
 
 function stepsOf(
-  { packages, checks, artifacts, registries, builder, allowedRegistries }: StepParts,
+  { packages, checks, artifacts, registries, builder, builderHosts, upstream, fence }: StepParts,
   { pipeline, run, signal, say }: RunTask,
   folder: string,
 ): Record<RunStep | 'tidyUp', () => Promise<void>> {
@@ -79,6 +85,8 @@ function stepsOf(
   /** Also where the run was ended: what it built is in the way of nobody, but takes room. */
   const quietly = { signal: new AbortController().signal, say: () => {} }
   let isBuilding = false
+  /** The builder's way out, while a step has one. */
+  let proxy: BuilderProxy | null = null
   let bundle: Uint8Array = new Uint8Array()
   let title = name
   let files: ReadonlyMap<string, Buffer> = new Map()
@@ -96,20 +104,23 @@ function stepsOf(
     throw new PlatformError('ERR_REGISTRY_LOGIN', 'The pipeline’s registry was deleted: choose another one.')
   }
 
-  /** The folder, with what signs in to the registry in a file that nobody else can read. */
+  /** The folder, with what signs in to the registry in a file that nobody else can read, and a way out for the builder. */
   async function withLogin<T>(
     work: (registry: Registry, options: string[], secrets: string[]) => Promise<T>,
   ): Promise<T> {
     const { registry, login } = await needRegistry()
-    await needPublicRegistry(registry.host, allowedRegistries)
+    await builderHosts.needPublic(registry.host)
     const auth = Buffer.from(`${login.username}:${login.password}`).toString('base64')
     const file = join(folder, 'auth.json')
     await mkdir(folder, { recursive: true, mode: 0o700 })
     await writeFile(file, JSON.stringify({ auths: { [registry.host]: { auth } } }), { mode: 0o600 })
     try {
+      proxy = await openBuilderProxy({ hosts: builderHosts, say, upstream, fence })
       const options = ['--authfile', file, ...(hasNoTls(registry.host) ? ['--tls-verify=false'] : [])]
-      return await work(registry, options, [login.password, auth])
+      return await work(registry, options, [login.password, auth, ...proxy.secrets])
     } finally {
+      await proxy?.close()
+      proxy = null
       await rm(file, { force: true })
     }
   }
@@ -123,7 +134,7 @@ function stepsOf(
     const { baseImage } = pipeline
     if (/^(?:localhost\/|scratch$)/.test(baseImage)) return null
     const from = registryOfImage(baseImage)
-    if (from !== null) await needPublicRegistry(from, allowedRegistries)
+    if (from !== null) await builderHosts.needPublic(from)
     let id: string | undefined
     const hear = (line: string) => {
       if (/^[0-9a-f]{64}$/.test(line)) id = line
@@ -148,7 +159,16 @@ function stepsOf(
   }
 
   function build(words: readonly string[], time: number, secrets: readonly string[], more = {}): Promise<void> {
-    return runBuilder({ words: [...(builder ?? []), ...words], folder, time, signal, say, secrets, ...more })
+    return runBuilder({
+      words: [...(builder ?? []), ...words],
+      folder,
+      wayOut: proxy,
+      time,
+      signal,
+      say,
+      secrets,
+      ...more,
+    })
   }
 
   return {

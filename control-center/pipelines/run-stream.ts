@@ -1,7 +1,9 @@
 import { PassThrough } from 'node:stream'
 import type { Context } from 'koa'
 import type { Access } from '../access/access.ts'
-import type { Run, RunEvent, Runs } from './runs.ts'
+import type { RunEvent } from './run-events.ts'
+import type { Run } from './run-rows.ts'
+import type { Runs } from './runs.ts'
 
 /** Bytes that wait for a slow reader. */
 const MOST_UNREAD = 2 * 1024 ** 2

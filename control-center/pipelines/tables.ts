@@ -26,6 +26,10 @@ export type PipelineTables = {
     ended_at: number | null
     started_by: string
   }
+  /** Runs that go on, and the process that performs each until `until`. `cancelled` is 1 when somebody wants it ended. */
+  run_leases: { run: string; node: string; until: number; cancelled: number }
+  /** How many runs are at work at a time, of all control centers on the database: `run` until `until`, else nobody's. */
+  run_places: { place: number; run: string | null; until: number }
   /** `number` counts in its run; `step` is the step's name. */
   pipeline_log: { run: string; number: number; time: number; step: string; text: string }
   /**
@@ -116,4 +120,21 @@ export const PIPELINE_STEPS: Steps = (schema, { key, text, bytes }) => [
       constraint.onDelete('cascade'),
     ),
   schema.createIndex('artifacts_of').on('artifacts').columns(['organisation', 'package', 'created_at']),
+]
+
+export const RUN_LEASE_STEPS: Steps = (schema, { key }) => [
+  schema
+    .createTable('run_leases')
+    .addColumn('run', key, (column) => column.primaryKey())
+    .addColumn('node', key, (column) => column.notNull())
+    .addColumn('until', 'bigint', (column) => column.notNull())
+    .addColumn('cancelled', 'integer', (column) => column.notNull())
+    .addForeignKeyConstraint('run_leases_of', ['run'], 'pipeline_runs', ['id'], (constraint) =>
+      constraint.onDelete('cascade'),
+    ),
+  schema
+    .createTable('run_places')
+    .addColumn('place', 'integer', (column) => column.primaryKey())
+    .addColumn('run', key)
+    .addColumn('until', 'bigint', (column) => column.notNull()),
 ]

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { needPublicRegistry, registryOfImage } from '../../control-center/pipelines/builder-hosts.ts'
+import { createBuilderHosts, registryOfImage } from '../../control-center/pipelines/builder-hosts.ts'
 
 const NAMES: Readonly<Record<string, readonly string[]>> = {
   'registry.example.org': ['203.0.114.7'],
@@ -7,36 +7,37 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
   'inside.example.org': ['192.168.1.7'],
 }
 
-/** An address is its own; a name that is not in the list is not found. */
-async function resolve(name: string): Promise<readonly string[]> {
-  const found = NAMES[name] ?? (/^[\d.]+$|:/.test(name) ? [name] : null)
-  if (found === null) throw new Error('ENOTFOUND')
-  return found
+/** A name that is not in the list is not found. */
+async function lookUp(name: string) {
+  const found = NAMES[name]
+  if (found === undefined) throw new Error('ENOTFOUND')
+  return found.map((address) => ({ address, family: 4 }))
 }
+
+const needPublic = (place: string, allowed: readonly string[]) =>
+  createBuilderHosts(allowed, { lookUp, ownAddresses: () => ['203.0.114.99'] }).needPublic(place)
 
 test.each(['registry.example.org', 'registry.example.org:5000', 'not-found.example.org', '203.0.114.7'])(
   'a registry is asked: %s',
   async (place) => {
-    await expect(needPublicRegistry(place, [], resolve)).resolves.toBeUndefined()
+    await expect(needPublic(place, [])).resolves.toBeUndefined()
   },
 )
 
 test.each([
   ...['127.0.0.1:5000', '[::1]:5000', '169.254.169.254', '10.1.2.3', '[fd00::1]', '0.0.0.0', '[::ffff:127.0.0.1]'],
-  ...['both.example.org', 'inside.example.org:443', '2130706433', '0x7f.1'],
+  ...['both.example.org', 'inside.example.org:443', '2130706433', '0x7f.1', '203.0.114.99'],
 ])('a registry of this machine or a private network is refused: %s', async (place) => {
-  await expect(needPublicRegistry(place, ['other.example.org:443'], resolve)).rejects.toMatchObject({
+  await expect(needPublic(place, ['other.example.org:443'])).rejects.toMatchObject({
     code: 'ERR_OUTBOUND_PRIVATE',
   })
 })
 
 test('REGISTRY_ALLOWED_HOSTS lists those that are asked all the same, with their ports', async () => {
   const allowed = ['127.0.0.1:5000', 'inside.example.org:443']
-  await needPublicRegistry('127.0.0.1:5000', allowed, resolve)
-  await needPublicRegistry('inside.example.org', allowed, resolve)
-  await expect(needPublicRegistry('127.0.0.1:5001', allowed, resolve)).rejects.toThrow(
-    'REGISTRY_ALLOWED_HOSTS=127.0.0.1:5001',
-  )
+  await needPublic('127.0.0.1:5000', allowed)
+  await needPublic('inside.example.org', allowed)
+  await expect(needPublic('127.0.0.1:5001', allowed)).rejects.toThrow('REGISTRY_ALLOWED_HOSTS=127.0.0.1:5001')
 })
 
 test('the registry of an image is the first part of its name, where that is a host', () => {

@@ -179,6 +179,15 @@ test('a registry on the control center’s machine is not asked, neither to push
   expect(existsSync(asked)).toBe(false)
 })
 
+test('where the builder can have no network of its own the log says at the start what that leaves open', async () => {
+  using folder = temporaryFolder()
+  vi.stubEnv('PATH', folder.path)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const center = await startTestCenter({ BUILDER_COMMAND: 'buildah' })
+  onTestFinished(() => center.stop())
+  expect(center.logged()).toContain('registries may redirect it to loopback')
+})
+
 test('while a run goes on no second one begins, and its pipeline stays', async () => {
   using folder = temporaryFolder()
   const center = await startWithPipeline(builderIn(folder.path, waiting(folder.path)))

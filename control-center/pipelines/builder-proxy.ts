@@ -1,0 +1,230 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, request as httpRequest, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, createServer as createDoor, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Duplex } from 'node:stream'
+import { only } from '../../host/outbound/checked-addresses.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import { readHostPort } from '../../runtime/host-port.ts'
+import type { BuilderFence } from './builder-fence.ts'
+import type { BuilderHosts } from './builder-hosts.ts'
+import type { WayOut } from './fenced-builder.ts'
+import type { UpstreamProxy } from './upstream-proxy.ts'
+
+/**
+ * The way out of one builder while it runs: an HTTP proxy on loopback that looks each name up once, checks name, port and all
+ * addresses as `BuilderHosts` does, and connects to what it checked. So neither a redirect nor a name that changes its meaning
+ * leads the builder into a private network. Whoever has no password of it is told nothing.
+ */
+export type BuilderProxy = {
+  /** For the builder's process, in place of all other proxy variables. */
+  readonly environment: Readonly<Record<string, string>>
+  /** What its command is put behind. */
+  readonly fence: BuilderFence
+  /** What no line of a log may have. */
+  readonly secrets: readonly string[]
+  /** Ends all that goes through it. */
+  close(): Promise<void>
+}
+
+export type BuilderProxyOptions = {
+  readonly hosts: BuilderHosts
+  /** Hears why a host was refused, each host once. */
+  readonly say: (line: string) => void
+  /** The operator's own proxy, by which this one then connects; null: none. */
+  readonly upstream: UpstreamProxy | null
+  /** Null: the builder runs in the control center's network. */
+  readonly fence: BuilderFence | null
+}
+
+/** Of one builder, at the same time: buildah copies a few layers at once. */
+const MOST_CONNECTIONS = 64
+/** In ms: a registry may take its time over a layer that it got. */
+const IDLE_TIME = 5 * 60_000
+const CONNECT_TIME = 30_000
+/** Refusals that are told of; a hostile registry could fill the log. */
+const MOST_TOLD = 20
+
+/** What is of one connection alone. @see RFC 9110, 7.6.1 */
+const OF_CONNECTION = [
+  ...['connection', 'keep-alive', 'proxy-authorization', 'proxy-connection', 'proxy-authenticate', 'te', 'trailer'],
+  ...['transfer-encoding', 'upgrade'],
+]
+
+export async function openBuilderProxy(options: BuilderProxyOptions): Promise<BuilderProxy> {
+  const { hosts, say, upstream, fence } = options
+  const password = randomBytes(24).toString('base64url')
+  const login = Buffer.from(`run:${password}`).toString('base64')
+  const sockets = new Set<Duplex>()
+  const told = new Set<string>()
+  let isClosed = false
+
+  function keep(socket: Socket): Socket {
+    sockets.add(socket)
+    if (isClosed) socket.destroy()
+    socket.setTimeout(IDLE_TIME, () => socket.destroy())
+    socket.on('error', () => socket.destroy())
+    socket.on('close', () => sockets.delete(socket))
+    return socket
+  }
+
+  function tell(line: string): void {
+    if (told.has(line) || told.size >= MOST_TOLD) return
+    told.add(line)
+    say(line)
+  }
+
+  /** A connection to a host that was checked. @throws PlatformError that may be told */
+  async function reach(host: string, port: number): Promise<Socket> {
+    const through = upstream?.leadsTo(host, port) ? upstream : null
+    const addresses = await hosts.addresses(host, port).catch((error: unknown) => {
+      if (error instanceof PlatformError && error.code === 'ERR_OUTBOUND_PRIVATE') throw error
+      if (through !== null) return null
+      throw new PlatformError('ERR_OUTBOUND_FAILED', `The name "${host}" has no address.`)
+    })
+    if (through !== null) return keep(await through.connect(`${host}:${port}`, CONNECT_TIME))
+    const bare = host.replace(/^\[|\]$/g, '')
+    const socket = keep(connect({ host: bare, port, lookup: only(addresses ?? []), autoSelectFamily: true }))
+    await once(socket, 'connect', { signal: AbortSignal.timeout(CONNECT_TIME) }).catch((error: Error) => {
+      socket.destroy()
+      const why = (error as NodeJS.ErrnoException).code ?? error.name
+      throw new PlatformError('ERR_OUTBOUND_FAILED', `"${host}:${port}" cannot be reached (${why}).`)
+    })
+    return socket
+  }
+
+  /** The status that a builder is answered, and a line for the run's log. */
+  function refuse(error: unknown): number {
+    if (!(error instanceof PlatformError)) return 502
+    tell(`The builder was kept from a host: ${error.message}`)
+    return error.code === 'ERR_OUTBOUND_PRIVATE' ? 403 : 502
+  }
+
+  async function tunnel(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
+    const named = readHostPort(request.url ?? '')
+    if (!isOurs(request, login)) return end(socket, 407)
+    if (named === null || named.port === null) return end(socket, 400)
+    try {
+      const far = await reach(named.host, named.port)
+      if (socket.destroyed) return void far.destroy()
+      socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
+      if (head.length > 0) far.write(head)
+      // What one side sent before it ended still gets to the other.
+      socket.on('close', () => far.destroySoon())
+      far.on('close', () => socket.destroySoon())
+      socket.pipe(far).pipe(socket)
+    } catch (error) {
+      end(socket, refuse(error))
+    }
+  }
+
+  /**
+   * A request without TLS. Chosen here: only to hosts that the operator lists, who may have told the builder to speak so to them;
+   * elsewhere a password or a redirect would be for everybody on the way.
+   */
+  async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (!isOurs(request, login)) return void response.writeHead(407, CHALLENGE).end()
+    const url = URL.parse(request.url ?? '')
+    const named = url?.protocol === 'http:' ? readHostPort(url.host) : null
+    if (url === null || named === null) return void response.writeHead(400).end()
+    const { host, port } = { host: named.host, port: named.port ?? 80 }
+    try {
+      if (!hosts.isListed(host, port)) {
+        const message = `"http://${host}:${port}" is without TLS. Its operator can allow it: REGISTRY_ALLOWED_HOSTS=${host}:${port}.`
+        throw new PlatformError('ERR_OUTBOUND_PRIVATE', message)
+      }
+      const far = await reach(host, port)
+      const headers = Object.fromEntries(
+        Object.entries(request.headers).filter(([name]) => !OF_CONNECTION.includes(name)),
+      )
+      const path = `${url.pathname}${url.search}`
+      const asked = httpRequest({
+        ...{ method: request.method ?? 'GET', path, headers: { ...headers, host: url.host } },
+        createConnection: () => far,
+      })
+      asked.on('error', () => response.destroy())
+      asked.on('response', (answer) => {
+        const kept = Object.entries(answer.headers).filter(([name]) => !OF_CONNECTION.includes(name))
+        response.writeHead(answer.statusCode ?? 502, Object.fromEntries(kept))
+        answer.pipe(response)
+      })
+      response.on('close', () => far.destroy())
+      request.pipe(asked)
+    } catch (error) {
+      response.writeHead(refuse(error)).end()
+    }
+  }
+
+  const server = createServer((request, response) => void forward(request, response))
+  server.maxConnections = MOST_CONNECTIONS
+  // A layer may take long; the step's own time bounds it.
+  server.requestTimeout = 0
+  server.on('connection', keep)
+  server.on('connect', (request, socket, head) => void tunnel(request, socket as Socket, head))
+  const door = fence === null ? null : await openDoor(server)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const address = `http://run:${password}@127.0.0.1:${port}`
+  const wayOut = door && ({ socket: door.file, port, login, places: hosts.onLoopback } satisfies WayOut)
+
+  return {
+    environment: {
+      ...{ HTTP_PROXY: address, HTTPS_PROXY: address, http_proxy: address, https_proxy: address },
+      ...{ NO_PROXY: '', no_proxy: '' },
+      ...(wayOut === null ? {} : { WAY_OUT: JSON.stringify(wayOut) }),
+    },
+    fence: fence ?? [],
+    secrets: [password, login],
+    async close() {
+      isClosed = true
+      const closed = once(server, 'close')
+      server.close()
+      for (const socket of sockets) socket.destroy()
+      await closed
+      await door?.close()
+    },
+  }
+}
+
+/** Where a fenced builder finds the proxy: a socket of the file system, in a folder that nobody else can enter. */
+async function openDoor(server: Server): Promise<{ readonly file: string; close(): Promise<void> }> {
+  // Not among the run's files: a socket's whole path has about 100 characters at most.
+  const folder = await mkdtemp(join(tmpdir(), 'solhost-builder-'))
+  const file = join(folder, 'proxy')
+  const door = createDoor((socket) => void server.emit('connection', socket))
+  door.maxConnections = MOST_CONNECTIONS
+  door.listen(file)
+  await once(door, 'listening')
+  return {
+    file,
+    async close() {
+      door.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+const CHALLENGE = { 'proxy-authenticate': 'Basic realm="builder"' }
+
+const REASONS: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  403: 'Forbidden',
+  407: 'Proxy Authentication Required',
+  502: 'Bad Gateway',
+}
+
+function end(socket: Duplex, status: number): void {
+  const challenge = status === 407 ? `proxy-authenticate: ${CHALLENGE['proxy-authenticate']}\r\n` : ''
+  socket.end(`HTTP/1.1 ${status} ${REASONS[status]}\r\n${challenge}content-length: 0\r\nconnection: close\r\n\r\n`)
+}
+
+/** Whether a request has the run's password. */
+function isOurs(request: IncomingMessage, login: string): boolean {
+  const given = request.headers['proxy-authorization'] ?? ''
+  const digest = (text: string) => createHash('sha256').update(text).digest()
+  return timingSafeEqual(digest(given), digest(`Basic ${login}`))
+}

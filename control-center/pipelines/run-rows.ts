@@ -1,0 +1,225 @@
+import { randomUUID } from 'node:crypto'
+import { PlatformError } from '../../runtime/errors.ts'
+import { firstRows } from '../database/portable.ts'
+import type { CenterDatabase, CenterTables } from '../database/tables.ts'
+import { type BuildStamp, type GivenStamp, readStamp } from '../packages/build-stamp.ts'
+import type { PackageVersion } from '../packages/package-rows.ts'
+import { lockVersion } from '../packages/version-lock.ts'
+import type { Pipeline } from './pipelines.ts'
+import type { RunLeases } from './run-leases.ts'
+import { isOpen, type RunState, readSteps, type Step, stepsOf } from './run-states.ts'
+
+/** A run of a pipeline. Times are epoch ms. */
+export type Run = {
+  readonly id: string
+  /** Counts in its pipeline, from 1. */
+  readonly number: number
+  readonly sha256: string
+  readonly version: string
+  readonly state: RunState
+  readonly steps: readonly Step[]
+  readonly stamp: BuildStamp
+  readonly startedAt: number
+  readonly endedAt: number | null
+  /** As in the activity. */
+  readonly startedBy: string
+}
+
+/** Which runs there are, of all control centers on the database. */
+export interface RunRows {
+  /**
+   * Writes a new one down, leased to this process. Those that begin at the same time, here or elsewhere, come one after the other.
+   * @throws ERR_RUN_GOING_ON while one of the pipeline does, ERR_SANDBOX_BUSY when too many wait, ERR_VERSION_NOT_FOUND when the
+   *   version was deleted meanwhile
+   */
+  add(pipeline: Pipeline, version: PackageVersion, stamp: GivenStamp, by: string): Promise<Run>
+  /** The newest first, at most `MOST_KEPT`. */
+  list(pipeline: string): Promise<readonly Run[]>
+  /** The last of each pipeline of an organisation, by the pipeline's id. */
+  last(organisation: string): Promise<ReadonlyMap<string, Run>>
+  /** @throws ERR_NOT_FOUND */
+  need(pipeline: string, number: number): Promise<Run>
+  /** By its id; null: it went with its pipeline. */
+  find(id: string): Promise<Run | null>
+  /** Notes how a run goes, so that others see how far it came. */
+  note(id: string, steps: readonly Step[]): Promise<void>
+  /** Ends a run; one that others took for lost stays as it is. */
+  end(id: string, state: RunState, steps: readonly Step[]): Promise<void>
+  /** Ends those that nobody performs any more, as interrupted. */
+  interruptLost(): Promise<void>
+  /** Whether a run of the pipeline goes on. */
+  isGoingOn(pipeline: string): Promise<boolean>
+  /** Whether one of this version does, as `db` sees it. */
+  uses(db: CenterDatabase, organisation: string, name: string, sha256: string): Promise<boolean>
+}
+
+/** Of one pipeline; with a new run the oldest goes. */
+const MOST_KEPT = 100
+const MOST_WAITING = 20
+/** Of one organisation, with the one at work: others have their turn too. */
+const MOST_OF_ORGANISATION = 5
+
+/** @param now the clock, in epoch milliseconds */
+export function createRunRows(db: CenterDatabase, leases: RunLeases, now: () => number = Date.now): RunRows {
+  const runsOf = (from: CenterDatabase, pipeline: string) =>
+    from.selectFrom('pipeline_runs').where('pipeline', '=', pipeline)
+
+  async function refuseTooMany(transaction: CenterDatabase, { id, name, organisation }: Pipeline): Promise<void> {
+    const going = await transaction
+      .selectFrom('pipeline_runs')
+      .innerJoin('pipelines', 'pipelines.id', 'pipeline_runs.pipeline')
+      .select(['pipelines.id', 'pipelines.organisation'])
+      .where('pipeline_runs.state', '=', 'running')
+      .execute()
+    if (going.some((one) => one.id === id)) {
+      throw new PlatformError('ERR_RUN_GOING_ON', `A run of "${name}" goes on: wait for it, or cancel it.`)
+    }
+    if (going.length > MOST_WAITING) {
+      throw new PlatformError('ERR_SANDBOX_BUSY', 'Too many runs wait for their turn.', { retryAfter: 60 })
+    }
+    if (going.filter((one) => one.organisation === organisation).length >= MOST_OF_ORGANISATION) {
+      const message = `${MOST_OF_ORGANISATION} runs of the organisation go on or wait: start this one when one of them has ended.`
+      throw new PlatformError('ERR_SANDBOX_BUSY', message, { retryAfter: 60 })
+    }
+  }
+
+  async function write(transaction: CenterDatabase, pipeline: string, run: Run): Promise<void> {
+    const { startedAt, endedAt, startedBy, steps, stamp, ...same } = run
+    await transaction
+      .insertInto('pipeline_runs')
+      .values({
+        ...same,
+        pipeline,
+        steps: JSON.stringify(steps),
+        stamp: JSON.stringify(stamp),
+        started_at: startedAt,
+        ended_at: endedAt,
+        started_by: startedBy,
+      })
+      .execute()
+    await leases.add(transaction, run.id)
+    await transaction
+      .deleteFrom('pipeline_runs')
+      .where('pipeline', '=', pipeline)
+      .where('number', '<=', run.number - MOST_KEPT)
+      .execute()
+  }
+
+  /** @returns false when it has ended already */
+  async function change(from: CenterDatabase, id: string, columns: Partial<CenterTables['pipeline_runs']>) {
+    const going = from.updateTable('pipeline_runs').set(columns).where('id', '=', id).where('state', '=', 'running')
+    return (await going.executeTakeFirst()).numUpdatedRows > 0n
+  }
+
+  return {
+    add: (pipeline, version, stamp, by) =>
+      db.transaction().execute(async (transaction) => {
+        await leases.lockPlaces(transaction)
+        await refuseTooMany(transaction, pipeline)
+        await lockVersion(transaction, pipeline.organisation, pipeline.package, version.sha256)
+        const numbers = runsOf(transaction, pipeline.id).select('number').orderBy('number', 'desc')
+        const last = await firstRows(transaction, numbers, 1).executeTakeFirst()
+        const run: Run = {
+          id: randomUUID(),
+          number: (last?.number ?? 0) + 1,
+          sha256: version.sha256,
+          version: version.version,
+          state: 'running',
+          steps: stepsOf(new Map()),
+          stamp: { ...stamp, date: stamp.date ?? new Date(now()).toISOString() },
+          startedAt: now(),
+          endedAt: null,
+          startedBy: by,
+        }
+        await write(transaction, pipeline.id, run)
+        return run
+      }),
+    async list(pipeline) {
+      return (await runsOf(db, pipeline).selectAll().orderBy('number', 'desc').execute()).map(runOf)
+    },
+    async last(organisation) {
+      const rows = await db
+        .selectFrom('pipeline_runs')
+        .innerJoin('pipelines', 'pipelines.id', 'pipeline_runs.pipeline')
+        .selectAll('pipeline_runs')
+        .where('pipelines.organisation', '=', organisation)
+        .where(({ not, exists, selectFrom }) =>
+          not(
+            exists(
+              selectFrom('pipeline_runs as later')
+                .select('later.id')
+                .whereRef('later.pipeline', '=', 'pipeline_runs.pipeline')
+                .whereRef('later.number', '>', 'pipeline_runs.number'),
+            ),
+          ),
+        )
+        .execute()
+      return new Map(rows.map((row) => [row.pipeline, runOf(row)]))
+    },
+    async need(pipeline, number) {
+      const row = await runsOf(db, pipeline).selectAll().where('number', '=', number).executeTakeFirst()
+      if (row !== undefined) return runOf(row)
+      throw new PlatformError('ERR_NOT_FOUND', `The pipeline has no run ${number}, or no longer.`)
+    },
+    async find(id) {
+      const row = await db.selectFrom('pipeline_runs').selectAll().where('id', '=', id).executeTakeFirst()
+      return row === undefined ? null : runOf(row)
+    },
+    async note(id, steps) {
+      await change(db, id, { steps: JSON.stringify(steps) })
+    },
+    end: (id, state, steps) =>
+      db.transaction().execute(async (transaction) => {
+        await change(transaction, id, { state, steps: JSON.stringify(steps), ended_at: now() })
+        await leases.remove(transaction, id)
+      }),
+    async interruptLost() {
+      const lost = await db
+        .selectFrom('pipeline_runs')
+        .leftJoin('run_leases', 'run_leases.run', 'pipeline_runs.id')
+        .select(['pipeline_runs.id', 'pipeline_runs.steps', 'run_leases.run'])
+        .where('pipeline_runs.state', '=', 'running')
+        .where((where) => where.or([where('run_leases.until', 'is', null), where('run_leases.until', '<', now())]))
+        .execute()
+      for (const { id, steps, run } of lost) {
+        const left = readSteps(steps).map((step): Step => (isOpen(step.state) ? { ...step, state: 'skipped' } : step))
+        await db.transaction().execute(async (transaction) => {
+          // Whoever performs it may have been late alone.
+          if (run !== null && !(await leases.removeEnded(transaction, id))) return
+          await leases.remove(transaction, id)
+          await change(transaction, id, { state: 'interrupted', steps: JSON.stringify(left), ended_at: now() })
+        })
+      }
+    },
+    async isGoingOn(pipeline) {
+      const going = runsOf(db, pipeline).select('id').where('state', '=', 'running')
+      return (await going.executeTakeFirst()) !== undefined
+    },
+    async uses(from, organisation, name, sha256) {
+      const going = await from
+        .selectFrom('pipeline_runs')
+        .innerJoin('pipelines', 'pipelines.id', 'pipeline_runs.pipeline')
+        .select('pipeline_runs.id')
+        .where('pipelines.organisation', '=', organisation)
+        .where('pipelines.package', '=', name)
+        .where('pipeline_runs.sha256', '=', sha256)
+        .where('pipeline_runs.state', '=', 'running')
+        .executeTakeFirst()
+      return going !== undefined
+    },
+  }
+}
+
+type Row = Omit<CenterTables['pipeline_runs'], 'pipeline'>
+
+function runOf({ id, number, sha256, version, ...row }: Row): Run {
+  return {
+    ...{ id, number, sha256, version },
+    state: row.state as RunState,
+    steps: readSteps(row.steps),
+    stamp: readStamp(row.stamp) ?? { date: new Date(row.started_at).toISOString() },
+    startedAt: row.started_at,
+    endedAt: row.ended_at,
+    startedBy: row.started_by,
+  }
+}

@@ -1,0 +1,67 @@
+import type { Logger } from 'pino'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Pipeline } from './pipelines.ts'
+import type { RunLog } from './run-log.ts'
+import type { Run } from './run-rows.ts'
+import { isOpen, RUN_STEPS, type RunState, type RunStep, type StepState } from './run-states.ts'
+import type { StepWork } from './run-steps.ts'
+
+/** A run that this process performs. */
+export type RunAtWork = {
+  readonly run: Run
+  readonly pipeline: Pipeline
+  readonly log: RunLog
+  readonly states: Map<RunStep, StepState>
+  /** Its reason is the state that the run ends in. */
+  readonly signal: AbortSignal
+}
+
+export type RunWorkParts = {
+  readonly work: StepWork
+  readonly log: Pick<Logger, 'error'>
+  /** Resolves when the run may begin, or was ended while it waited. */
+  readonly waitForTurn: (at: RunAtWork) => Promise<void>
+  /** A step begins or is done. */
+  readonly onStep: (at: RunAtWork) => Promise<void>
+}
+
+/** Performs a run, step after step. @returns how it ended; all steps have their last state then */
+export async function performRun(at: RunAtWork, { work, log, waitForTurn, onStep }: RunWorkParts): Promise<RunState> {
+  const { signal, states, log: runLog, pipeline, run } = at
+  let now: RunStep = 'check'
+  let end: RunState
+  const task = work({ pipeline, run, signal, say: (text) => runLog.say(now, text) })
+  try {
+    await waitForTurn(at)
+    for (const step of RUN_STEPS) {
+      signal.throwIfAborted()
+      now = step
+      if (!task.isSetUp(step)) {
+        states.set(step, 'not-set-up')
+        continue
+      }
+      states.set(step, 'running')
+      await onStep(at)
+      await task.perform(step)
+      states.set(step, 'done')
+      await onStep(at)
+    }
+    end = 'done'
+  } catch (error) {
+    end = signal.aborted ? (signal.reason as RunState) : 'failed'
+    states.set(now, end === 'failed' ? 'failed' : 'skipped')
+    runLog.say(now, end === 'failed' ? whyNot(error, run, log) : `The run was ${end}.`)
+  } finally {
+    await task.tidyUp()
+  }
+  for (const step of RUN_STEPS) if (isOpen(states.get(step) ?? 'waiting')) states.set(step, 'skipped')
+  await runLog.flush()
+  return end
+}
+
+/** What is no fault of the run's own is for the operator: its text stays in the log of the control center. */
+function whyNot(error: unknown, { id }: Run, log: Pick<Logger, 'error'>): string {
+  if (error instanceof PlatformError) return error.message
+  log.error({ run: id, stack: error instanceof Error ? error.stack : String(error) }, 'a pipeline run failed')
+  return 'The control center failed at this step; its own log says why.'
+}

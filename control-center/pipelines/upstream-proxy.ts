@@ -1,0 +1,88 @@
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import type { Socket } from 'node:net'
+import ipaddr from 'ipaddr.js'
+import { PlatformError } from '../../runtime/errors.ts'
+
+/** The operator's own proxy, where the control center's network has no other way out. */
+export interface UpstreamProxy {
+  /** Whether connections to this host go through it: false for those of `NO_PROXY`. */
+  leadsTo(host: string, port: number): boolean
+  /**
+   * A connection through it.
+   * @param place `host:port`
+   * @param time in ms
+   * @throws ERR_OUTBOUND_FAILED
+   */
+  connect(place: string, time: number): Promise<Socket>
+}
+
+/** Reads `HTTPS_PROXY` and `NO_PROXY`, in small letters too, as builders did without us. @returns null where there is none */
+export function readUpstreamProxy(environment: NodeJS.ProcessEnv): UpstreamProxy | null {
+  const named = environment.HTTPS_PROXY || environment.https_proxy || ''
+  const url = URL.parse(/^[a-z]+:\/\//i.test(named) ? named : `http://${named}`)
+  if (named === '' || url === null || !/^https?:$/.test(url.protocol)) return null
+  const left = (environment.NO_PROXY ?? environment.no_proxy ?? '').split(',').map((entry) => entry.trim())
+  return {
+    leadsTo: (host, port) => !left.some((entry) => isNamed(entry.toLowerCase(), host, port)),
+    connect: (place, time) => connectThrough(url, place, time),
+  }
+}
+
+function connectThrough(url: URL, place: string, time: number): Promise<Socket> {
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>()
+  const fail = (why: string) =>
+    reject(
+      new PlatformError('ERR_OUTBOUND_FAILED', `"${place}" cannot be reached by the proxy of HTTPS_PROXY: ${why}.`),
+    )
+  const login = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
+  const asked = (url.protocol === 'https:' ? httpsRequest : httpRequest)({
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port),
+    method: 'CONNECT',
+    path: place,
+    agent: false,
+    headers: {
+      host: place,
+      ...(url.username === '' ? {} : { 'proxy-authorization': `Basic ${Buffer.from(login).toString('base64')}` }),
+    },
+  })
+  const timer = setTimeout(() => asked.destroy(new Error('it takes too long')), time)
+  asked.on('close', () => clearTimeout(timer))
+  asked.on('connect', (answer: IncomingMessage, socket: Socket, head: Buffer) => {
+    clearTimeout(timer)
+    if (answer.statusCode === 200) {
+      if (head.length > 0) socket.unshift(head)
+      return resolve(socket)
+    }
+    socket.destroy()
+    fail(`it answered ${answer.statusCode}`)
+  })
+  asked.on('response', (answer) => {
+    answer.destroy()
+    fail(`it answered ${answer.statusCode}`)
+  })
+  asked.on('error', (error: NodeJS.ErrnoException) => fail(error.code ?? error.name))
+  asked.end()
+  return promise
+}
+
+/** Whether an entry of `NO_PROXY` names a host: `*`, a name with all below it, `.name`, an address, a network, each with a port. */
+function isNamed(entry: string, host: string, port: number): boolean {
+  if (entry === '' || entry === '*') return entry === '*'
+  const [, name = '', ofPort] = /^(\[[^\]]+\]|[^:]+|[0-9a-f:]+:[0-9a-f:]*)(?::(\d+))?$/.exec(entry) ?? []
+  if (ofPort !== undefined && Number(ofPort) !== port) return false
+  const bare = host.replace(/^\[|\]$/g, '')
+  if (ipaddr.isValid(bare)) return isInside(bare, name.replace(/^\[|\]$/g, ''))
+  return name.startsWith('.') ? host.endsWith(name) : host === name || host.endsWith(`.${name}`)
+}
+
+function isInside(address: string, network: string): boolean {
+  const read = ipaddr.process(address)
+  if (!network.includes('/')) {
+    return ipaddr.isValid(network) && ipaddr.process(network).toString() === read.toString()
+  }
+  if (!ipaddr.isValidCIDR(network)) return false
+  const [of, bits] = ipaddr.parseCIDR(network)
+  return of.kind() === read.kind() && read.match(of, bits)
+}

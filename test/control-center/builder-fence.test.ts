@@ -1,0 +1,30 @@
+import { chmodSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { findBuilderFence } from '../../control-center/pipelines/builder-fence.ts'
+import { temporaryFolder } from '../support/cli.ts'
+
+/** A builder, and an `unshare` that may do nothing, as for accounts without rights. */
+function withoutRights(builder: string): string {
+  const folder = temporaryFolder()
+  onTestFinished(() => folder[Symbol.dispose]())
+  for (const [name, script] of [
+    ['unshare', 'exit 1'],
+    ['builder', builder],
+  ] as const) {
+    writeFileSync(join(folder.path, name), `#!/bin/sh\n${script}\n`)
+    chmodSync(join(folder.path, name), 0o755)
+  }
+  vi.stubEnv('PATH', `${folder.path}:${process.env.PATH}`)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  return join(folder.path, 'builder')
+}
+
+test.each([
+  ['has no "unshare"', 'echo "unknown command" >&2; exit 125'],
+  ['takes every word', 'exit 0'],
+  ['says the name of a network, but not its own', 'echo "net:[x]"'],
+  ['runs what it is given in our network', 'while [ "$1" != sh ]; do shift; done; exec "$@"'],
+])('a builder that %s is no way to a network of its own', async (_what, script) => {
+  expect(await findBuilderFence([withoutRights(script)])).toBeNull()
+})
