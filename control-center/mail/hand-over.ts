@@ -14,7 +14,10 @@ export const HAND_OVER_TIME = 60_000
 const TIMES = { connect: 10_000, answer: 20_000, all: HAND_OVER_TIME }
 
 /** Gives mails to the mail server, one connection for each: they are few. */
-export function createHandOver(settings: MailSettings, times = TIMES): (mail: MailText) => Promise<HandedOver> {
+export function createHandOver(
+  settings: Omit<MailSettings, 'hourly'>,
+  times = TIMES,
+): (mail: MailText) => Promise<HandedOver> {
   const { host, port, tls, account, from } = settings
   const transport = createTransport({
     host,

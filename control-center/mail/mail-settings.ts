@@ -10,10 +10,15 @@ export type MailSettings = {
   readonly tls: 'implicit' | 'required' | 'none'
   readonly account: { readonly user: string; readonly password: string } | null
   readonly from: { readonly name: string; readonly address: string }
+  /** Mails that one organisation sends in an hour. */
+  readonly hourly: number
 }
 
 type Value = (name: string) => unknown
-type Server = Omit<MailSettings, 'from'>
+type Server = Omit<MailSettings, 'from' | 'hourly'>
+
+/** Chosen here: enough to invite a company in a morning, too few for whoever sends to strangers. */
+export const MAILS_HOURLY = 500
 
 /** RFC 8314, section 3.3: submission with implicit TLS, and by STARTTLS. */
 const PORTS = { 'smtps:': 465, 'smtp:': 587 } as const
@@ -32,12 +37,18 @@ export const MAIL_PROPERTIES = {
     form: 'an address such as no-reply@example.org or Example <no-reply@example.org>',
     what: 'who mails come from; needed with SMTP_URL',
   },
+  MAILS_HOURLY: {
+    default: String(MAILS_HOURLY),
+    read: (text: string) => (/^[1-9]\d{0,6}$/.test(text) ? Number(text) : undefined),
+    form: 'a whole number, 1 to 9999999',
+    what: 'mails of one organisation in an hour: those that its members send, and as many again that are asked for at its login pages',
+  },
 } as const satisfies Record<string, Property>
 
 /** Null: no mails are sent. A server without a sender is a fault, which `mailFaults` tells. */
 export function mailSettingsOf(value: Value): MailSettings | null {
   const [server, from] = [value('SMTP_URL') as Server | null, value('MAIL_FROM') as MailSettings['from'] | null]
-  return server === null || from === null ? null : { ...server, from }
+  return server === null || from === null ? null : { ...server, from, hourly: value('MAILS_HOURLY') as number }
 }
 
 export function mailFaults(value: Value): readonly string[] {

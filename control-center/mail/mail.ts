@@ -4,7 +4,11 @@ import type { PlatformKey } from '../../host/config/platform-key.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { firstRows } from '../database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
+import { createDueMails } from './due-mails.ts'
 import { HAND_OVER_TIME, type HandedOver, type MailText } from './hand-over.ts'
+import { MAILS_HOURLY } from './mail-settings.ts'
+import { createMailShares, type MailOrigin } from './mail-shares.ts'
+import type { MailTables } from './tables.ts'
 
 /** Mails of the control center: invitations, links for a new password, confirmations. */
 export interface Mail {
@@ -12,9 +16,16 @@ export interface Mail {
   readonly isSetUp: boolean
   /**
    * Resolves when the mail is in the database; it is sent from there, and tried again for three days.
+   * @param origin whom it is sent for; without it is the control center's own
    * @throws ERR_MAIL_UNAVAILABLE where no mail server is set up, or too many mails wait for it
+   * @throws ERR_THROTTLED as `needShare`
    */
-  send(mail: MailText): Promise<void>
+  send(mail: MailText, origin?: MailOrigin): Promise<void>
+  /**
+   * To be asked before something is made that only a mail tells of.
+   * @throws ERR_THROTTLED where the organisation has too many mails that wait, or sent too many in this hour
+   */
+  needShare(origin: MailOrigin): Promise<void>
 }
 
 export type MailQueue = Mail & {
@@ -24,7 +35,7 @@ export type MailQueue = Mail & {
   start(): () => Promise<void>
 }
 
-/** Mails that wait; whoever asks for more is told so. */
+/** Mails that wait, of all organisations; whoever asks for more is told so. */
 const MOST_WAITING = 10_000
 const AT_ONCE = 4
 /** In ms: the first wait, doubled each time up to the longest; after `GIVEN_UP` a mail is dropped and the log says so. */
@@ -42,23 +53,21 @@ export type MailParts = {
   /** Null: no mail server is set up. */
   readonly handOver: ((mail: MailText) => Promise<HandedOver>) | null
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
+  /** `MAILS_HOURLY`, where it is not the default. */
+  readonly hourly?: number | undefined
 }
 
 /** @param now the clock, in epoch milliseconds */
-export function createMail({ db, key, handOver, log }: MailParts, now: () => number = Date.now): MailQueue {
+export function createMail(parts: MailParts, now: () => number = Date.now): MailQueue {
+  const { db, key, handOver, log, hourly = MAILS_HOURLY } = parts
+  const shares = createMailShares(db, log, hourly, now)
+  const due = createDueMails(db)
   let running: Promise<void> = Promise.resolve()
   let isStarted = false
   let isStopped = false
   let timer: NodeJS.Timeout | undefined
 
   const purposeOf = (id: string) => `mail ${id}`
-
-  function due() {
-    const query = db.selectFrom('mails').selectAll().where('next_at', '<=', now()).orderBy('next_at')
-    return firstRows(db, query, AT_ONCE).execute()
-  }
-
-  type Row = Awaited<ReturnType<typeof due>>[number]
 
   /** @returns false when another node has it */
   async function take({ id, next_at }: Row): Promise<boolean> {
@@ -90,10 +99,10 @@ export function createMail({ db, key, handOver, log }: MailParts, now: () => num
   async function deliverAll(): Promise<void> {
     if (handOver === null) return
     for (;;) {
-      const rows = await due()
+      const rows = await due.next(now(), AT_ONCE)
       await Promise.all(rows.map((row) => tryOne(row, handOver)))
       // What is left waits in the database for the next start.
-      if (rows.length < AT_ONCE || isStopped) return
+      if (rows.length === 0 || isStopped) return
     }
   }
 
@@ -126,7 +135,8 @@ export function createMail({ db, key, handOver, log }: MailParts, now: () => num
   return {
     isSetUp: handOver !== null,
     deliverDue,
-    async send(mail) {
+    needShare: (origin) => shares.need(origin),
+    async send(mail, origin) {
       if (handOver === null) {
         throw new PlatformError('ERR_MAIL_UNAVAILABLE', 'No mail server is set up: set SMTP_URL and MAIL_FROM.')
       }
@@ -140,9 +150,18 @@ export function createMail({ db, key, handOver, log }: MailParts, now: () => num
           `${MOST_WAITING} mails wait for the mail server; look into the log, and try again when it takes mails.`,
         )
       }
+      if (origin !== undefined) await shares.take(origin)
       const id = randomUUID()
       const sealed = key.encrypt(purposeOf(id), JSON.stringify(mail))
-      await db.insertInto('mails').values({ id, sealed, created_at: now(), next_at: now(), attempts: 0 }).execute()
+      const row = {
+        id,
+        organisation: origin?.organisation ?? '',
+        sealed,
+        created_at: now(),
+        next_at: now(),
+        attempts: 0,
+      }
+      await db.insertInto('mails').values(row).execute()
       if (isStarted) void goOn()
     },
     start() {
@@ -158,6 +177,8 @@ export function createMail({ db, key, handOver, log }: MailParts, now: () => num
     },
   }
 }
+
+type Row = MailTables['mails']
 
 /** With another platform key nothing would start; a row that was changed by hand is dropped. */
 const unreadable: HandedOver = { outcome: 'refused', reason: 'it cannot be decrypted' }

@@ -3,14 +3,23 @@ import type { Steps } from '../../host/database/migrations.ts'
 export type MailTables = {
   /**
    * Mails that wait to be sent: a mail that is lost at a restart is a lost invitation. `sealed` is what it says, encrypted,
-   * since there are links in it that let somebody in. From `next_at` on it is tried (again).
+   * since there are links in it that let somebody in. From `next_at` on it is tried (again). `organisation` is the id of the one
+   * that it is sent for; '': the control center's own.
    */
   mails: {
     id: string
+    organisation: string
     sealed: string
     created_at: number
     next_at: number
     attempts: number
+  }
+  /** How many mails an organisation has sent since `hour` began, in epoch ms. `asked_by` is that of `MailOrigin`. */
+  mail_counts: {
+    organisation: string
+    asked_by: string
+    hour: number
+    count: number
   }
 }
 
@@ -23,4 +32,16 @@ export const MAIL_STEPS: Steps = (schema, { key, text }) => [
     .addColumn('next_at', 'bigint', (column) => column.notNull())
     .addColumn('attempts', 'integer', (column) => column.notNull()),
   schema.createIndex('mails_due').on('mails').columns(['next_at']),
+]
+
+export const MAIL_SHARE_STEPS: Steps = (schema, { key }) => [
+  schema.alterTable('mails').addColumn('organisation', key, (column) => column.notNull().defaultTo('')),
+  schema.createIndex('mails_of_organisation').on('mails').columns(['organisation', 'next_at']),
+  schema
+    .createTable('mail_counts')
+    .addColumn('organisation', key, (column) => column.notNull())
+    .addColumn('asked_by', key, (column) => column.notNull())
+    .addColumn('hour', 'bigint', (column) => column.notNull())
+    .addColumn('count', 'integer', (column) => column.notNull())
+    .addPrimaryKeyConstraint('mail_counts_key', ['organisation', 'asked_by']),
 ]

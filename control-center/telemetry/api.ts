@@ -5,11 +5,11 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Access } from '../access/access.ts'
 import type { Environments } from '../environments/environments.ts'
 import { renderPart, textFor } from '../pages/page.ts'
-import { RANGES } from './analysis.ts'
 import { analysisModel } from './analysis-model.ts'
 import { environmentsAsked, figuresFor, filterFor, shownFigures, shownLine, shownRequest } from './asked.ts'
 import { followLogs } from './follow-logs.ts'
 import { FiguresQuery, LogQuery, TraceQuery } from './openapi.ts'
+import { RANGES } from './ranges.ts'
 import type { Telemetry } from './telemetry.ts'
 
 export type TelemetryApiParts = {
@@ -41,7 +41,7 @@ export function addTelemetryRoutes(router: Router, { access, environments, telem
   }
 
   router.get(`${below}/logs`, async (ctx) => {
-    const { organisation } = await access.need(ctx, 'read')
+    const { organisation, name: who } = await access.need(ctx, 'read')
     const query = readWith(LogQuery, { ...ctx.query })
     const asked = await environmentsAsked(environments, organisation.id, query.environment)
     const filter = filterFor(asked, query)
@@ -49,6 +49,7 @@ export function addTelemetryRoutes(router: Router, { access, environments, telem
       return followLogs(
         ctx,
         telemetry,
+        { who, nameOf: asked.nameOf },
         filter,
         (line) => shownLine(line, asked),
         () => isStillIn(ctx),

@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream'
 import type { Context } from 'koa'
+import type { Follower } from './followers.ts'
 import type { LogFilter, StoredLine } from './log-store.ts'
 import type { Telemetry } from './telemetry.ts'
 
@@ -13,12 +14,15 @@ const AT_MOST = 300
 const LINES = 500
 
 /**
- * Server-sent events: one `data` line of JSON for each new line, until the reader goes away or may not read any more.
+ * Server-sent events: one `data` line of JSON for each new line, until the reader goes away or may not read any more, or the
+ * control center stops.
  * @param isStillIn whether who asked may still read
+ * @throws as `Followers.enter`
  */
 export async function followLogs(
   ctx: Context,
-  { logs, onNews }: Pick<Telemetry, 'logs' | 'onNews'>,
+  { logs, onNews, followers }: Pick<Telemetry, 'logs' | 'onNews' | 'followers'>,
+  { who, nameOf }: Pick<Follower, 'who' | 'nameOf'>,
   filter: LogFilter,
   shown: (line: StoredLine) => object,
   isStillIn: () => Promise<boolean>,
@@ -65,6 +69,7 @@ export async function followLogs(
     }, AT_MOST)
   }
 
+  const leave = followers.enter({ who, nameOf, environments: filter.environments, end })
   const stop = onNews(later)
   const keepAlive = setInterval(async () => {
     // While the database is away nobody is sent off for it.
@@ -75,6 +80,7 @@ export async function followLogs(
   }, KEEP_ALIVE)
 
   function end(): void {
+    leave()
     stop()
     clearInterval(keepAlive)
     if (timer !== null) clearTimeout(timer)
@@ -85,6 +91,8 @@ export async function followLogs(
   ctx.req.socket.setTimeout(0)
   ctx.status = 200
   ctx.type = 'text/event-stream'
+  // The connection is nothing else's afterwards: a stop of the control center waits for those that are open.
+  if (ctx.req.httpVersionMajor === 1) ctx.set('Connection', 'close')
   ctx.body = stream
   stream.write(': the log from now on\n\n')
   // Gone while the last line was asked for.

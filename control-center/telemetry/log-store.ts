@@ -62,10 +62,12 @@ export interface LogStore {
   ): Promise<readonly ErrorPlace[]>
 }
 
+/** Lines that are looked at one by one, and then so many, before an index of words is asked that knows no order. */
+const NEWEST = [5000, 50_000]
 /** In bytes, what a line takes besides its texts. */
 const OVERHEAD = 200
 
-export function createLogStore(reading: TelemetryDatabase): LogStore {
+export function createLogStore(reading: TelemetryDatabase, depths: readonly number[] = NEWEST): LogStore {
   const search = logSearchOf(reading)
 
   /** Of one environment, by the index alone. */
@@ -81,10 +83,41 @@ export function createLogStore(reading: TelemetryDatabase): LogStore {
     if (query === null) return []
     const level = filter.level === undefined ? undefined : LEVELS[filter.level]
     const scope: Scope = { environments: filter.environments, level, solution: filter.solution }
+    const all = [...query, ...scopeQuery(scope)]
+    if (search.hasByLine === null) return select(search.has(all), filter, place)
+    // An index that knows no order finds all lines that have a word before it gives the newest: those of a frequent word are
+    // found sooner one by one.
+    const { before: until = (await lastId()) + 1, after = 0, limit } = place
+    const found: Row[] = []
+    let before = until
+    for (const depth of depths) {
+      const from = Math.max(after, until - depth)
+      const part = { before, after: from, limit: limit - found.length }
+      found.push(...(await select(search.hasByLine(all), filter, part)))
+      if (found.length === limit || from === after) return found
+      before = from + 1
+    }
+    // Where the ids are no column, nobody takes the way along them, which for a rare word is that along all lines.
+    const byWords = sql<number>`${search.id} + 0`
+    found.push(...(await select(search.has(all), filter, { before, after, limit: limit - found.length }, byWords)))
+    return found
+  }
+
+  async function select(
+    has: RawBuilder<boolean>,
+    filter: LogFilter,
+    place: LogPlace,
+    order: RawBuilder<number> = search.id,
+  ): Promise<readonly Row[]> {
     const { rows } = await sql<Row>`select log_lines.* from log_words join log_lines on log_lines.id = ${search.id}
-      where ${search.has([...query, ...scopeQuery(scope)])} ${conditionsOf(filter, place, search.id)}
-      order by ${search.id} desc limit ${place.limit}`.execute(reading)
+      where ${has} ${conditionsOf(filter, place, search.id)}
+      order by ${order} desc limit ${place.limit}`.execute(reading)
     return rows
+  }
+
+  async function lastId(): Promise<number> {
+    const row = await reading.selectFrom('log_numbers').select('last').where('name', '=', 'lines').executeTakeFirst()
+    return Number(row?.last ?? 0)
   }
 
   return {
@@ -100,10 +133,7 @@ export function createLogStore(reading: TelemetryDatabase): LogStore {
       await insertLines(db, environment, numbered)
       await logSearchOf(db).add(
         db,
-        numbered.map((line) => ({
-          id: line.id,
-          words: [...wordsOf(searched(line)), ...scopeWords(environment, line)],
-        })),
+        numbered.map((line) => ({ id: line.id, words: wordsOfLine(environment, line) })),
       )
     },
     async read(filter, place) {
@@ -127,10 +157,7 @@ export function createLogStore(reading: TelemetryDatabase): LogStore {
       const row = await reading.selectFrom('log_lines').selectAll().where('id', '=', id).executeTakeFirst()
       return row === undefined || !environments.includes(row.environment) ? null : lineOf(row)
     },
-    async last() {
-      const row = await reading.selectFrom('log_numbers').select('last').where('name', '=', 'lines').executeTakeFirst()
-      return Number(row?.last ?? 0)
-    },
+    last: lastId,
     async errors({ environments, solution }, from, limit) {
       const places: ErrorPlace[] = []
       for (const environment of environments) {
@@ -156,6 +183,28 @@ export function createLogStore(reading: TelemetryDatabase): LogStore {
 }
 
 type Row = TelemetryTables['log_lines']
+
+/** Lines at once. */
+const PAGE = 1000
+
+/** The words of all lines, which have none: after a restore. Within a transaction. */
+export async function makeWords(db: TelemetryDatabase): Promise<void> {
+  const search = logSearchOf(db)
+  for (let last = 0; ; ) {
+    const rows = await db.selectFrom('log_lines').selectAll().where('id', '>', last).orderBy('id').limit(PAGE).execute()
+    await search.add(
+      db,
+      rows.map((row) => ({ id: row.id, words: wordsOfLine(row.environment, { ...lineOf(row), level: row.level }) })),
+    )
+    if (rows.length < PAGE) return
+    last = rows.at(-1)?.id ?? last
+  }
+}
+
+function wordsOfLine(environment: string, line: LogLine): string[] {
+  return [...wordsOf(searched(line)), ...scopeWords(environment, line)]
+}
+
 type PlaceRow = { solution: string; file: string; line: number; count: number; id: number }
 
 async function insertLines(

@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { inPath, inQuery, json, list, operation, ref } from '../../host/admin/openapi-parts.ts'
 import { EnvironmentName } from '../environments/environments.ts'
 import { ORGANISATION } from '../openapi-parts.ts'
-import { RANGE_NAMES, type Range } from './analysis.ts'
 import { LEVEL_NAMES, type Level } from './otlp/read-logs.ts'
+import { RANGE_NAMES, type Range } from './ranges.ts'
 
 const RangeName = z.enum(RANGE_NAMES as [Range, ...Range[]])
 const LevelName = z.enum(LEVEL_NAMES as [Level, ...Level[]])
@@ -144,7 +144,8 @@ export const telemetryPaths = {
     parameters: [organisation],
     get: {
       ...operation(
-        'The newest lines, the oldest of them first; with Accept: text/event-stream each new line as an event, from now on',
+        'The newest lines, the oldest of them first; with Accept: text/event-stream each new line as an event, from now on (10 ' +
+          'at a time of one person or token, 50 of one environment; else 429)',
         { 200: json(list(ref('LogLine'))) },
       ),
       parameters: [

@@ -7,13 +7,12 @@ import { readBytes } from '../../host/http/read-body.ts'
 import { SIGNALS, type Signal } from '../../host/telemetry/telemetry-settings.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { createGate } from '../../runtime/gate.ts'
-import type { SatelliteParts } from '../satellites/parts.ts'
-import { environmentOf, requireSatellite } from '../satellites/satellite-access.ts'
+import { environmentOf, requireSatellite, type SatelliteAccessParts } from '../satellites/satellite-access.ts'
 import { createComing } from './coming.ts'
 import { CONTENT_TYPES, type Format, readRequest, writeAnswer, writeStatus } from './otlp/messages.ts'
 import type { Telemetry } from './telemetry.ts'
 
-export type ReceiverParts = SatelliteParts & { readonly telemetry: Telemetry }
+export type ReceiverParts = SatelliteAccessParts & { readonly telemetry: Telemetry }
 
 /** A body, packed and unpacked, in bytes. A host's has some ten thousand. */
 const MOST_PACKED = 4 * 1024 * 1024

@@ -55,13 +55,21 @@ export function changeOf(point: MetricPoint, before: State | undefined, isKnown:
  * A gauge of an environment: the sum over its processes, each with what it told last. Chosen here: a process that ended is counted
  * until it missed two and a half intervals, so that processes that tell at different times are not told apart.
  */
-export function totalOf(states: ReadonlyMap<string, State>, time: number): number {
-  let total = 0
-  for (const state of states.values()) {
-    const patience = INTERVALS * (state.every || FIRST_INTERVAL)
-    if (Math.abs(time - state.time) <= patience) total += state.value
-  }
-  return total
+export function totalOf(states: States, time: number): number {
+  return [...states.values()].reduce((total, state) => (isThere(state, time) ? total + state.value : total), 0)
+}
+
+/** The longest interval of the processes that are counted at a time, in ms. */
+export function intervalOf(states: States, time: number): number {
+  const there = [...states.values()].filter((state) => isThere(state, time))
+  return Math.max(0, ...there.map(({ every }) => every || FIRST_INTERVAL))
+}
+
+/** By process. */
+type States = ReadonlyMap<string, Pick<State, 'time' | 'every' | 'value'>>
+
+function isThere({ time: toldAt, every }: Pick<State, 'time' | 'every'>, time: number): boolean {
+  return Math.abs(time - toldAt) <= INTERVALS * (every || FIRST_INTERVAL)
 }
 
 function countOf(counts: readonly number[]): number {

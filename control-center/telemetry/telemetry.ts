@@ -5,6 +5,7 @@ import type { Signal } from '../../host/telemetry/telemetry-settings.ts'
 import type { Environment } from '../environments/environments.ts'
 import { type Analysis, createAnalysis } from './analysis.ts'
 import { openTelemetryDatabase } from './database/open-telemetry.ts'
+import { createFollowers, type Followers } from './followers.ts'
 import { type Origin, openForward } from './forward.ts'
 import { createLogStore, type LogStore } from './log-store.ts'
 import { createMetricStore, type StoredPoints } from './metric-store.ts'
@@ -34,6 +35,8 @@ export interface Telemetry {
   readonly analysis: Analysis
   /** Calls `listener` when there may be new lines. @returns the function that ends it */
   onNews(listener: () => void): () => void
+  /** Those who wait for new lines. */
+  readonly followers: Followers
   sweep(): Promise<void>
   stop(): Promise<void>
 }
@@ -102,6 +105,7 @@ export async function openTelemetry(parts: TelemetryParts): Promise<Telemetry> {
     logs,
     traces,
     analysis: createAnalysis(reading, logs, now),
+    followers: createFollowers(),
     onNews(listener) {
       news.on('news', listener)
       return () => news.off('news', listener)

@@ -1,17 +1,21 @@
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { readCenterSettings } from '../../control-center/config/settings.ts'
 import { asPlatform, openCenterDatabase } from '../../control-center/database/open.ts'
-import { createHandOver, type HandedOver } from '../../control-center/mail/hand-over.ts'
+import { createHandOver, type HandedOver, type MailText } from '../../control-center/mail/hand-over.ts'
 import { createMail } from '../../control-center/mail/mail.ts'
 import { openPlatformKey } from '../../host/config/platform-key.ts'
 import { startTestCenter } from '../support/center.ts'
+import { SERVER_START, type TestServer } from '../support/database-server.ts'
+import { sharedProperties } from '../support/host-group.ts'
 import { startMailServer } from '../support/mail.ts'
+import { postgresPath, startPostgres } from '../support/postgres-server.ts'
 
 let open: { stop(): Promise<void> }[] = []
 afterEach(async () => {
@@ -49,6 +53,7 @@ describe('settings', () => {
       tls: 'required',
       account: { user: 'u@x', password: 'p:' },
       from: { name: '', address: 'a@example.org' },
+      hourly: 500,
     })
     expect(tlsOf('smtps://mail.example.org')).toMatchObject({ port: 465, tls: 'implicit', account: null })
     expect(tlsOf('smtp://127.0.0.1:2525')).toMatchObject({ port: 2525, tls: 'none' })
@@ -114,30 +119,114 @@ describe('handing over', () => {
   })
 })
 
-describe('the queue', () => {
-  let clock = 1_000_000
-  const now = () => clock
+let clock = 1_000_000
+const now = () => clock
 
-  /** A database of its own, and as many queues on it as asked for. */
-  async function database() {
-    const home = mkdtempSync(join(tmpdir(), 'mail-test-'))
-    const db = await openCenterDatabase({ ...settingsOf({}), home })
-    const key = await openPlatformKey(asPlatform(db), home, '')
-    closing({
-      async stop() {
-        await db.destroy()
-        rmSync(home, { recursive: true, force: true })
-      },
-    })
-    const lines: unknown[] = []
-    const log = pino({ base: null }, { write: (line: string) => void lines.push(line) })
-    return {
-      lines,
-      queue: (handOver: () => Promise<HandedOver>) => createMail({ db, key, handOver, log }, now),
-      waiting: () => db.selectFrom('mails').selectAll().execute(),
-    }
+/** A database of its own, and as many queues on it as asked for. */
+async function database(properties: Record<string, string> = {}) {
+  const home = mkdtempSync(join(tmpdir(), 'mail-test-'))
+  const db = await openCenterDatabase({ ...settingsOf(properties), home })
+  const key = await openPlatformKey(asPlatform(db), home, properties.PLATFORM_KEY ?? '')
+  closing({
+    async stop() {
+      await db.destroy()
+      rmSync(home, { recursive: true, force: true })
+    },
+  })
+  const lines: unknown[] = []
+  const log = pino({ base: null }, { write: (line: string) => void lines.push(line) })
+  return {
+    lines,
+    queue: (handOver: (mail: MailText) => Promise<HandedOver>, hourly?: number) =>
+      createMail({ db, key, handOver, log, hourly }, now),
+    waiting: () => db.selectFrom('mails').selectAll().execute(),
+    /** Puts mails there that are due in an hour. */
+    async fill(organisation: string, count: number) {
+      const at = { created_at: clock, next_at: clock + 3_600_000, attempts: 0 }
+      const rows = Array.from({ length: count }, () => ({ id: randomUUID(), organisation, sealed: '', ...at }))
+      for (let from = 0; from < count; from += 1000) {
+        await db
+          .insertInto('mails')
+          .values(rows.slice(from, from + 1000))
+          .execute()
+      }
+    },
   }
+}
 
+function testShares(properties: () => Record<string, string>): void {
+  const of = (organisation: string, askedBy: 'member' | 'anybody' = 'member') => ({ organisation, askedBy })
+  const to = (name: string) => ({ ...LETTER, to: `${name}@example.org` })
+
+  test('organisations take turns: who has one mail does not wait for a thousand of another', async () => {
+    const { queue } = await database(properties())
+    const sent: string[] = []
+    const mail = queue(async (letter) => {
+      sent.push(letter.to.slice(0, -'@example.org'.length))
+      return { outcome: 'sent' }
+    })
+    const many = Array.from({ length: 10 }, (_, one) => `many${one}`)
+    for (const one of many) {
+      await mail.send(to(one), of('many'))
+      clock++
+    }
+    await mail.send(to('few0'), of('few'))
+    await mail.send(to('few1'), of('few'))
+    await mail.send(to('own'))
+    await mail.deliverDue()
+    expect(sent.slice(0, 4).sort()).toEqual(['few0', 'few1', 'many0', 'own'])
+    // Some are handed over at the same time.
+    expect(sent.slice(4, 8).sort()).toEqual(['many1', 'many2', 'many3', 'many4'])
+    expect(sent.toSorted()).toEqual(['few0', 'few1', ...many, 'own'])
+  })
+
+  test('an organisation sends so many mails in an hour and no more; others, strangers at its login page and the control center go on', async () => {
+    const { queue, lines } = await database(properties())
+    const mail = queue(async () => ({ outcome: 'sent' }), 3)
+    clock = Math.ceil(clock / 3_600_000) * 3_600_000 + 30 * 60_000
+    for (let one = 0; one < 3; one++) await mail.send(LETTER, of('acme'))
+    for (const refused of [() => mail.send(LETTER, of('acme')), () => mail.needShare(of('acme'))]) {
+      await expect(refused()).rejects.toMatchObject({
+        code: 'ERR_THROTTLED',
+        message: expect.stringMatching(
+          /^The organisation has sent 3 mails in this hour, .* go on in 30 minutes, .*MAILS_HOURLY/,
+        ),
+        details: { retryAfter: 1800 },
+      })
+    }
+    expect(lines).toHaveLength(1)
+    await mail.send(LETTER, of('acme', 'anybody'))
+    await mail.send(LETTER, of('other'))
+    await mail.send(LETTER)
+    clock += 30 * 60_000
+    await mail.send(LETTER, of('acme'))
+  })
+
+  test('what is sent at the same time is counted one by one', async () => {
+    const { queue, waiting } = await database(properties())
+    const mail = queue(async () => ({ outcome: 'sent' }), 5)
+    const all = await Promise.allSettled(Array.from({ length: 12 }, () => mail.send(LETTER, of('acme'))))
+    expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
+    expect(await waiting()).toHaveLength(5)
+  })
+
+  test('a thousand mails of one organisation may wait; another one has its own thousand', async () => {
+    const { queue, fill } = await database(properties())
+    const mail = queue(async () => ({ outcome: 'failed', reason: 'away' }), 5000)
+    await fill('acme', 999)
+    await mail.send(LETTER, of('acme'))
+    await expect(mail.send(LETTER, of('acme'))).rejects.toMatchObject({
+      code: 'ERR_THROTTLED',
+      message: expect.stringMatching(/^1000 mails of the organisation wait to be sent/),
+    })
+    await expect(mail.needShare(of('acme', 'anybody'))).rejects.toMatchObject({ code: 'ERR_THROTTLED' })
+    await mail.send(LETTER, of('other'))
+    await fill('', 9000)
+    await expect(mail.send(LETTER, of('other'))).rejects.toMatchObject({ code: 'ERR_MAIL_UNAVAILABLE' })
+  })
+}
+
+describe('the queue', () => {
   test('what could not be sent is tried again, later each time, and is gone once it is sent', async () => {
     const { queue, waiting } = await database()
     const answers: HandedOver[] = [
@@ -228,6 +317,18 @@ describe('the queue', () => {
     closing(await startTestCenter(properties, { home }))
     await expect.poll(() => server.mails.length, { timeout: 10_000 }).toBe(1)
   })
+})
+
+describe('shares in the embedded database', () => testShares(() => ({})))
+
+describe.skipIf(postgresPath === undefined)('shares in PostgreSQL', () => {
+  let server: TestServer
+  let number = 0
+  beforeAll(async () => {
+    server = await startPostgres()
+  }, SERVER_START)
+  afterAll(() => server?.stop())
+  testShares(() => ({ ...sharedProperties('alpha', server.address), PLATFORM_DATABASE_NAME: `mails_${++number}` }))
 })
 
 async function listenPlainly(options: SMTPServerOptions) {

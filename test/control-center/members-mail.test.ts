@@ -32,3 +32,24 @@ test('a title of several lines, which could be read as more of the mail, is refu
     expect((await center.api('PATCH', 'organisations/acme', { title })).status).toBe(422)
   }
 })
+
+test('over its mails of an hour an organisation gets neither an invitation nor its link', async () => {
+  const few = await startTestCenter({ SMTP_URL: mail.url, MAIL_FROM: 'no-reply@example.org', MAILS_HOURLY: '2' })
+  try {
+    const invite = (email: string) =>
+      few.api('POST', 'organisations/acme/invitations', { email: `${email}@example.org`, role: 'viewer' })
+    for (const one of ['a', 'b']) expect((await invite(one)).body.isMailed).toBe(true)
+    const refused = await invite('c')
+    expect(refused).toMatchObject({ status: 429, body: { code: 'ERR_THROTTLED' } })
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
+    expect(refused.text).not.toContain('token=')
+    expect((await few.api('GET', 'organisations/acme/invitations')).body.items).toHaveLength(2)
+    const users = 'organisations/acme/solutions/shop/users'
+    const user = { username: 'anna', email: 'anna@example.org', invite: true }
+    const created = await few.api('POST', users, user)
+    expect([created.status, created.body.code]).toEqual([429, 'ERR_THROTTLED'])
+    expect((await few.api('GET', users)).body.items).toEqual([])
+  } finally {
+    await few.stop()
+  }
+})

@@ -12,7 +12,7 @@ export type OpenTelemetryDatabase = {
 }
 
 /** The file of the embedded kind, in PLATFORM_HOME. */
-const NAME = 'telemetry'
+export const TELEMETRY_FILE = 'telemetry'
 
 /**
  * Opens it and brings its schema up to date. Embedded it is a file of its own, each side in a thread; on a server it is in the
@@ -23,9 +23,9 @@ export async function openTelemetryDatabase(where: DatabaseSettings): Promise<Op
     const db = (await openDatabase(where, undefined, [TELEMETRY_SCHEMA])) as unknown as TelemetryDatabase
     return { writing: db, reading: db, close: () => db.destroy() }
   }
-  const embedded = { ...where, database: { kind: 'embedded', name: NAME } } as const
+  const embedded = { ...where, database: { kind: 'embedded', name: TELEMETRY_FILE } } as const
   await (await openDatabase(embedded, undefined, [TELEMETRY_SCHEMA])).destroy()
-  const file = join(where.home, `${NAME}.sqlite`)
+  const file = join(where.home, `${TELEMETRY_FILE}.sqlite`)
   const writing = new Kysely<TelemetryTables>({ dialect: threadDialect({ file, readOnly: false }) })
   const reading = new Kysely<TelemetryTables>({ dialect: threadDialect({ file, readOnly: true }) })
   return {

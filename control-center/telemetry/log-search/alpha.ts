@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { LogSearch } from './log-search.ts'
+import type { WordQuery } from './words.ts'
 
 /** PostgreSQL's text search with an index of words. @see https://www.postgresql.org/docs/current/datatype-textsearch.html */
 export const alphaSearch: LogSearch = {
@@ -13,9 +14,13 @@ export const alphaSearch: LogSearch = {
     await sql`delete from log_words where id = any(${ids}::bigint[])`.execute(db)
   },
   id: sql<number>`log_words.id`,
-  has(query) {
-    // Words are letters and digits, and so need no escape within their quotes.
-    const groups = query.map((group) => group.map(({ word, isStart }) => `'${word}'${isStart ? ':*' : ''}`).join(' | '))
-    return sql<boolean>`log_words.words @@ ${groups.map((group) => `(${group})`).join(' & ')}::tsquery`
-  },
+  has: (query) => sql<boolean>`log_words.words @@ ${textOf(query)}::tsquery`,
+  // An index of operators answers no "is true".
+  hasByLine: (query) => sql<boolean>`(log_words.words @@ ${textOf(query)}::tsquery) is true`,
+}
+
+function textOf(query: WordQuery): string {
+  // Words are letters and digits, and so need no escape within their quotes.
+  const groups = query.map((group) => group.map(({ word, isStart }) => `'${word}'${isStart ? ':*' : ''}`).join(' | '))
+  return groups.map((group) => `(${group})`).join(' & ')
 }

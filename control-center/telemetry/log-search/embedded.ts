@@ -16,4 +16,5 @@ export const embeddedSearch: LogSearch = {
     const groups = query.map((group) => group.map(({ word, isStart }) => `"${word}"${isStart ? '*' : ''}`).join(' OR '))
     return sql<boolean>`log_words match ${groups.map((group) => `(${group})`).join(' AND ')}`
   },
+  hasByLine: null,
 }

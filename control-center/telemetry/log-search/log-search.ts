@@ -15,6 +15,8 @@ export interface LogSearch {
   /** The table `log_words`, its column that is a line's id, and the condition that a line has the words. */
   readonly id: RawBuilder<number>
   has(query: WordQuery): RawBuilder<boolean>
+  /** The same, looked at line by line without the index of words; null where that index gives the newest lines first. */
+  readonly hasByLine: ((query: WordQuery) => RawBuilder<boolean>) | null
 }
 
 export function logSearchOf(db: TelemetryDatabase): LogSearch {

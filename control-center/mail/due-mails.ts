@@ -1,0 +1,44 @@
+import { firstRows } from '../database/portable.ts'
+import type { CenterDatabase } from '../database/tables.ts'
+import type { MailTables } from './tables.ts'
+
+/** Which mails are sent next. */
+export interface DueMails {
+  /**
+   * Of all organisations in turn, the oldest of each first: who has one mail does not wait for somebody's thousand.
+   * @param now in epoch ms
+   */
+  next(now: number, most: number): Promise<readonly MailTables['mails'][]>
+}
+
+export function createDueMails(db: CenterDatabase): DueMails {
+  /** Whose turn was last. */
+  let last = ''
+
+  async function inTurn(now: number): Promise<readonly string[]> {
+    const waiting = await db.selectFrom('mails').select('organisation').distinct().where('next_at', '<=', now).execute()
+    const all = waiting.map(({ organisation }) => organisation).sort()
+    const first = all.findIndex((organisation) => organisation > last)
+    return first < 0 ? all : [...all.slice(first), ...all.slice(0, first)]
+  }
+
+  return {
+    async next(now, most) {
+      const organisations = (await inTurn(now)).slice(0, most)
+      const each = Math.ceil(most / organisations.length)
+      const oldest = organisations.map((organisation) => {
+        const mails = db.selectFrom('mails').selectAll().where('organisation', '=', organisation)
+        return firstRows(db, mails.where('next_at', '<=', now).orderBy('next_at'), each).execute()
+      })
+      const mails = turns(await Promise.all(oldest)).slice(0, most)
+      last = mails.at(-1)?.organisation ?? last
+      return mails
+    },
+  }
+}
+
+/** The first of each list, then the second of each, and so on. */
+function turns<T>(lists: readonly (readonly T[])[]): readonly T[] {
+  const longest = Math.max(0, ...lists.map(({ length }) => length))
+  return Array.from({ length: longest }, (_, turn) => lists.flatMap((list) => list.slice(turn, turn + 1))).flat()
+}

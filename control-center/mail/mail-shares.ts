@@ -1,0 +1,105 @@
+import type { Logger } from 'pino'
+import { PlatformError } from '../../runtime/errors.ts'
+import { insertOnce } from '../database/portable.ts'
+import type { CenterDatabase } from '../database/tables.ts'
+
+/**
+ * Whom a mail is sent for. `organisation`: its id. `askedBy`: one of its members, or anybody at one of its login pages; each has an
+ * hour of its own, so that strangers at a login page cannot use up what members need for invitations.
+ */
+export type MailOrigin = { readonly organisation: string; readonly askedBy: 'member' | 'anybody' }
+
+/** What organisations may send: the mail server and its good name are everybody's. */
+export interface MailShares {
+  /** @throws ERR_THROTTLED where the organisation has no share left: too many of its mails wait, or were sent in this hour */
+  need(origin: MailOrigin): Promise<void>
+  /** The same, and counts one mail. */
+  take(origin: MailOrigin): Promise<void>
+}
+
+/** Mails of one organisation that wait: a tenth of all. */
+const MOST_WAITING = 1000
+/** When some of those that wait may be gone, in seconds. */
+const AGAIN = 600
+const HOUR = 3_600_000
+
+/**
+ * @param hourly `MAILS_HOURLY`
+ * @param now the clock, in epoch milliseconds
+ */
+export function createMailShares(
+  db: CenterDatabase,
+  log: Pick<Logger, 'warn'>,
+  hourly: number,
+  now: () => number,
+): MailShares {
+  /** The hour in which it was said last that an organisation's share is used up. */
+  const said = new Map<string, number>()
+
+  async function needPlace(organisation: string): Promise<void> {
+    const { waiting } = await db
+      .selectFrom('mails')
+      .select((of) => of.fn.countAll<number>().as('waiting'))
+      .where('organisation', '=', organisation)
+      .executeTakeFirstOrThrow()
+    if (Number(waiting) < MOST_WAITING) return
+    throw new PlatformError(
+      'ERR_THROTTLED',
+      `${MOST_WAITING} mails of the organisation wait to be sent: try again when some of them are, or ask whoever runs the ` +
+        'control center, whose log says why the mail server takes none.',
+      { retryAfter: AGAIN },
+    )
+  }
+
+  function usedUp({ organisation, askedBy }: MailOrigin, hour: number): PlatformError {
+    const key = `${askedBy} ${organisation}`
+    if (said.get(key) !== hour) {
+      for (const [other, before] of said) if (before !== hour) said.delete(other)
+      said.set(key, hour)
+      log.warn({ organisation, askedBy, hourly }, 'an organisation has sent its mails of this hour: see MAILS_HOURLY')
+    }
+    const left = hour + HOUR - now()
+    return new PlatformError(
+      'ERR_THROTTLED',
+      `The organisation has sent ${hourly} mails in this hour, which is the most: go on in ${Math.ceil(left / 60_000)} ` +
+        'minutes, or ask whoever runs the control center for more (MAILS_HOURLY).',
+      { retryAfter: Math.ceil(left / 1000) },
+    )
+  }
+
+  return {
+    async need(origin) {
+      const { organisation, askedBy } = origin
+      await needPlace(organisation)
+      const hour = now() - (now() % HOUR)
+      const row = await db
+        .selectFrom('mail_counts')
+        .select(['hour', 'count'])
+        .where('organisation', '=', organisation)
+        .where('asked_by', '=', askedBy)
+        .executeTakeFirst()
+      if (row !== undefined && row.hour === hour && row.count >= hourly) throw usedUp(origin, hour)
+    },
+    async take(origin) {
+      const { organisation, askedBy } = origin
+      await needPlace(organisation)
+      const hour = now() - (now() % HOUR)
+      const ofOrigin = db
+        .updateTable('mail_counts')
+        .where('organisation', '=', organisation)
+        .where('asked_by', '=', askedBy)
+      const further = () =>
+        ofOrigin
+          .set((of) => ({ count: of('count', '+', 1) }))
+          .where('hour', '=', hour)
+          .where('count', '<', hourly)
+          .executeTakeFirst()
+      if ((await further()).numUpdatedRows > 0n) return
+      const anew = await ofOrigin.set({ hour, count: 1 }).where('hour', '<', hour).executeTakeFirst()
+      if (anew.numUpdatedRows > 0n) return
+      if (await insertOnce(db, 'mail_counts', { organisation, asked_by: askedBy, hour, count: 1 })) return
+      // Another one began the hour meanwhile, or it is used up.
+      if ((await further()).numUpdatedRows === 0n) throw usedUp(origin, hour)
+    },
+  }
+}

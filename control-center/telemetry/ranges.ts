@@ -1,0 +1,31 @@
+import { STEPS, type Step } from './metric-store.ts'
+
+/** Ranges of time that figures are told of: how long, how long one point of a chart, in ms, and what it is summed up from. */
+export const RANGES = {
+  '15m': { length: 15 * 60_000, slot: 10_000, step: STEPS.raw },
+  '1h': { length: 3_600_000, slot: 60_000, step: STEPS.minute },
+  '24h': { length: 86_400_000, slot: 600_000, step: STEPS.minute },
+  '7d': { length: 7 * 86_400_000, slot: 3_600_000, step: STEPS.hour },
+  '30d': { length: 30 * 86_400_000, slot: 6 * 3_600_000, step: STEPS.hour },
+} as const satisfies Record<string, { readonly length: number; readonly slot: number; readonly step: Step }>
+export type Range = keyof typeof RANGES
+export const RANGE_NAMES = Object.keys(RANGES) as Range[]
+
+/** The points of a chart. */
+export type Slots = {
+  /** Their beginnings, in epoch ms; the last one is still being filled. */
+  readonly times: readonly number[]
+  /** The first of them. */
+  readonly from: number
+  /** How long each is, in ms. */
+  readonly slot: number
+  readonly step: Step
+}
+
+/** @param now in epoch ms */
+export function slotsOf(range: Range, now: number): Slots {
+  const { length, slot, step } = RANGES[range]
+  const from = now - (now % slot) - length + slot
+  const times = Array.from({ length: Math.round(length / slot) }, (_, index) => from + index * slot)
+  return { times, from, slot, step }
+}

@@ -1,0 +1,80 @@
+import type { ChartLine } from './chart-lines.ts'
+import type { Counted } from './counts.ts'
+import { quantileOf } from './quantiles.ts'
+import { SLOW } from './trace-store.ts'
+
+/** A solution's function over the whole range; `p50` and `p95` in ms. */
+export type EntryTimes = {
+  readonly entry: string
+  readonly count: number
+  readonly p50: number | null
+  readonly p95: number | null
+  /** Whether one in twenty calls took longer than `SLOW`. */
+  readonly isSlow: boolean
+}
+
+/** Calls of a function by slot and upper edge, in seconds. */
+export type EntryCalls = {
+  readonly entry: string
+  readonly bySlot: ReadonlyMap<number, ReadonlyMap<number, number>>
+  readonly edges: readonly number[]
+}
+
+/** Functions of one chart. */
+const MOST_ENTRIES = 4
+
+/** All solutions and all ends of a function's calls together, the one that was called most first. */
+export function byEntry(told: readonly Counted[]): readonly EntryCalls[] {
+  const entries = new Map<string, { bySlot: Map<number, Map<number, number>>; edges: Set<number> }>()
+  for (const { attributes, buckets, bounds } of told) {
+    const name = String(attributes.entry ?? '')
+    const entry = entries.get(name) ?? { bySlot: new Map(), edges: new Set() }
+    entries.set(name, entry)
+    for (const bound of bounds) entry.edges.add(bound)
+    for (const [time, counts] of buckets) {
+      const slot = entry.bySlot.get(time) ?? new Map<number, number>()
+      entry.bySlot.set(time, slot)
+      for (const [edge, count] of counts) slot.set(edge, (slot.get(edge) ?? 0) + count)
+    }
+  }
+  return [...entries]
+    .map(([entry, { bySlot, edges }]) => ({ entry, bySlot, edges: [...edges].sort((a, b) => a - b) }))
+    .filter(({ bySlot }) => bySlot.size > 0)
+    .sort((one, other) => countOf(other) - countOf(one))
+}
+
+/** Two lines for each of the functions that are called most. */
+export function timesOf(entries: readonly EntryCalls[], times: readonly number[]): readonly ChartLine[] {
+  return entries.slice(0, MOST_ENTRIES).flatMap(({ entry, bySlot, edges }) =>
+    (
+      [
+        ['p50', 0.5],
+        ['p95', 0.95],
+      ] as const
+    ).map(([name, part]) => ({
+      name: `${entry} ${name}`,
+      values: times.map((time) => inMilliseconds(quantileOf(part, bySlot.get(time) ?? new Map(), edges))),
+      last: null,
+    })),
+  )
+}
+
+export function entryTimes(one: EntryCalls): EntryTimes {
+  const whole = wholeOf(one.bySlot)
+  const [p50, p95] = [0.5, 0.95].map((part) => inMilliseconds(quantileOf(part, whole, one.edges)))
+  return { entry: one.entry, count: countOf(one), p50: p50 ?? null, p95: p95 ?? null, isSlow: (p95 ?? 0) > SLOW }
+}
+
+function countOf({ bySlot }: EntryCalls): number {
+  return [...wholeOf(bySlot).values()].reduce((sum, count) => sum + count, 0)
+}
+
+function wholeOf(bySlot: EntryCalls['bySlot']): ReadonlyMap<number, number> {
+  const whole = new Map<number, number>()
+  for (const slot of bySlot.values()) for (const [edge, count] of slot) whole.set(edge, (whole.get(edge) ?? 0) + count)
+  return whole
+}
+
+function inMilliseconds(seconds: number | null): number | null {
+  return seconds === null ? null : Math.round(seconds * 100_000) / 100
+}
