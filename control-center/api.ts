@@ -2,7 +2,7 @@ import Router from '@koa/router'
 import type { Access } from './access/access.ts'
 import { type AccessApiParts, addAccessRoutes } from './access/api.ts'
 import { type AccountApiParts, addAccountRoutes } from './accounts/api.ts'
-import { addDesiredApiRoutes, type DesiredApiParts } from './desired/api.ts'
+import { addDesiredRoutes, type DesiredApiParts } from './desired/api.ts'
 import { addEnvironmentRoutes, type EnvironmentApiParts } from './environments/api.ts'
 import { addEnvironmentTokenRoutes, type EnvironmentTokenApiParts } from './environments/tokens-api.ts'
 import { addLoginPageRoutes, type LoginPageApiParts } from './login-pages/api.ts'
@@ -44,7 +44,7 @@ export function centerApi(parts: CenterApiParts): Router {
   addAccessRoutes(router, parts)
   addTelemetryRoutes(router, parts)
   addEnvironmentRoutes(router, parts)
-  addDesiredApiRoutes(router, parts)
+  addDesiredRoutes(router, parts)
   addRolloutRoutes(router, parts)
   addAccountRoutes(router, parts)
   addSolutionUserRoutes(router, parts)

@@ -14,15 +14,15 @@ import { redirectToHttps } from '../host/tls/redirect.ts'
 import { type CenterApiParts, centerApi } from './api.ts'
 import type { CenterSettings } from './config/settings.ts'
 import { hostGate } from './host-gate.ts'
+import { centerErrorPage } from './pages/error-page.ts'
 import { type CenterPageParts, centerPages } from './pages/pages.ts'
-import { satelliteApi } from './satellites/api.ts'
-import type { SatelliteParts } from './satellites/parts.ts'
+import { type SatelliteApiParts, satelliteApi } from './satellites/api.ts'
 import { otlpReceiver, type ReceiverParts } from './telemetry/receive.ts'
 
 /** What the steps of a request need; `control-center/main.ts` makes it. */
 export type CenterParts = CenterApiParts &
   CenterPageParts &
-  SatelliteParts &
+  SatelliteApiParts &
   ReceiverParts & {
     readonly settings: CenterSettings
     readonly log: Logger
@@ -55,7 +55,7 @@ function openingSteps({ settings, log, draining }: CenterParts): Middleware[] {
     setHeaders,
     needReadableTarget,
     sendHsts(settings),
-    answerErrors(log),
+    answerErrors(log, { page: centerErrorPage }),
     endKeptConnections(draining),
     health(draining.isReady),
     refuseWhileStopping(draining),

@@ -17,9 +17,12 @@ import { createAccessTokens } from './access/access-tokens.ts'
 import { createActivity } from './access/activity.ts'
 import { createBrowserSessions } from './access/browser-sessions.ts'
 import { createCredentials } from './accounts/credentials.ts'
+import { createForgottenPasswords } from './accounts/forgotten-passwords.ts'
+import { createPasswordLinks } from './accounts/password-links.ts'
 import { createPasswordTickets } from './accounts/password-tickets.ts'
 import { openSetUp, type SetUp } from './accounts/set-up.ts'
 import { type CenterParts, createCenterApp, createCenterRedirectApp } from './app.ts'
+import { CONTROL_CENTER } from './backup/saved.ts'
 import type { CenterSettings } from './config/settings.ts'
 import { asPlatform, openCenterDatabase } from './database/open.ts'
 import { createDesiredStates } from './desired/desired.ts'
@@ -71,7 +74,7 @@ export async function startControlCenter({ settings, log, version, terminal }: C
   const names = settings.publicUrl === null ? [] : [settings.publicUrl.hostname]
   const certificate = settings.certificate && watchCertificate(settings.certificate, { log, names })
   if (certificate !== null) started.defer(() => certificate.stop())
-  const homeLock = holdHome(home)
+  const homeLock = holdHome(home, CONTROL_CENTER)
   started.defer(() => homeLock.release())
   const db = await openCenterDatabase(settings)
   started.defer(() => db.destroy())
@@ -80,7 +83,7 @@ export async function startControlCenter({ settings, log, version, terminal }: C
   const setUp = await openSetUp(db, home, terminal)
 
   const handOver = settings.mail && createHandOver(settings.mail)
-  const mail = createMail({ db, key, handOver, log })
+  const mail = createMail({ db, key, handOver, log, hourly: settings.mail?.hourly })
   started.defer(mail.start())
   const activity = createActivity(db, limits.AUDIT_KEPT)
   const sessions = createSessions(platform, limits)
@@ -106,6 +109,9 @@ export async function startControlCenter({ settings, log, version, terminal }: C
   const environmentStates = createEnvironmentStates(db)
   const credentials = createCredentials(users, throttle, activity)
   const passwordTickets = createPasswordTickets(users, key)
+  const passwordLinks = createPasswordLinks(db, users)
+  const forgottenPasswords = createForgottenPasswords({ users, passwordLinks, mail, activity, log })
+  started.defer(() => forgottenPasswords.settle())
   const environmentTokens = createEnvironmentTokens(db)
   const signing = await openSigning(db, key)
   const bundleChecks = createBundleChecks(limits, settings.memory)
@@ -123,6 +129,7 @@ export async function startControlCenter({ settings, log, version, terminal }: C
   const rollouts = createRollouts(db)
   const rolloutRunner = createRolloutRunner({ rollouts, desiredStates, reports, activity, log })
   packages.heldBy(desiredStates.holder)
+  packages.heldBy(rollouts.holder)
   rolloutRunner.start()
   started.defer(() => rolloutRunner.stop())
 
@@ -147,6 +154,8 @@ export async function startControlCenter({ settings, log, version, terminal }: C
     environmentStates,
     credentials,
     passwordTickets,
+    passwordLinks,
+    forgottenPasswords,
     invitations,
     mail,
     ...cloud,
@@ -167,7 +176,7 @@ export async function startControlCenter({ settings, log, version, terminal }: C
   }
 
   started.defer(async () => void (await Promise.all(servers.map(closeServer))))
-  const pages = serverOf(createCenterApp(parts), certificate)
+  const pages = serverOf(createCenterApp(parts), certificate, settings)
   servers.push(await listening(pages, settings.port, settings.host))
   port = (pages.address() as AddressInfo).port
   if (settings.httpRedirectPort !== null) {
@@ -176,11 +185,15 @@ export async function startControlCenter({ settings, log, version, terminal }: C
   }
   const { userLinks, loginPages } = cloud
   started.defer(
-    keepSweeping([sessions, throttle, activity, telemetry, invitations, userLinks, loginPages, reports], log),
+    keepSweeping(
+      [sessions, throttle, activity, telemetry, invitations, passwordLinks, userLinks, loginPages, reports],
+      log,
+    ),
   )
-  // Before the servers are closed, which wait for all requests: whoever waits or follows a run is answered.
+  // Before the servers are closed, which wait for all requests: whoever waits or follows a run or a log is answered.
   started.defer(async () => {
     waiting.stop()
+    telemetry.followers.stop()
     await pipelineParts.runs.stop()
   })
 

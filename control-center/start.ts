@@ -1,6 +1,6 @@
 import { EXIT_CODES, type Exit } from '../host/cli/command.ts'
 import { createLog, stopOnSignals, whyNot } from '../host/cli/run-host.ts'
-import { printable } from '../host/cli/terminal.ts'
+import { createTerminal, printable } from '../host/cli/terminal.ts'
 import { version } from '../host/cli/version.ts'
 import { readCenterSettings } from './config/settings.ts'
 import type { ControlCenter } from './main.ts'
@@ -37,8 +37,10 @@ function startMessage({ publicUrl, setUp }: ControlCenter): string {
   return `${[...lines, 'Ctrl+C stops it.'].join('\n')}\n`
 }
 
-/** `npm run control-center -- new-password <e-mail address>` */
-async function newPassword(username: string): Promise<Exit> {
+/** `new-password <e-mail address>` @returns null: not to be read */
+async function newPassword(words: readonly string[]): Promise<Exit | null> {
+  const [username] = words
+  if (username === undefined || words.length > 1) return null
   try {
     const { makeNewPassword } = await import('./accounts/new-password.ts')
     const password = await makeNewPassword(readCenterSettings(process.env), username)
@@ -52,15 +54,31 @@ async function newPassword(username: string): Promise<Exit> {
   }
 }
 
+type Command = (words: readonly string[]) => Promise<Exit | null>
+
+const backups = () => import('./backup/commands.ts')
+const terminal = createTerminal(process.stdout, process.stderr, process.stdin)
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  'new-password': newPassword,
+  backup: async (words) => (await backups()).runBackup(words, terminal),
+  restore: async (words) => (await backups()).runRestore(words, terminal),
+}
+
+const USAGE = `Without arguments the control center starts. Its commands read the same environment properties:
+
+  new-password <e-mail address>   another password for an account
+  backup <file> [--without-key] [--without-telemetry]
+                                  write all of it into a new file; it may go on meanwhile
+  restore <file>                  put it back from such a file, into an empty folder and an empty database
+`
+
 function usage(): Exit {
-  process.stderr.write(
-    'Without arguments the control center starts; "new-password <e-mail address>" is its only command.\n',
-  )
+  process.stderr.write(USAGE)
   return 'usage'
 }
 
-const [command, ...given] = process.argv.slice(2)
-const [username] = given
-const isNewPassword = command === 'new-password' && username !== undefined && given.length === 1
-const exit = await (command === undefined ? start() : isNewPassword ? newPassword(username) : usage())
+const [name, ...words] = process.argv.slice(2)
+const command = name !== undefined && Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+const exit = name === undefined ? await start() : ((await command?.(words)) ?? usage())
 process.exit(EXIT_CODES[exit].code)

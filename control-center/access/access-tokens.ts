@@ -1,5 +1,6 @@
-import { randomBytes, randomUUID } from 'node:crypto'
-import { storedHash } from '../../host/database/stored-hash.ts'
+import { randomUUID } from 'node:crypto'
+import { deletedAny } from '../../host/database/deleted-any.ts'
+import { tokenForm } from '../../host/database/token-form.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 import type { Role } from './roles.ts'
 
@@ -27,13 +28,13 @@ export interface AccessTokens {
   find(token: string): Promise<(AccessToken & { readonly organisation: string }) | null>
 }
 
-const FORM = /^scc_[A-Za-z0-9_-]{43}$/
+const FORM = tokenForm('scc_')
 
 /** @param now the clock, in epoch milliseconds */
 export function createAccessTokens(db: CenterDatabase, now: () => number = Date.now): AccessTokens {
   return {
     async create(organisation, { name, role, expiresAt }) {
-      const token = `scc_${randomBytes(32).toString('base64url')}`
+      const { token, hash } = FORM.make()
       const made = { id: randomUUID(), name, role, createdAt: now(), expiresAt }
       await db
         .insertInto('access_tokens')
@@ -42,7 +43,7 @@ export function createAccessTokens(db: CenterDatabase, now: () => number = Date.
           organisation,
           name,
           role,
-          token_hash: storedHash(token),
+          token_hash: hash,
           created_at: made.createdAt,
           expires_at: expiresAt,
         })
@@ -59,21 +60,12 @@ export function createAccessTokens(db: CenterDatabase, now: () => number = Date.
         .execute()
       return rows.map(tokenOf)
     },
-    async remove(organisation, id) {
-      const { numDeletedRows } = await db
-        .deleteFrom('access_tokens')
-        .where('organisation', '=', organisation)
-        .where('id', '=', id)
-        .executeTakeFirst()
-      return numDeletedRows > 0n
-    },
+    remove: (organisation, id) =>
+      deletedAny(db.deleteFrom('access_tokens').where('organisation', '=', organisation).where('id', '=', id)),
     async find(token) {
-      if (!FORM.test(token)) return null
-      const row = await db
-        .selectFrom('access_tokens')
-        .selectAll()
-        .where('token_hash', '=', storedHash(token))
-        .executeTakeFirst()
+      const hash = FORM.hashOf(token)
+      if (hash === null) return null
+      const row = await db.selectFrom('access_tokens').selectAll().where('token_hash', '=', hash).executeTakeFirst()
       if (row === undefined || (row.expires_at !== null && row.expires_at <= now())) return null
       return { ...tokenOf(row), organisation: row.organisation }
     },

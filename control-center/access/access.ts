@@ -40,11 +40,16 @@ export interface Access {
   needPerson(ctx: Context): User
 }
 
-type State = { asker?: Asker | null }
+type State = { asker?: Asker | null; member?: Member | null }
 
 /** Null: nobody, or nobody yet. */
 export function askerOf(ctx: Context): Asker | null {
   return (ctx.state as State).asker ?? null
+}
+
+/** As whom the asker was found in the organisation of the address; null: not asked yet, or no member. */
+export function memberOf(ctx: Context): Member | null {
+  return (ctx.state as State).member ?? null
 }
 
 export type AccessParts = {
@@ -119,6 +124,7 @@ export function createAccess(parts: AccessParts): Access {
     },
     async need(ctx, right) {
       const member = await membershipOf(ctx)
+      ;(ctx.state as State).member = member
       if (member === null)
         throw new PlatformError('ERR_NOT_FOUND', 'There is no such organisation, or you are no member.')
       if (mayDo(member.role, right)) return member

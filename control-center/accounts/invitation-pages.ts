@@ -11,6 +11,7 @@ import type { BrowserSessions } from '../access/browser-sessions.ts'
 import type { Invitations, OpenInvitation } from '../organisations/invitations.ts'
 import { type PageText, sendPage, textFor } from '../pages/page.ts'
 import type { Credentials } from './credentials.ts'
+import { showOpened } from './link-pages.ts'
 import { goTo, requireOwnForm } from './own-form.ts'
 import { refusalOf } from './pages.ts'
 import { reasonOf } from './refusal.ts'
@@ -31,7 +32,7 @@ type Refusal = { readonly status: number; readonly text: string } | null
 type Found = { readonly user: User } | { readonly refusal: Refusal }
 
 /**
- * Where the link of an invitation leads: `/invitation#token=…`. The page's script (control-center/web/scripts/invitation.ts) sends
+ * Where the link of an invitation leads: `/invitation#token=…`. The page's script (control-center/web/scripts/send-fragment.ts) sends
  * the token on as a form, so that it is part of no address.
  *
  * Who has no account of that address makes one here by choosing a password; who has one gives its password. Chosen here: who
@@ -42,8 +43,8 @@ export function addInvitationPages(router: Router, parts: InvitationPageParts): 
 
   router.get('/invitation', (ctx) => {
     requireNavigation(ctx)
-    const heading = textFor(ctx)('center.invitation.title')
-    sendPage(ctx, { template: 'invitation-open', heading, model: {} }, null)
+    const text = textFor(ctx)
+    showOpened(ctx, '/invitation', text('center.invitation.title'), text('center.invitation.open'))
   })
 
   router.post('/invitation', async (ctx) => {

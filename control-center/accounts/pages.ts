@@ -8,6 +8,7 @@ import type { User, Users } from '../../host/users/users.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { askerOf } from '../access/access.ts'
 import type { BrowserSessions } from '../access/browser-sessions.ts'
+import type { Mail } from '../mail/mail.ts'
 import { OrganisationName, type Organisations, OrganisationTitle } from '../organisations/organisations.ts'
 import { type PageRouter, sendPage, textFor } from '../pages/page.ts'
 import type { CheckedCredentials, Credentials } from './credentials.ts'
@@ -23,21 +24,23 @@ export type AccountPageParts = {
   readonly credentials: Credentials
   readonly passwordTickets: PasswordTickets
   readonly throttle: Throttle
+  readonly mail: Pick<Mail, 'isSetUp'>
   readonly setUp: SetUp
   readonly limits: Limits
 }
 
 /** The pages that answer who is not signed in. Accounts are the host's users, whose user name is their mail address. */
 export function addAccountPages(pages: PageRouter, router: Router, parts: AccountPageParts): void {
-  const { users, browserSessions, credentials, passwordTickets, throttle, setUp, organisations, limits } = parts
+  const { users, browserSessions, credentials, passwordTickets, throttle, mail, setUp, organisations, limits } = parts
   const { note } = credentials
+  const { isSetUp: isMailed } = mail
 
   router.get('/sign-in', async (ctx) => {
     requireNavigation(ctx)
     if (await setUp.isOpen()) return goTo(ctx, '/set-up')
     const isChanged = ctx.query['password-changed'] !== undefined
     const to = pageToGoTo(String(ctx.query.to ?? ''))
-    showSignIn(ctx, { to, username: '', refusal: null, isChanged })
+    showSignIn(ctx, { to, username: '', refusal: null, isChanged, isMailed })
   })
 
   router.post('/sign-in', async (ctx) => {
@@ -49,7 +52,7 @@ export function addAccountPages(pages: PageRouter, router: Router, parts: Accoun
     if (checked.kind !== 'right') {
       await note(ctx, username, 'sign-in', checked.kind === 'wrong' ? 'refused' : 'throttled')
       const { status, text } = refusalOf(ctx, checked)
-      return showSignIn(ctx, { to, username, refusal: text, isChanged: false }, status)
+      return showSignIn(ctx, { to, username, refusal: text, isChanged: false, isMailed }, status)
     }
     const { user } = checked
     await browserSessions.end(ctx)
@@ -150,6 +153,8 @@ type SignInModel = {
   readonly refusal: string | null
   /** Whether the password was changed a moment ago. */
   readonly isChanged: boolean
+  /** Whether who forgot the password can ask for a link by mail. */
+  readonly isMailed: boolean
 }
 
 function showSignIn(ctx: Context, model: SignInModel, status = 200): void {

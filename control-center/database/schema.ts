@@ -1,12 +1,13 @@
 import type { Schema } from '../../host/database/migrations.ts'
 import { ACCESS_STEPS } from '../access/tables.ts'
+import { ACCOUNT_STEPS } from '../accounts/tables.ts'
 import { DESIRED_STEPS } from '../desired/tables.ts'
 import { ENVIRONMENT_STEPS } from '../environments/tables.ts'
 import { LOGIN_PAGE_STEPS } from '../login-pages/tables.ts'
-import { MAIL_STEPS } from '../mail/tables.ts'
+import { MAIL_SHARE_STEPS, MAIL_STEPS } from '../mail/tables.ts'
 import { INVITATION_STEPS, ORGANISATION_STEPS } from '../organisations/tables.ts'
 import { PACKAGE_STEPS } from '../packages/tables.ts'
-import { PIPELINE_STEPS } from '../pipelines/tables.ts'
+import { PIPELINE_STEPS, RUN_LEASE_STEPS } from '../pipelines/tables.ts'
 import { REGISTRY_STEPS } from '../registries/tables.ts'
 import { ROLLOUT_STEPS } from '../rollouts/tables.ts'
 import { SATELLITE_STEPS } from '../satellites/tables.ts'
@@ -31,6 +32,9 @@ export const CENTER_SCHEMA: Schema = {
     '011-login-pages': LOGIN_PAGE_STEPS,
     '012-packages': PACKAGE_STEPS,
     '013-pipelines': PIPELINE_STEPS,
+    '014-password-links': ACCOUNT_STEPS,
+    '015-mail-shares': MAIL_SHARE_STEPS,
+    '016-run-leases': RUN_LEASE_STEPS,
   },
   migrationTableName: 'center_migration',
   migrationLockTableName: 'center_migration_lock',

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../../host/database/tables.ts'
 import type { AccessTables } from '../access/tables.ts'
+import type { AccountTables } from '../accounts/tables.ts'
 import type { DesiredTables } from '../desired/tables.ts'
 import type { EnvironmentTables } from '../environments/tables.ts'
 import type { LoginPageTables } from '../login-pages/tables.ts'
@@ -20,6 +21,7 @@ import type { SolutionUserTables } from '../solution-users/tables.ts'
 export type CenterTables = Tables &
   OrganisationTables &
   AccessTables &
+  AccountTables &
   EnvironmentTables &
   PackageTables &
   PipelineTables &

@@ -25,7 +25,7 @@ export type DesiredApiParts = {
 }
 
 /** What an environment is to run. Rollouts change it too, one environment after the other. */
-export function addDesiredApiRoutes(router: Router, parts: DesiredApiParts): void {
+export function addDesiredRoutes(router: Router, parts: DesiredApiParts): void {
   const { access, environments, desiredStates, packages, reports, activity, limits } = parts
   const path = '/organisations/:organisation/environments/:environment/desired'
   const nameOf = (params: unknown) => String((params as { environment: string }).environment)

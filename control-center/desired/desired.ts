@@ -4,6 +4,8 @@ import { isUniqueViolation } from '../../host/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { insertOnce } from '../database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
+import type { VersionHolder } from '../packages/packages.ts'
+import { lockPackage, lockVersion } from '../packages/version-lock.ts'
 import type { Signing } from '../signing/signing.ts'
 
 /** What an environment is to run, without what signing adds. */
@@ -19,18 +21,21 @@ export interface DesiredStates {
    * Makes and signs the next statement of what `change` makes of the last one, in one transaction; two changes at once come
    * one after the other. Its solutions become ones that the environment's token may read of.
    * @param change null: nothing is changed, and nothing written
+   * @param isBack what had been there before comes back: its versions may be no packages any more
    * @throws ERR_REQUEST_INVALID when the statement would be too long, or name too many solutions
+   * @throws ERR_VERSION_NOT_FOUND when it names a version that was deleted meanwhile
    */
   change(
     environment: string,
     change: (last: Desired) => DesiredContent | null | Promise<DesiredContent | null>,
+    isBack?: boolean,
   ): Promise<Desired>
   /** The newest statement with its number; null where there is none. */
   statement(environment: string): Promise<{ readonly number: number; readonly statement: string } | null>
   /** The numbers of these environments; one query for any number of them. */
   numbers(): Promise<ReadonlyMap<string, number>>
   /** Says which environment is to run a version, in words; null: none. For whoever deletes versions. */
-  readonly holder: (organisation: string, name: string, sha256: string) => Promise<string | null>
+  readonly holder: VersionHolder
 }
 
 const NOTHING: Desired = { number: 0, issuedAt: null, solutions: {}, settings: {} }
@@ -58,7 +63,7 @@ export function createDesiredStates(
   }
 
   /** @returns null when another change came between */
-  async function tryChange(environment: string, change: Parameters<DesiredStates['change']>[1]) {
+  async function tryChange(environment: string, change: Parameters<DesiredStates['change']>[1], isBack: boolean) {
     const last = await read(db, environment)
     const wanted = await change(last)
     if (wanted === null) return last
@@ -70,6 +75,7 @@ export function createDesiredStates(
     const statement = await signing.sign(state)
     const row = { number, issued_at: issuedAt, content: JSON.stringify({ solutions, settings }), statement }
     const isWritten = await db.transaction().execute(async (transaction) => {
+      await lockNew(transaction, environment, last.solutions, solutions, isBack)
       if (!(await writeNext(transaction, environment, last.number, row))) return false
       for (const solution of Object.keys(solutions)) {
         await insertOnce(transaction, 'environment_solutions', { environment, solution, added_at: issuedAt })
@@ -79,11 +85,32 @@ export function createDesiredStates(
     return isWritten ? { number, issuedAt, solutions, settings } : null
   }
 
+  /** In the order of their names, so that of two that lock the same ones none waits for the other. */
+  async function lockNew(
+    transaction: CenterDatabase,
+    environment: string,
+    last: DesiredContent['solutions'],
+    wanted: DesiredContent['solutions'],
+    isBack: boolean,
+  ): Promise<void> {
+    const added = Object.entries(wanted).filter(([name, { sha256 }]) => last[name]?.sha256 !== sha256)
+    if (added.length === 0) return
+    const { organisation } = await transaction
+      .selectFrom('environments')
+      .select('organisation')
+      .where('id', '=', environment)
+      .executeTakeFirstOrThrow()
+    for (const [name, { sha256 }] of added.sort(([a], [b]) => (a < b ? -1 : 1))) {
+      if (isBack) await lockPackage(transaction, organisation, name)
+      else await lockVersion(transaction, organisation, name, sha256)
+    }
+  }
+
   return {
     get: (environment) => read(db, environment),
-    async change(environment, change) {
+    async change(environment, change, isBack = false) {
       for (let tries = 0; tries < MOST_TRIES; tries++) {
-        const done = await tryChange(environment, change).catch((error: unknown) => {
+        const done = await tryChange(environment, change, isBack).catch((error: unknown) => {
           if (isUniqueViolation(error)) return null
           throw error
         })
@@ -97,8 +124,8 @@ export function createDesiredStates(
       const query = db.selectFrom('desired_states').select(['number', 'statement'])
       return (await query.where('environment', '=', environment).executeTakeFirst()) ?? null
     },
-    async holder(organisation, name, sha256) {
-      const rows = await db
+    async holder(from, organisation, name, sha256) {
+      const rows = await from
         .selectFrom('desired_states')
         .innerJoin('environments', 'environments.id', 'desired_states.environment')
         .select(['environments.name', 'desired_states.content'])

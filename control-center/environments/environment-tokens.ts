@@ -1,5 +1,6 @@
-import { randomBytes, randomUUID } from 'node:crypto'
-import { storedHash } from '../../host/database/stored-hash.ts'
+import { randomUUID } from 'node:crypto'
+import { deletedAny } from '../../host/database/deleted-any.ts'
+import { tokenForm } from '../../host/database/token-form.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
 /** A remote environment token (guide 5.4), without the token itself. Times are epoch ms. */
@@ -26,7 +27,7 @@ export interface EnvironmentTokens {
   find(token: string): Promise<EnvironmentToken | null>
 }
 
-const FORM = /^ret_[A-Za-z0-9_-]{43}$/
+const FORM = tokenForm('ret_')
 /** A use is written down at most this often, in ms. */
 const NOTE_EVERY = 60_000
 
@@ -34,7 +35,7 @@ const NOTE_EVERY = 60_000
 export function createEnvironmentTokens(db: CenterDatabase, now: () => number = Date.now): EnvironmentTokens {
   return {
     async create(environment, name) {
-      const token = `ret_${randomBytes(32).toString('base64url')}`
+      const { token, hash } = FORM.make()
       const made = { id: randomUUID(), environment, name, createdAt: now(), lastUsedAt: null }
       await db
         .insertInto('environment_tokens')
@@ -42,7 +43,7 @@ export function createEnvironmentTokens(db: CenterDatabase, now: () => number = 
           id: made.id,
           environment,
           name,
-          token_hash: storedHash(token),
+          token_hash: hash,
           created_at: made.createdAt,
           last_used_at: null,
         })
@@ -72,20 +73,15 @@ export function createEnvironmentTokens(db: CenterDatabase, now: () => number = 
         .execute()
       return rows.map((row) => ({ ...tokenOf(row), environmentName: row.environment_name }))
     },
-    async remove(environment, id) {
-      const { numDeletedRows } = await db
-        .deleteFrom('environment_tokens')
-        .where('environment', '=', environment)
-        .where('id', '=', id)
-        .executeTakeFirst()
-      return numDeletedRows > 0n
-    },
+    remove: (environment, id) =>
+      deletedAny(db.deleteFrom('environment_tokens').where('environment', '=', environment).where('id', '=', id)),
     async find(token) {
-      if (!FORM.test(token)) return null
+      const hash = FORM.hashOf(token)
+      if (hash === null) return null
       const row = await db
         .selectFrom('environment_tokens')
         .selectAll()
-        .where('token_hash', '=', storedHash(token))
+        .where('token_hash', '=', hash)
         .executeTakeFirst()
       if (row === undefined) return null
       if ((row.last_used_at ?? 0) < now() - NOTE_EVERY) {

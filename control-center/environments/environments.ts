@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import * as z from 'zod'
+import { deletedAny } from '../../host/database/deleted-any.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { insertOnce } from '../database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
@@ -94,12 +95,9 @@ export function createEnvironments(db: CenterDatabase, now: () => number = Date.
       await insertOnce(db, 'environment_solutions', { environment: id, solution, added_at: now() })
     },
     async removeSolution(id, solution) {
-      const { numDeletedRows } = await db
-        .deleteFrom('environment_solutions')
-        .where('environment', '=', id)
-        .where('solution', '=', solution)
-        .executeTakeFirst()
-      return numDeletedRows > 0n
+      return deletedAny(
+        db.deleteFrom('environment_solutions').where('environment', '=', id).where('solution', '=', solution),
+      )
     },
   }
 }

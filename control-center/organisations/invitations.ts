@@ -1,5 +1,6 @@
-import { randomBytes, randomUUID } from 'node:crypto'
-import { storedHash } from '../../host/database/stored-hash.ts'
+import { randomUUID } from 'node:crypto'
+import { deletedAny } from '../../host/database/deleted-any.ts'
+import { tokenForm } from '../../host/database/token-form.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Role } from '../access/roles.ts'
 import { insertOnce } from '../database/portable.ts'
@@ -47,7 +48,7 @@ export interface Invitations {
   sweep(): Promise<void>
 }
 
-const FORM = /^sci_[A-Za-z0-9_-]{43}$/
+const FORM = tokenForm('sci_')
 /** In ms: 7 days. */
 const LIFETIME = 7 * 86_400_000
 /** Open ones of an organisation. */
@@ -64,13 +65,14 @@ export function createInvitations(db: CenterDatabase, now: () => number = Date.n
   }
 
   async function find(token: string): Promise<OpenInvitation | null> {
-    if (!FORM.test(token)) return null
+    const hash = FORM.hashOf(token)
+    if (hash === null) return null
     const row = await db
       .selectFrom('invitations')
       .innerJoin('organisations', 'organisations.id', 'invitations.organisation')
       .select(['invitations.id', 'email', 'role', 'invited_by', 'invitations.created_at', 'expires_at'])
       .select(['organisations.id as organisation', 'organisations.name', 'organisations.title'])
-      .where('token_hash', '=', storedHash(token))
+      .where('token_hash', '=', hash)
       .where('expires_at', '>', now())
       .executeTakeFirst()
     if (row === undefined) return null
@@ -89,13 +91,13 @@ export function createInvitations(db: CenterDatabase, now: () => number = Date.n
           `At most ${MOST_OPEN} invitations are open at a time; revoke one first.`,
         )
       }
-      const token = `sci_${randomBytes(32).toString('base64url')}`
+      const { token, hash } = FORM.make()
       const times = { created_at: now(), expires_at: now() + LIFETIME }
       const row = { id: randomUUID(), email, role, invited_by: invitedBy, ...times }
       await db.transaction().execute(async (transaction) => {
         const earlier = transaction.deleteFrom('invitations').where('organisation', '=', organisation)
         await earlier.where('email', '=', email).execute()
-        const values = { ...row, organisation, token_hash: storedHash(token) }
+        const values = { ...row, organisation, token_hash: hash }
         await transaction.insertInto('invitations').values(values).execute()
       })
       return { ...invitationOf(row), token }
@@ -107,8 +109,7 @@ export function createInvitations(db: CenterDatabase, now: () => number = Date.n
     async remove(organisation, id) {
       const row = await openOf(organisation).where('id', '=', id).executeTakeFirst()
       if (row === undefined) return null
-      const { numDeletedRows } = await db.deleteFrom('invitations').where('id', '=', row.id).executeTakeFirst()
-      return numDeletedRows > 0n ? invitationOf(row) : null
+      return (await deletedAny(db.deleteFrom('invitations').where('id', '=', row.id))) ? invitationOf(row) : null
     },
     async accept(token, uid) {
       const invitation = await find(token)
@@ -116,8 +117,7 @@ export function createInvitations(db: CenterDatabase, now: () => number = Date.n
       const { id, role, organisation } = invitation
       return db.transaction().execute(async (transaction) => {
         // Of two that accept at the same time one finds it gone.
-        const taken = await transaction.deleteFrom('invitations').where('id', '=', id).executeTakeFirst()
-        if (taken.numDeletedRows === 0n) return null
+        if (!(await deletedAny(transaction.deleteFrom('invitations').where('id', '=', id)))) return null
         await insertOnce(transaction, 'members', { organisation: organisation.id, uid, role, created_at: now() })
         return invitation
       })

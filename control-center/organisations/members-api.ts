@@ -10,6 +10,7 @@ import { originOf } from '../access/browser-sessions.ts'
 import type { CenterSettings } from '../config/settings.ts'
 import type { MailText } from '../mail/hand-over.ts'
 import type { Mail } from '../mail/mail.ts'
+import type { MailOrigin } from '../mail/mail-shares.ts'
 import { textFor } from '../pages/page.ts'
 import type { Invitation, Invitations } from './invitations.ts'
 import { MemberChange, NewInvitation } from './members-openapi.ts'
@@ -70,21 +71,24 @@ function addInvitationRoutes(router: Router, parts: MemberApiParts): void {
     if (members.some(({ username }) => username.toLowerCase() === wanted.email.toLowerCase())) {
       throw new PlatformError('ERR_NAME_EXISTS', `"${wanted.email}" is a member already.`)
     }
+    const origin = { organisation: organisation.id, askedBy: 'member' } as const
+    // Before it is made: whoever has no mails left does not get to see links instead.
+    if (mail.isSetUp) await mail.needShare(origin)
     const { token, ...invitation } = await invitations.create(organisation.id, { ...wanted, invitedBy: name })
     // Behind the "#", so that it stands in no log of a server or proxy.
     const link = `${settings.publicUrl?.origin ?? originOf(ctx)}/invitation#token=${token}`
     const text = textFor(ctx)
     const subject = text('center.invitation.mail.subject', organisation.title)
     const body = text('center.invitation.mail.text', organisation.title, link)
-    const isMailed = mail.isSetUp && (await trySend({ to: invitation.email, subject, text: body }))
+    const isMailed = mail.isSetUp && (await trySend({ to: invitation.email, subject, text: body }, origin))
     // Who sees the link can make the account of that address: where it is sent, that is its owner alone.
     return { ...invitation, ...(isMailed ? {} : { link }), isMailed }
   }
 
   /** Where no mail can be taken on the link is shown instead. */
-  async function trySend(text: MailText): Promise<boolean> {
+  async function trySend(text: MailText, origin: MailOrigin): Promise<boolean> {
     try {
-      await mail.send(text)
+      await mail.send(text, origin)
       return true
     } catch (error) {
       if (error instanceof PlatformError && error.code === 'ERR_MAIL_UNAVAILABLE') return false

@@ -85,7 +85,8 @@ export function renderPart(ctx: Context, page: ShownPage): string {
   return htmlOf(ctx, page, null, '')
 }
 
-function htmlOf(
+/** @param member null: the page is of no organisation */
+export function htmlOf(
   ctx: Context,
   { template, heading, model, part }: ShownPage,
   member: Member | null,

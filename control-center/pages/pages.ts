@@ -1,6 +1,7 @@
 import Router from '@koa/router'
 import type { Access } from '../access/access.ts'
 import { type AccessPageParts, addAccessPages } from '../access/pages.ts'
+import { addForgotPages, type ForgotPageParts } from '../accounts/forgot-pages.ts'
 import { addInvitationPages, type InvitationPageParts } from '../accounts/invitation-pages.ts'
 import { type AccountPageParts, addAccountPages } from '../accounts/pages.ts'
 import { addDesiredPages, type DesiredPageParts } from '../desired/pages.ts'
@@ -21,6 +22,7 @@ import { addScriptRoute } from './script.ts'
 export type CenterPageParts = DesiredPageParts &
   RolloutPageParts &
   AccountPageParts &
+  ForgotPageParts &
   InvitationPageParts &
   CredentialPageParts &
   MemberPageParts &
@@ -43,6 +45,7 @@ export function centerPages(parts: CenterPageParts): Router {
   addScriptRoute(router)
   const pages = createPageRouter(router, parts.access)
   addAccountPages(pages, router, parts)
+  addForgotPages(router, parts)
   addInvitationPages(router, parts)
   addPublicUserPages(router, parts)
   addOrganisationPages(pages, router, parts)

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { PlatformError } from '../../runtime/errors.ts'
 import { firstRows } from '../database/portable.ts'
 import type { CenterDatabase, CenterTables } from '../database/tables.ts'
+import type { VersionHolder } from '../packages/packages.ts'
+import { lockVersion } from '../packages/version-lock.ts'
 
 /**
  * `halted`: an environment failed, those after it wait for a decision. `cancelled`: what was changed stays, the rest is left.
@@ -73,7 +75,10 @@ export type StepChange = Partial<Pick<RolloutStep, 'state' | 'number' | 'started
 
 /** Rollouts as they are kept. Each change names the state that it starts from: of two at once, one counts. */
 export interface Rollouts {
-  /** @throws ERR_ROLLOUT_RUNNING while another one of the package is under way in one of the environments */
+  /**
+   * @throws ERR_ROLLOUT_RUNNING while another one of the package is under way in one of the environments,
+   *   ERR_VERSION_NOT_FOUND when the version was deleted meanwhile
+   */
   create(wanted: NewRolloutRows): Promise<Rollout>
   /** The newest first, without those before the newest `MOST_LISTED`. */
   list(organisation: string): Promise<readonly Rollout[]>
@@ -85,6 +90,8 @@ export interface Rollouts {
   move(id: string, from: readonly RolloutState[], to: RolloutState): Promise<boolean>
   /** @returns false when its state was another meanwhile */
   changeStep(id: string, position: number, from: readonly StepState[], change: StepChange): Promise<boolean>
+  /** Says which rollout that has not ended may still ask for a version, in words; null: none. For whoever deletes versions. */
+  readonly holder: VersionHolder
 }
 
 const MOST_LISTED = 100
@@ -139,6 +146,7 @@ export function createRollouts(db: CenterDatabase, now: () => number = Date.now)
         const unchanged = transaction.updateTable('organisations').set((ref) => ({ title: ref.ref('title') }))
         await unchanged.where('id', '=', organisation).execute()
         await refuseSecond(transaction, wanted)
+        await lockVersion(transaction, organisation, name, sha256)
         const row = { id, organisation, package: name, sha256, version, pace, patience }
         await transaction
           .insertInto('rollouts')
@@ -201,6 +209,20 @@ export function createRollouts(db: CenterDatabase, now: () => number = Date.now)
         .where('state', 'in', [...from])
         .executeTakeFirst()
       return numUpdatedRows === 1n
+    },
+    async holder(from, organisation, name, sha256) {
+      const steps = await from
+        .selectFrom('rollouts')
+        .innerJoin('rollout_steps', 'rollout_steps.rollout', 'rollouts.id')
+        .select(['rollouts.sha256', 'rollouts.version', 'rollout_steps.before'])
+        .where('rollouts.organisation', '=', organisation)
+        .where('rollouts.package', '=', name)
+        .where('rollouts.state', 'in', [...UNFINISHED])
+        .execute()
+      const bringsBack = (before: string | null) =>
+        before !== null && (JSON.parse(before) as Before).desired?.sha256 === sha256
+      const holding = steps.find((step) => step.sha256 === sha256 || bringsBack(step.before))
+      return holding === undefined ? null : `a rollout of ${holding.version} has not ended`
     },
   }
 }

@@ -99,11 +99,15 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
   async function giveBack(rollout: Rollout, { position, environment, before }: RolloutStep): Promise<void> {
     const had = before?.desired ?? null
     let isOthers = false
-    const { number } = await desiredStates.change(environment, (last) => {
-      const now = last.solutions[rollout.package]?.sha256
-      isOthers = now !== rollout.sha256 && now !== had?.sha256
-      return isOthers ? null : withVersion(last, rollout.package, had)
-    })
+    const { number } = await desiredStates.change(
+      environment,
+      (last) => {
+        const now = last.solutions[rollout.package]?.sha256
+        isOthers = now !== rollout.sha256 && now !== had?.sha256
+        return isOthers ? null : withVersion(last, rollout.package, had)
+      },
+      true,
+    )
     const change = isOthers ? { state: 'not-undone' as const, endedAt: now(), failure: CHANGED } : { number }
     await rollouts.changeStep(rollout.id, position, ['undoing'], change)
   }

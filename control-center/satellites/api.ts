@@ -1,15 +1,18 @@
 import Router from '@koa/router'
-import { addCloudLoginRoutes } from '../solution-users/satellite-api.ts'
-import { addDesiredRoutes } from './desired-routes.ts'
+import { addDesiredSatelliteRoutes, type DesiredSatelliteParts } from '../desired/satellite-api.ts'
+import { addSolutionUserSatelliteRoutes, type SolutionUserSatelliteParts } from '../solution-users/satellite-api.ts'
 import { satelliteOpenApi } from './openapi.ts'
-import type { SatelliteParts } from './parts.ts'
-import { requireSatellite } from './satellite-access.ts'
+import { requireSatellite, type SatelliteAccessParts } from './satellite-access.ts'
+
+export type SatelliteApiParts = SatelliteAccessParts &
+  DesiredSatelliteParts &
+  SolutionUserSatelliteParts & { readonly version: string }
 
 /**
  * What Satellites ask, always with their remote environment token, always outbound from where they are (design section 9).
  * The version is part of the path: what a released Satellite relies on stays.
  */
-export function satelliteApi(parts: SatelliteParts): Router {
+export function satelliteApi(parts: SatelliteApiParts): Router {
   const router = new Router({ prefix: '/satellite/v1', sensitive: true })
   const document = satelliteOpenApi(parts.version)
   router.get('/openapi.json', (ctx) => {
@@ -17,7 +20,7 @@ export function satelliteApi(parts: SatelliteParts): Router {
   })
   // Inside the router, so that what is found as a route cannot be spelled past the check.
   router.use(requireSatellite(parts.environments, parts.environmentTokens, parts.activity))
-  addDesiredRoutes(router, parts)
-  addCloudLoginRoutes(router, parts)
+  addDesiredSatelliteRoutes(router, parts)
+  addSolutionUserSatelliteRoutes(router, parts)
   return router
 }

@@ -1,6 +1,6 @@
+import { desiredSatellitePaths, desiredSatelliteSchemas } from '../desired/satellite-openapi.ts'
 import { problemSchema } from '../openapi-parts.ts'
-import { cloudLoginPaths, cloudLoginSchemas } from '../solution-users/satellite-api.ts'
-import { desiredRoutePaths, desiredRouteSchemas } from './desired-openapi.ts'
+import { solutionUserSatellitePaths, solutionUserSatelliteSchemas } from '../solution-users/satellite-openapi.ts'
 
 /** The OpenAPI 3.1 description of what Satellites ask. */
 export function satelliteOpenApi(version: string): object {
@@ -9,9 +9,9 @@ export function satelliteOpenApi(version: string): object {
     info: { title: 'Solhost control center, for Satellites', version },
     components: {
       securitySchemes: { environment: { type: 'http', scheme: 'bearer', description: 'a remote environment token' } },
-      schemas: { Problem: problemSchema, ...desiredRouteSchemas, ...cloudLoginSchemas },
+      schemas: { Problem: problemSchema, ...desiredSatelliteSchemas, ...solutionUserSatelliteSchemas },
     },
     security: [{ environment: [] }],
-    paths: { ...desiredRoutePaths, ...cloudLoginPaths },
+    paths: { ...desiredSatellitePaths, ...solutionUserSatellitePaths },
   }
 }

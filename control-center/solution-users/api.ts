@@ -76,6 +76,7 @@ export function addSolutionUserRoutes(router: Router, parts: SolutionUserApiPart
     const { invite, ...wanted } = readWith(NewSolutionUser, await readJson(ctx, limits))
     const act = { action: 'solution-user-create', subject: `${place.solution} ${wanted.username}` }
     ctx.body = await recorded(ctx, activity, member, act, async () => {
+      if (invite) await sendLinks.needShare(member.organisation, wanted.email ?? null)
       const user = await solutionUsers.create(place, wanted)
       if (!invite) return user
       return { ...user, ...(await sendLinks.fromOperator('invitation', recipient(ctx, member, place, user))) }

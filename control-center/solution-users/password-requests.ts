@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { createRequestQueue, type RequestQueue } from '../accounts/request-queue.ts'
 import type { Organisations } from '../organisations/organisations.ts'
 import type { SendLinks } from './send-links.ts'
 import type { SolutionUsers } from './solution-users.ts'
@@ -11,15 +12,8 @@ export type PasswordRequest = {
   readonly origin: string
 }
 
-/** Requests for a new password. They are answered before they are looked at, so that no time tells who exists. */
-export interface PasswordRequests {
-  /** Beyond what waits already it is dropped: whoever asks can ask again. */
-  take(request: PasswordRequest): void
-  /** Resolves when all that were taken are done. */
-  settle(): Promise<void>
-}
-
-const MOST_WAITING = 200
+/** Mails links for a new password to users of solutions. */
+export type PasswordRequests = RequestQueue<PasswordRequest>
 
 export function createPasswordRequests(
   organisations: Pick<Organisations, 'find'>,
@@ -27,30 +21,12 @@ export function createPasswordRequests(
   sendLinks: Pick<SendLinks, 'fromUser'>,
   log: Pick<Logger, 'warn'>,
 ): PasswordRequests {
-  let waiting = 0
-  let running: Promise<void> = Promise.resolve()
-
-  async function answer({ organisation: name, solution, asked, origin }: PasswordRequest): Promise<void> {
+  return createRequestQueue(async ({ organisation: name, solution, asked, origin }) => {
     const organisation = await organisations.find(name)
     if (organisation === null || asked === '') return
     const place = { organisation: organisation.id, solution }
     for (const user of await users.findByNameOrMail(place, asked)) {
       await sendLinks.fromUser('reset', { organisation, solution, user, origin })
     }
-  }
-
-  return {
-    take(request) {
-      if (waiting >= MOST_WAITING) {
-        log.warn({ waiting }, 'a request for a new password was dropped: too many wait')
-        return
-      }
-      waiting++
-      running = running
-        .then(() => answer(request))
-        .catch((error: Error) => log.warn({ stack: error.stack }, 'a request for a new password failed'))
-        .finally(() => waiting--)
-    },
-    settle: () => running,
-  }
+  }, log)
 }

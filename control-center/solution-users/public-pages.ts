@@ -2,15 +2,24 @@ import type Router from '@koa/router'
 import type { Context } from 'koa'
 import type { Logger } from 'pino'
 import { SolutionName } from '../../host/cloud/protocol.ts'
-import { requireNavigation, sourceOfPost } from '../../host/http/fetch-metadata.ts'
+import { requireNavigation } from '../../host/http/fetch-metadata.ts'
 import { readForm } from '../../host/http/read-body.ts'
 import { stateOf } from '../../host/http/request.ts'
 import type { Throttle } from '../../host/login/throttle.ts'
-import { LONGEST_PASSWORD } from '../../host/users/password-rules.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Activity } from '../access/activity.ts'
 import { originOf } from '../access/browser-sessions.ts'
+import {
+  countForgot,
+  findLink,
+  showForgot,
+  showOpened,
+  showOver,
+  showPasswordChoice,
+  showSaid,
+} from '../accounts/link-pages.ts'
+import { requireOwnForm } from '../accounts/own-form.ts'
 import type { CenterSettings } from '../config/settings.ts'
 import { OrganisationName, type Organisations } from '../organisations/organisations.ts'
 import { sendPage, textFor } from '../pages/page.ts'
@@ -35,76 +44,57 @@ export type PublicUserPageParts = {
 export function addPublicUserPages(router: Router, parts: PublicUserPageParts): void {
   const { userLinks, solutionUsers, passwordRequests, throttle, activity, limits } = parts
 
-  router.get(`${LINK_PATH}/:token`, async (ctx) => {
+  router.get(LINK_PATH, (ctx) => {
     requireNavigation(ctx)
-    const found = await findLink(ctx)
-    if (found === null) return showOver(ctx)
-    if (found.kind === 'verification') showConfirm(ctx, found)
-    else showChoose(ctx, found, null)
+    const text = textFor(ctx)
+    showOpened(ctx, LINK_PATH, text('userlink.open'), text('userlink.open.text'))
   })
 
-  router.post(`${LINK_PATH}/:token`, async (ctx) => {
+  router.post(LINK_PATH, async (ctx) => {
     requireOwnForm(ctx)
-    const found = await findLink(ctx)
-    if (found === null) return showOver(ctx)
-    if (found.kind === 'verification') return confirm(ctx, found)
-    await choose(ctx, found, await readForm(ctx, limits))
+    const fields = await readForm(ctx, limits)
+    const token = fields.get('token') ?? ''
+    const found = await findLink(ctx, throttle, () => userLinks.find(token))
+    if (found === null) return showVoid(ctx)
+    if (found.kind === 'verification') return confirm(ctx, token, found, fields)
+    if (!fields.has('new')) return showChoice(ctx, token, found, null)
+    await choose(ctx, token, found, fields)
   })
 
-  async function confirm(ctx: Context, found: FoundLink): Promise<void> {
-    if (!(await userLinks.confirmAddress(tokenOf(ctx)))) return showOver(ctx)
+  async function confirm(ctx: Context, token: string, found: FoundLink, fields: Fields): Promise<void> {
+    // Opening a link confirms nothing: mail scanners do, some with their scripts.
+    if (fields.get('confirm') !== 'yes') return showConfirm(ctx, token, found)
+    if (!(await userLinks.confirmAddress(token))) return showVoid(ctx)
     await note(ctx, found, 'solution-user-verified')
     showDone(ctx, 'userlink.confirmed', found)
   }
 
-  async function choose(ctx: Context, found: FoundLink, fields: ReadonlyMap<string, string>): Promise<void> {
+  async function choose(ctx: Context, token: string, found: FoundLink, fields: Fields): Promise<void> {
     const text = textFor(ctx)
     const [password, repeat] = [fields.get('new') ?? '', fields.get('repeat') ?? '']
-    if (password !== repeat) return showChoose(ctx, found, text('platform.password.differ'))
+    if (password !== repeat) return showChoice(ctx, token, found, text('platform.password.differ'))
     const fault = await solutionUsers.passwordFault(found.user.uid, password)
-    if (fault !== null) return showChoose(ctx, found, text(fault.key, ...fault.values))
-    if (!(await userLinks.choosePassword(tokenOf(ctx), password))) return showOver(ctx)
+    if (fault !== null) return showChoice(ctx, token, found, text(fault.key, ...fault.values))
+    if (!(await userLinks.choosePassword(token, password))) return showVoid(ctx)
     await note(ctx, found, 'solution-user-password')
     showDone(ctx, 'userlink.chosen', found)
   }
 
   router.get('/forgot-password/:organisation/:solution', async (ctx) => {
     requireNavigation(ctx)
-    showForgot(ctx, 'ask')
+    showForgotOf(ctx, 'ask')
   })
 
   router.post('/forgot-password/:organisation/:solution', async (ctx) => {
     requireOwnForm(ctx)
     const asked = (await readForm(ctx, limits)).get('username') ?? ''
     const { organisation, solution } = namesOf(ctx)
-    // Asked again and again it is as good as a guess: counted as such, before anything is looked up.
-    const attempt = {
-      source: `forgot ${organisation} ${solution}`,
-      username: asked,
-      address: stateOf(ctx).client.address,
-    }
-    const wait = await throttle.count(attempt, false)
-    if (wait !== null) {
-      ctx.set('Retry-After', String(wait))
-      return showForgot(ctx, 'throttled', wait)
-    }
+    const wait = await countForgot(ctx, throttle, `forgot ${organisation} ${solution}`, asked)
+    if (wait !== null) return showForgotOf(ctx, wait)
     const origin = parts.settings.publicUrl?.origin ?? originOf(ctx)
     passwordRequests.take({ organisation, solution, asked: asked.trim(), origin })
-    showForgot(ctx, 'asked')
+    showForgotOf(ctx, 'asked')
   })
-
-  /** Whoever tries tokens that there are none of is counted by network. */
-  async function findLink(ctx: Context): Promise<FoundLink | null> {
-    const attempt = { source: 'user-link', username: '', address: stateOf(ctx).client.address }
-    const wait = await throttle.count(attempt, true)
-    if (wait !== null) {
-      ctx.set('Retry-After', String(wait))
-      throw new PlatformError('ERR_THROTTLED', `Too many attempts; try again in ${wait} seconds.`, { retryAfter: wait })
-    }
-    const found = await userLinks.find(tokenOf(ctx))
-    if (found !== null) await throttle.succeeded(attempt, true)
-    return found
-  }
 
   async function note(ctx: Context, found: FoundLink, action: string): Promise<void> {
     const { client, correlationId } = stateOf(ctx)
@@ -118,46 +108,35 @@ export function addPublicUserPages(router: Router, parts: PublicUserPageParts): 
     await activity.record({ ...act, outcome: 'ok', address: client.address, correlationId })
   }
 
-  function showChoose(ctx: Context, { user, solution, kind }: FoundLink, refusal: string | null): void {
-    const model = {
-      username: user.username,
-      solution,
-      kind,
-      refusal,
-      leastLength: limits.PASSWORD_LENGTH,
-      longest: LONGEST_PASSWORD,
-    }
-    const heading = textFor(ctx)(`userlink.choose.${kind}`)
-    sendPage(ctx, { template: 'user-link-password', heading, model, status: refusal === null ? 200 : 422 }, null)
-  }
-
-  function showConfirm(ctx: Context, { user, solution }: FoundLink): void {
-    const model = { email: user.email, username: user.username, solution }
-    sendPage(ctx, { template: 'user-link-confirm', heading: textFor(ctx)('userlink.confirm'), model }, null)
-  }
-
-  function showDone(ctx: Context, key: string, { solution }: FoundLink): void {
+  function showChoice(ctx: Context, token: string, { user, solution, kind }: FoundLink, refusal: string | null): void {
     const text = textFor(ctx)
-    sendPage(
-      ctx,
-      { template: 'user-link-said', heading: text(key), model: { said: text(`${key}.text`, solution) } },
-      null,
-    )
+    const said = text('userlink.for', user.username, solution)
+    const choice = { path: LINK_PATH, token, username: user.username, said, refusal }
+    showPasswordChoice(ctx, text(`userlink.choose.${kind}`), choice, limits)
   }
+}
 
-  /** The same for a link that never was: nobody learns which there are. */
-  function showOver(ctx: Context): void {
-    const text = textFor(ctx)
-    const model = { said: text('userlink.over.text') }
-    sendPage(ctx, { template: 'user-link-said', heading: text('userlink.over'), model, status: 404 }, null)
-  }
+type Fields = ReadonlyMap<string, string>
 
-  function showForgot(ctx: Context, state: 'ask' | 'asked' | 'throttled', wait = 0): void {
-    const text = textFor(ctx)
-    const model = { state, solution: namesOf(ctx).solution, minutes: Math.ceil(wait / 60) }
-    const status = state === 'throttled' ? 429 : 200
-    sendPage(ctx, { template: 'forgot-password', heading: text('userlink.forgot'), model, status }, null)
-  }
+function showConfirm(ctx: Context, token: string, { user, solution }: FoundLink): void {
+  const model = { path: LINK_PATH, token, email: user.email, username: user.username, solution }
+  sendPage(ctx, { template: 'user-link-confirm', heading: textFor(ctx)('userlink.confirm'), model }, null)
+}
+
+function showDone(ctx: Context, key: string, { solution }: FoundLink): void {
+  const text = textFor(ctx)
+  showSaid(ctx, text(key), { said: text(`${key}.text`, solution), isOfAccount: false })
+}
+
+function showVoid(ctx: Context): void {
+  showOver(ctx, { said: textFor(ctx)('userlink.over.text'), isOfAccount: false })
+}
+
+function showForgotOf(ctx: Context, state: 'ask' | 'asked' | number): void {
+  const text = textFor(ctx)
+  const said = text('userlink.forgot.text', namesOf(ctx).solution)
+  const page = { said, label: text('userlink.forgot.who'), isOfAccount: false, done: text('userlink.forgot.asked') }
+  showForgot(ctx, page, state)
 }
 
 /** Any that could exist: the page is the same for those that do not. @throws ERR_NOT_FOUND for what nothing can be called */
@@ -167,15 +146,4 @@ function namesOf(ctx: Context): { readonly organisation: string; readonly soluti
     return { organisation, solution }
   }
   throw new PlatformError('ERR_NOT_FOUND', 'There is no such page.')
-}
-
-function tokenOf(ctx: Context): string {
-  return String((ctx.params as { token?: unknown }).token ?? '').slice(0, 100)
-}
-
-/** Browsers say with every POST where it comes from. */
-function requireOwnForm(ctx: Context): void {
-  requireNavigation(ctx)
-  if (sourceOfPost(ctx, originOf(ctx)) === 'same-origin') return
-  throw new PlatformError('ERR_FOREIGN_ORIGIN', 'The form was not sent by a page of the control center.')
 }

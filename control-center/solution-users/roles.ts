@@ -1,3 +1,4 @@
+import { deletedAny } from '../../host/database/deleted-any.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { put } from '../database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
@@ -73,13 +74,13 @@ export function createSolutionRoles(db: CenterDatabase): SolutionRoles {
           .where('organisation', '=', organisation)
           .where('solution', '=', solution)
         await transaction.deleteFrom('solution_user_roles').where('role', '=', name).where('uid', 'in', its).execute()
-        const { numDeletedRows } = await transaction
-          .deleteFrom('solution_roles')
-          .where('organisation', '=', organisation)
-          .where('solution', '=', solution)
-          .where('name', '=', name)
-          .executeTakeFirst()
-        return numDeletedRows > 0n
+        return deletedAny(
+          transaction
+            .deleteFrom('solution_roles')
+            .where('organisation', '=', organisation)
+            .where('solution', '=', solution)
+            .where('name', '=', name),
+        )
       })
     },
   }

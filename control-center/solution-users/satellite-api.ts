@@ -1,9 +1,7 @@
 import type Router from '@koa/router'
 import type { Context } from 'koa'
-import * as z from 'zod'
-import { inPath, json, jsonBody, operation, ref } from '../../host/admin/openapi-parts.ts'
 import { readWith } from '../../host/admin/read-with.ts'
-import { AuthenticateAnswer, AuthenticateRequest, LoginPageAnswer, RefreshRequest } from '../../host/cloud/protocol.ts'
+import { type AuthenticateAnswer, AuthenticateRequest, RefreshRequest } from '../../host/cloud/protocol.ts'
 import { networkOf } from '../../host/http/network.ts'
 import { createNews } from '../../host/http/news.ts'
 import { readJson } from '../../host/http/read-body.ts'
@@ -25,7 +23,7 @@ import type { Place } from './roles.ts'
 import type { SendLinks } from './send-links.ts'
 import type { SignedIn, SolutionUsers } from './solution-users.ts'
 
-export type CloudLoginParts = {
+export type SolutionUserSatelliteParts = {
   readonly environments: Environments
   readonly activity: Activity
   readonly solutionUsers: SolutionUsers
@@ -41,7 +39,7 @@ export type CloudLoginParts = {
 }
 
 /** PLATFORM_CLOUD, for Satellites: the login page of a solution, and whether somebody may sign in to it. */
-export function addCloudLoginRoutes(router: Router, parts: CloudLoginParts): void {
+export function addSolutionUserSatelliteRoutes(router: Router, parts: SolutionUserSatelliteParts): void {
   const { solutionUsers, loginPages, throttle, satelliteThrottle, limits, mail } = parts
   const isNews = createNews()
 
@@ -150,7 +148,7 @@ export function addCloudLoginRoutes(router: Router, parts: CloudLoginParts): voi
 type Asked = Awaited<ReturnType<typeof askedFor>>
 
 /** @throws ERR_SOLUTION_NOT_FOUND for any but the solutions of the token's own environment */
-async function askedFor(ctx: Context, { environments, knownSolutions, settings }: CloudLoginParts) {
+async function askedFor(ctx: Context, { environments, knownSolutions, settings }: SolutionUserSatelliteParts) {
   const environment = environmentOf(ctx)
   const { solution = '' } = ctx.params as { solution?: string }
   const organisation = await knownSolutions.organisation(environment.organisation)
@@ -178,38 +176,4 @@ function answerOf(signedIn: SignedIn): AuthenticateAnswer {
     permissions: [...signedIn.permissions],
     tenant: tenant === null ? null : [...tenant],
   }
-}
-
-export const cloudLoginSchemas = Object.fromEntries(
-  Object.entries({ LoginPageAnswer, AuthenticateRequest, RefreshRequest, AuthenticateAnswer }).map(([key, schema]) => [
-    key,
-    z.toJSONSchema(schema, { io: 'input' }),
-  ]),
-)
-
-const one = '/satellite/v1/solutions/{solution}'
-const parameters = [inPath('solution')]
-
-export const cloudLoginPaths = {
-  [`${one}/login-page`]: {
-    parameters,
-    get: operation('The login page that was designed for a solution, with ETag', {
-      200: json(ref('LoginPageAnswer')),
-      304: { description: 'it is still the one of If-None-Match' },
-    }),
-  },
-  [`${one}/authenticate`]: {
-    parameters,
-    post: {
-      ...operation('Whether a user may sign in; a refusal is an answer', { 200: json(ref('AuthenticateAnswer')) }),
-      requestBody: jsonBody(ref('AuthenticateRequest')),
-    },
-  },
-  [`${one}/refresh`]: {
-    parameters,
-    post: {
-      ...operation('Whether a remembered user may still sign in', { 200: json(ref('AuthenticateAnswer')) }),
-      requestBody: jsonBody(ref('RefreshRequest')),
-    },
-  },
 }

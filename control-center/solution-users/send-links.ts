@@ -1,5 +1,6 @@
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Mail } from '../mail/mail.ts'
+import type { MailOrigin } from '../mail/mail-shares.ts'
 import type { Organisation } from '../organisations/organisations.ts'
 import { CENTER_TEXTS } from '../web/render.ts'
 import type { LinkKind, UserLinks } from './user-links.ts'
@@ -7,7 +8,7 @@ import type { SolutionUser } from './user-rows.ts'
 
 /** Whom a link is for, and where the control center is for him: an origin. */
 export type Recipient = {
-  readonly organisation: Pick<Organisation, 'title'>
+  readonly organisation: Pick<Organisation, 'id' | 'title'>
   readonly solution: string
   readonly user: SolutionUser
   readonly origin: string
@@ -20,11 +21,18 @@ export type SentLink =
 
 export interface SendLinks {
   /**
+   * To be asked before a user is made that is invited at once.
+   * @param email null: nothing is mailed
+   * @throws ERR_THROTTLED when the organisation has sent too many mails
+   */
+  needShare(organisation: Pick<Organisation, 'id'>, email: string | null): Promise<void>
+  /**
    * Made by an operator: it takes the place of earlier ones.
    * @throws ERR_REQUEST_INVALID for what makes no sense for this user, ERR_MAIL_UNAVAILABLE when too many mails wait
+   * @throws ERR_THROTTLED when the organisation has sent too many
    */
   fromOperator(kind: LinkKind, recipient: Recipient): Promise<SentLink>
-  /** Asked for at a login page, by anybody: only ever mailed, and not more than three at a time. */
+  /** Asked for at a login page, by anybody: only ever mailed, not more than three at a time, and none when mails are used up. */
   fromUser(kind: 'reset' | 'verification', recipient: Recipient): Promise<void>
 }
 
@@ -38,49 +46,69 @@ const ASKED_FOR = { reset: HOUR, verification: 24 * HOUR } as const
 export const LINK_PATH = '/user-link'
 
 export function createSendLinks(links: UserLinks, mail: Mail): SendLinks {
-  async function post(kind: LinkKind, recipient: Recipient, to: string, link: string, lifetime: number): Promise<void> {
+  type Letter = { readonly to: string; readonly link: string; readonly lifetime: number }
+
+  async function post(
+    kind: LinkKind,
+    recipient: Recipient,
+    { to, link, lifetime }: Letter,
+    askedBy: MailOrigin['askedBy'],
+  ): Promise<void> {
     const { organisation, solution, user } = recipient
     const text = (part: string, ...values: readonly (string | number)[]) =>
       CENTER_TEXTS.text(user.locale, `letter.${kind}.${part}`, values)
-    await mail.send({
-      to,
-      subject: text('subject', solution, organisation.title),
-      text: text(
-        'text',
-        user.displayName ?? user.username,
-        user.username,
-        solution,
-        organisation.title,
-        link,
-        lifetime / HOUR,
-      ),
-    })
+    const subject = text('subject', solution, organisation.title)
+    const name = user.displayName ?? user.username
+    const body = text('text', name, user.username, solution, organisation.title, link, lifetime / HOUR)
+    await mail.send({ to, subject, text: body }, { organisation: organisation.id, askedBy })
+  }
+
+  async function mailAskedFor(kind: 'reset' | 'verification', recipient: Recipient): Promise<void> {
+    const { user, origin, organisation } = recipient
+    if (!mail.isSetUp || user.email === null || !user.enabled) return
+    await mail.needShare({ organisation: organisation.id, askedBy: 'anybody' })
+    const lifetime = ASKED_FOR[kind]
+    const made = await links.create(user.uid, { kind, proves: user.email, lifetime })
+    if (made === null) return
+    await post(kind, recipient, { to: user.email, link: linkTo(origin, made.token), lifetime }, 'anybody')
+  }
+
+  async function needShare({ id }: Pick<Organisation, 'id'>, email: string | null): Promise<void> {
+    if (mail.isSetUp && email !== null) await mail.needShare({ organisation: id, askedBy: 'member' })
   }
 
   return {
+    needShare,
     async fromOperator(kind, recipient) {
-      const { user, origin } = recipient
+      const { user, origin, organisation } = recipient
       refuseNonsense(kind, user, mail)
       const to = mail.isSetUp ? user.email : null
+      // Before earlier links are void.
+      await needShare(organisation, to)
       await links.revoke(user.uid, kind)
       const lifetime = LIFETIMES[kind]
       const made = await links.create(user.uid, { kind, proves: to, lifetime })
       if (made === null) throw new TypeError('a link was refused after the others were revoked')
       const { token, expiresAt } = made
-      const link = `${origin}${LINK_PATH}/${token}`
+      const link = linkTo(origin, token)
       if (to === null) return { link, expiresAt }
-      await post(kind, recipient, to, link, lifetime)
+      await post(kind, recipient, { to, link, lifetime }, 'member')
       return { mailedTo: to, expiresAt }
     },
     async fromUser(kind, recipient) {
-      const { user, origin } = recipient
-      if (!mail.isSetUp || user.email === null || !user.enabled) return
-      const lifetime = ASKED_FOR[kind]
-      const made = await links.create(user.uid, { kind, proves: user.email, lifetime })
-      if (made === null) return
-      await post(kind, recipient, user.email, `${origin}${LINK_PATH}/${made.token}`, lifetime)
+      try {
+        await mailAskedFor(kind, recipient)
+      } catch (error) {
+        // Who asks is told the same either way; the log says that mails are used up.
+        if (!(error instanceof PlatformError) || error.code !== 'ERR_THROTTLED') throw error
+      }
     },
   }
+}
+
+/** The token behind the "#", so that it stands in no log of a server or proxy. */
+function linkTo(origin: string, token: string): string {
+  return `${origin}${LINK_PATH}#token=${token}`
 }
 
 function refuseNonsense(kind: LinkKind, { enabled, email, username }: SolutionUser, { isSetUp }: Mail): void {

@@ -1,5 +1,6 @@
-import { randomBytes } from 'node:crypto'
+import { deletedAny } from '../../host/database/deleted-any.ts'
 import { storedHash } from '../../host/database/stored-hash.ts'
+import { tokenForm } from '../../host/database/token-form.ts'
 import type { Passwords } from '../../host/users/passwords.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 import type { LINK_KINDS } from './openapi.ts'
@@ -43,7 +44,7 @@ export interface UserLinks {
   sweep(): Promise<void>
 }
 
-const FORM = /^[A-Za-z0-9_-]{43}$/
+const FORM = tokenForm('')
 const MOST_OF_A_KIND = 3
 
 /** @param now the clock, in epoch milliseconds */
@@ -53,11 +54,12 @@ export function createUserLinks(
   now: () => number = Date.now,
 ): UserLinks {
   async function findRow(token: string) {
-    if (!FORM.test(token)) return null
+    const hash = FORM.hashOf(token)
+    if (hash === null) return null
     const link = await db
       .selectFrom('solution_user_links')
       .selectAll()
-      .where('token_hash', '=', storedHash(token))
+      .where('token_hash', '=', hash)
       .where('expires_at', '>', now())
       .executeTakeFirst()
     if (link === undefined) return null
@@ -80,7 +82,7 @@ export function createUserLinks(
     const changed = { ...(await columns()), ...(isProved ? { email_verified_at: now() } : {}) }
     return db.transaction().execute(async (transaction) => {
       const gone = transaction.deleteFrom('solution_user_links').where('token_hash', '=', link.token_hash)
-      if ((await gone.executeTakeFirst()).numDeletedRows === 0n) return false
+      if (!(await deletedAny(gone))) return false
       if (Object.keys(changed).length === 0) return true
       const user = transaction.updateTable('solution_users').set(changed).where('uid', '=', row.uid)
       // Not over a password that was set, nor for an address that was changed, in the meantime.
@@ -103,9 +105,9 @@ export function createUserLinks(
         .where('expires_at', '>', now())
         .executeTakeFirstOrThrow()
       if (Number(open) >= MOST_OF_A_KIND) return null
-      const token = randomBytes(32).toString('base64url')
+      const { token, hash } = FORM.make()
       const times = { created_at: now(), expires_at: now() + lifetime }
-      const link = { token_hash: storedHash(token), uid, kind, state: stateOf(kind, row), proves, ...times }
+      const link = { token_hash: hash, uid, kind, state: stateOf(kind, row), proves, ...times }
       await db.insertInto('solution_user_links').values(link).execute()
       return { token, expiresAt: times.expires_at }
     },

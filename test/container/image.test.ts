@@ -1,10 +1,21 @@
 import { execFileSync } from 'node:child_process'
-import { chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chownSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
+import { NAVIGATION } from '../support/admin.ts'
 import { ask, createVisitor, type Visitor } from '../support/http.ts'
 import { makeNamespace, type NetworkNamespace } from '../support/network-namespace.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -280,6 +291,49 @@ describe.skipIf(isSkipped)(title, () => {
     expect((await visitor.post(PAGE, fields)).status).toBe(303)
     expect((await visitor.get('/solution/tenant-login/session')).json()).toMatchObject({ username: 'anna' })
   })
+
+  test('as a control center it says where its set-up code is, and a new container over the same folder keeps all', async () => {
+    const home = platformFolder('center')
+    const options = [joining(network), '--entrypoint=control-center', `--volume=${home}:${HOME}`]
+    const center = urlOf(8090)
+    const start = async (name: string) => {
+      await engine.start(name, options)
+      await waitUntil(async () => expect((await ask(`${center}/health/ready`)).status).toBe(200), { timeout: 40_000 })
+      expect(await engine.podman('exec', name, ...HEALTH_CHECK)).toEqual({ code: 0, output: '' })
+    }
+    const post = (path: string, fields: Record<string, string>) =>
+      ask(`${center}${path}`, {
+        method: 'POST',
+        headers: { ...NAVIGATION, 'content-type': 'application/x-www-form-urlencoded' },
+        body: new URLSearchParams(fields).toString(),
+      })
+
+    await start('center-one')
+    expect(await engine.ask('logs', 'center-one')).toContain(`the set-up code is in ${HOME}/set-up-code`)
+    const code = await engine.ask('exec', 'center-one', 'cat', `${HOME}/set-up-code`)
+    const owner = { username: 'owner@example.org', password: 'a long test password' }
+    expect((await post('/set-up', { title: 'Acme', organisation: 'acme', ...owner, code })).status).toBe(303)
+    const saved = `${HOME}/center.zip`
+    expect(await engine.ask('exec', 'center-one', 'control-center', 'backup', saved)).toContain('with telemetry')
+    await engine.ask('stop', 'center-one')
+    expect(await inspect('container', 'center-one', '.State.ExitCode')).toBe(0)
+    await engine.ask('rm', 'center-one')
+
+    await start('center-two')
+    expect(await engine.ask('logs', 'center-two')).not.toContain('set-up')
+    expect((await post('/sign-in', owner)).status).toBe(303)
+    await engine.ask('stop', 'center-two')
+    expect(await inspect('container', 'center-two', '.State.ExitCode')).toBe(0)
+
+    const other = platformFolder('center-restored')
+    copyFileSync(join(home, 'center.zip'), join(other, 'center.zip'))
+    chownSync(join(other, 'center.zip'), UID, UID)
+    const restored = await engine.run(
+      ['--entrypoint=control-center', `--volume=${other}:${HOME}`],
+      ...['restore', saved],
+    )
+    expect([restored.code, restored.output]).toEqual([0, expect.stringContaining('is back')])
+  }, 120_000)
 
   test('SIGTERM ends it well, and a new container over the same folder has solution, session and secrets of the old', async () => {
     await engine.ask('stop', 'first')

@@ -66,6 +66,7 @@ describe.skipIf(isSkipped)(title, () => {
       'org.opencontainers.image.revision': 'abcdef0',
       'solhost.build.branch': 'main',
     })
+    expect(JSON.stringify(config)).not.toMatch(/proxy/i)
     const layers = manifest.layers.map(({ digest }: { digest: string }) => registry.blobs.get(digest) as Buffer)
     const content = Buffer.concat(layers.map((layer: Buffer) => gunzipSync(layer)))
     expect(content.includes(bundle)).toBe(true)

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createFollowers } from '../../control-center/telemetry/followers.ts'
 import { OWNER, signInToCenter, startTestCenter, type TestCenter } from '../support/center.ts'
 import { attributesOf, type Collector, startCollector } from '../support/collector.ts'
 import { startTestHost } from '../support/host.ts'
@@ -18,7 +19,7 @@ beforeAll(async () => {
   await center.parts.organisations.create({ name: 'other', title: 'Other' }, await center.account('else@example.org'))
   foreign = await center.tokenOf('owner', 'other')
   host.add('solhost_logins_total', { solution: 'shop', mode: 'default', result: 'ok' }, 4)
-  host.record('solhost_script_duration_seconds', 0.7, { entry: 'forms', outcome: 'returned' })
+  host.record('solhost_script_duration_seconds', 0.7, { solution: 'shop', entry: 'forms', outcome: 'returned' })
   host.set('solhost_memory_bytes', { part: 'host' }, 2 ** 27)
   await sendOtlp(center.url, east.token, 'metrics', host.metrics())
   const labels = { 'solhost.solution': 'shop', 'code.file.path': 'scripts/a.js', 'code.line.number': 3 }
@@ -107,6 +108,51 @@ describe('analysis', () => {
     await reading
     const events = text.split('\n\n').filter((event) => event.startsWith('data: '))
     expect(events.map((event) => JSON.parse(event.slice(6)).message)).toEqual(['wanted 1', 'wanted 2'])
+  })
+
+  const follow = async (token: string, query = '', url = center.url, signal?: AbortSignal) =>
+    fetch(`${url}/api/organisations/acme/logs${query}`, {
+      headers: { authorization: `Bearer ${token}`, accept: 'text/event-stream' },
+      signal: signal ?? null,
+    })
+
+  test('one person follows ten logs at a time and no more; another one may go on', async () => {
+    const [viewer, other] = [await center.tokenOf('viewer'), await center.tokenOf('viewer')]
+    const end = new AbortController()
+    for (let one = 0; one < 10; one++) expect((await follow(viewer, '', center.url, end.signal)).status).toBe(200)
+    const refused = await follow(viewer)
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '30'])
+    expect(await refused.json()).toMatchObject({
+      code: 'ERR_THROTTLED',
+      detail: expect.stringMatching(/^You follow 10 logs already: close/),
+    })
+    const others = new AbortController()
+    expect((await follow(other, '', center.url, others.signal)).status).toBe(200)
+    others.abort()
+    end.abort()
+    await expect.poll(async () => (await follow(viewer, '', center.url, AbortSignal.timeout(500))).status).toBe(200)
+  })
+
+  test('of one environment fifty are followed at a time, whoever does; others are free', async () => {
+    const followers = createFollowers()
+    const enter = (who: string, ...environments: string[]) =>
+      followers.enter({ who, environments, nameOf: (id) => `name of ${id}`, end: () => {} })
+    const leave = Array.from({ length: 50 }, (_, number) => enter(`user:${number % 25}`, 'east', `own-${number}`))
+    expect(() => enter('user:new', 'west', 'east')).toThrow(/^The log of "name of east" is followed 50 times already/)
+    enter('user:new', 'west')
+    leave[0]?.()
+    leave[0]?.()
+    enter('user:new', 'east')
+    expect(() => enter('user:new', 'east')).toThrow(/50 times/)
+  })
+
+  test('a stop of the control center ends what follows, as a whole answer', async () => {
+    const stopped = await startTestCenter()
+    const answer = await follow(await stopped.tokenOf('viewer'), '', stopped.url)
+    // Else the stop would wait for the connection, until its patience is over.
+    expect(answer.headers.get('connection')).toBe('close')
+    const [text] = await Promise.all([answer.text(), stopped.stop()])
+    expect(text).toBe(': the log from now on\n\n')
   })
 })
 

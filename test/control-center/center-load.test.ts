@@ -32,7 +32,7 @@ test('a control center that is killed under load and started again: nothing is l
   await expect.poll(() => satellites.every((one) => one.waiting() === 0), { timeout: 60_000 }).toBe(true)
   await expect.poll(() => satellites.every((one) => one.done.reports > 0), { timeout: 60_000 }).toBe(true)
   await center.stop()
-  const stored = loaded.stored()
+  const stored = await loaded.stored()
   for (const { environment, done } of satellites) {
     const { lines, logins, calls, dropped } = done
     expect(dropped).toBe(0)

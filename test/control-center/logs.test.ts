@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readCenterSettings } from '../../control-center/config/settings.ts'
 import { openTelemetryDatabase } from '../../control-center/telemetry/database/open-telemetry.ts'
-import type { LogFilter } from '../../control-center/telemetry/log-store.ts'
+import { createLogStore, type LogFilter } from '../../control-center/telemetry/log-store.ts'
 import { SERVER_START, type TestServer } from '../support/database-server.ts'
 import { sharedProperties } from '../support/host-group.ts'
 import { SimulatedHost, type SimulatedLine } from '../support/otlp.ts'
@@ -236,6 +236,31 @@ describe.skipIf(postgresPath === undefined)('logs and traces in PostgreSQL', () 
   }, SERVER_START)
   afterAll(() => server?.stop())
   testLogs((properties) => openTestTelemetry({ ...properties, ...sharedProperties('alpha', server.address) }))
+
+  test('a search finds each line once and in order, the newest one by one and older ones by the index', async () => {
+    const telemetry = await openTestTelemetry(sharedProperties('alpha', server.address))
+    const lines = Array.from({ length: 30 }, (_, index) => ({ message: index % 3 === 0 ? `hit ${index}` : 'other' }))
+    await telemetry.tell('deep', 'logs', new SimulatedHost().logs(lines))
+    const hits = lines.flatMap(({ message }) => (message === 'other' ? [] : [message])).toReversed()
+    const { reading, close } = await openTelemetryDatabase(
+      readCenterSettings(sharedProperties('alpha', server.address)),
+    )
+    const filter = { environments: ['deep'], words: 'hit' }
+    for (const depths of [[], [1], [2, 5], [7, 13], [29], [1000]]) {
+      const logs = createLogStore(reading, depths)
+      for (const limit of [1, 4, 9, 100]) {
+        const found = await logs.read(filter, { limit })
+        expect(found.map(({ message }) => message)).toEqual(hits.slice(0, limit))
+        const [after, before] = [found.at(-1)?.id ?? 0, found[0]?.id ?? 0]
+        const older = await logs.read(filter, { limit: 100, before: after })
+        expect(older.map(({ message }) => message)).toEqual(hits.slice(limit))
+        const between = await logs.read(filter, { limit: 100, before, after })
+        expect(between.map(({ message }) => message)).toEqual(hits.slice(1, found.length - 1))
+      }
+    }
+    await close()
+    await telemetry.stop()
+  })
 
   test('lines that two control centers remove at once count once', async () => {
     const open = () => openTestTelemetry(sharedProperties('alpha', server.address))

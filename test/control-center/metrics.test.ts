@@ -95,6 +95,64 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     expect(valuesOf(await figures(environment, '15m'), 'memory', 'host').findLast((value) => value !== null)).toBe(1000)
   })
 
+  /** Environments that each tell 100, 200, … bytes, at intervals and beginnings of their own, in seconds. */
+  async function tellMemory(plans: readonly { every: number; from: number; until: number }[]): Promise<string[]> {
+    telemetry.time = Math.ceil(telemetry.time / 60_000) * 60_000
+    const begin = telemetry.time
+    const all = plans.map((plan) => ({ ...plan, environment: fresh(), host: new SimulatedHost(begin) }))
+    const end = Math.max(...plans.map(({ until }) => until))
+    for (let second = 0; second <= end; second += 10) {
+      telemetry.time = begin + second * 1000
+      for (const [index, { every, from, until, environment, host }] of all.entries()) {
+        if (second < from || second > until || (second - from) % every !== 0) continue
+        host.set('solhost_memory_bytes', { part: 'host' }, 100 * 2 ** index)
+        await telemetry.tell(environment, 'metrics', host.metrics(telemetry.time))
+      }
+    }
+    return all.map(({ environment }) => environment)
+  }
+  const memoryOf = async (environments: readonly string[], range: Figures['range'] = '15m') => {
+    const { charts } = await telemetry.analysis.figures({ environments, range })
+    return charts.find(({ key }) => key === 'memory')?.lines[0]
+  }
+
+  test('a gauge of environments that tell at different times and intervals is a steady sum', async () => {
+    const environments = await tellMemory([
+      { every: 60, from: 0, until: 900 },
+      { every: 60, from: 30, until: 900 },
+      { every: 10, from: 0, until: 900 },
+      { every: 240, from: 50, until: 900 },
+    ])
+    const line = await memoryOf(environments)
+    const values = line?.values ?? []
+    expect(values.slice(0, 5)).toEqual([500, 500, 700, 700, 1500])
+    expect(new Set(values.slice(4))).toEqual(new Set([1500]))
+    expect(line?.last).toBe(1500)
+    const hour = (await memoryOf(environments, '1h'))?.values.slice(-15)
+    expect(new Set(hour)).toEqual(new Set([1500]))
+  })
+
+  test('an environment that tells no more is out after three of its intervals, two minutes at least', async () => {
+    const environments = await tellMemory([
+      { every: 60, from: 0, until: 300 },
+      { every: 10, from: 0, until: 300 },
+      { every: 10, from: 0, until: 900 },
+    ])
+    const line = await memoryOf(environments)
+    // The first slot is ten seconds after the beginning.
+    const at = (second: number) => line?.values[second / 10 - 1]
+    expect([at(300), at(420), at(430), at(480), at(490), at(900)]).toEqual([700, 700, 500, 500, 400, 400])
+    expect(line?.last).toBe(400)
+  })
+
+  test('what an environment told before the time that is shown counts while it may be silent', async () => {
+    const [environment = ''] = await tellMemory([{ every: 1200, from: 0, until: 3600 }])
+    telemetry.time += 1_100_000
+    expect(new Set((await memoryOf([environment]))?.values)).toEqual(new Set([100]))
+    telemetry.time += 3_600_000
+    expect(await memoryOf([environment])).toBeUndefined()
+  })
+
   test('times of scripts: quantiles of all processes and ends together, and a mark for what is slow', async () => {
     const environment = fresh()
     for (const outcome of ['returned', 'script_error']) {
@@ -116,13 +174,23 @@ function testMetrics(open: () => Promise<TestTelemetry>): void {
     expect(forms?.p95).toBeGreaterThan(500)
   })
 
-  test('of one solution only its own is told', async () => {
+  test('of one solution only its own is told: sign-ins and times of scripts', async () => {
     const environment = fresh()
     const host = new SimulatedHost(telemetry.time)
     host.add('solhost_logins_total', LOGIN, 2)
     host.add('solhost_logins_total', { ...LOGIN, solution: 'desk' }, 5)
+    const call = { entry: 'forms', outcome: 'returned' }
+    host.record('solhost_script_duration_seconds', 0.02, { ...call, solution: 'shop' })
+    for (let one = 0; one < 3; one++) {
+      host.record('solhost_script_duration_seconds', 0.8, { ...call, solution: 'desk' })
+    }
     await telemetry.tell(environment, 'metrics', host.metrics(telemetry.time))
-    expect(total(await figures(environment, '1h', 'desk'), 'logins', 'ok')).toBe(5)
+    const desk = await figures(environment, '1h', 'desk')
+    expect(total(desk, 'logins', 'ok')).toBe(5)
+    expect(desk.entries).toMatchObject([{ entry: 'forms', count: 3, isSlow: true }])
+    expect((await figures(environment, '1h', 'shop')).entries).toMatchObject([{ count: 1, isSlow: false }])
+    expect((await figures(environment)).entries).toMatchObject([{ entry: 'forms', count: 4 }])
+    expect((await figures(environment, '1h', 'none')).entries).toEqual([])
     expect(await telemetry.analysis.solutions([environment])).toEqual(['desk', 'shop'])
   })
 

@@ -98,7 +98,7 @@ describe('packages', () => {
     const { packages, organisations } = center.parts
     const acme = (await organisations.find('acme'))?.id
     let isHeld = true
-    packages.heldBy(async (organisation, name) =>
+    packages.heldBy(async (_db, organisation, name) =>
       isHeld && organisation === acme && name === 'held' ? 'the environment "prod" runs it' : null,
     )
     const path = `${PACKAGES}/held/versions/${sha256Of(bundle)}`

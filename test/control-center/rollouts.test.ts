@@ -15,6 +15,7 @@ import { createRolloutRunner } from '../../control-center/rollouts/runner.ts'
 import type { NodeReport } from '../../control-center/satellites/reports.ts'
 import { createPasswords } from '../../host/users/passwords.ts'
 import { createUsers } from '../../host/users/users.ts'
+import { keepTestVersion } from '../support/packages.ts'
 
 const [A, B] = ['a'.repeat(64), 'b'.repeat(64)]
 const home = mkdtempSync(join(tmpdir(), 'rollouts-test-'))
@@ -35,6 +36,9 @@ beforeAll(async () => {
   })
   const { uid } = await users.create({ username: 'owner', password: 'a long test password', mustChangePassword: false })
   organisation = (await createOrganisations(db).create({ name: 'acme', title: 'Acme' }, uid)).id
+  for (const name of ['crm', 'shop', 'one', 'two', 'three', 'four', 'five']) {
+    for (const sha256 of [A, B]) await keepTestVersion(db, organisation, name, sha256)
+  }
   const sign = async (state: object) => JSON.stringify(state)
   desiredStates = createDesiredStates(
     db,

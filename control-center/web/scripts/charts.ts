@@ -1,3 +1,5 @@
+import { dayFirst } from '../../../host/web/time-format.ts'
+
 /** What uPlot, a script of its own, takes; only what is used here. */
 type ChartOptions = {
   readonly width: number
@@ -130,7 +132,7 @@ function chartTimes(times: readonly number[], language: string): string[] {
   const format: Intl.DateTimeFormatOptions =
     apart >= 86_400 ? { day: 'numeric', month: 'short' } : { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }
   const more: Intl.DateTimeFormatOptions = apart < 60 ? { second: '2-digit' } : {}
-  const formatter = new Intl.DateTimeFormat(language, { ...format, ...more, timeZone: 'UTC' })
+  const formatter = new Intl.DateTimeFormat(dayFirst(language), { ...format, ...more, timeZone: 'UTC' })
   return times.map((time) => formatter.format(time * 1000))
 }
 

@@ -10,10 +10,10 @@ import { takeOverUploads } from '../../../host/web/admin/upload.ts'
 import { drawCharts } from './charts.ts'
 import { takeOverCheckedLists } from './checked-lists.ts'
 import { takeOverDialogs } from './docker-dialogs.ts'
-import { sendFragment } from './invitation.ts'
 import { takeOverLoginDesigner } from './login-designer.ts'
 import { takeOverMenus } from './menus.ts'
 import { followRunLog, goToStartedRuns } from './run-log.ts'
+import { sendFragment } from './send-fragment.ts'
 
 showWhatWasSaid()
 takeOverMenus()

@@ -11,14 +11,14 @@ import {
 
 const SCHEMAS = { DesiredAnswer, DesiredState, KeyAnswer, Report }
 
-export const desiredRouteSchemas = Object.fromEntries(
+export const desiredSatelliteSchemas = Object.fromEntries(
   Object.entries(SCHEMAS).map(([key, schema]) => [
     key,
     z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }),
   ]),
 )
 
-export const desiredRoutePaths = {
+export const desiredSatellitePaths = {
   [`${SATELLITE_API}/key`]: {
     get: operation('The Ed25519 key that statements are signed with', { 200: json(ref('KeyAnswer')) }),
   },

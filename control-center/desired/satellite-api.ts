@@ -6,14 +6,14 @@ import { LONGEST_WAIT, Report } from '../../host/cloud/protocol.ts'
 import { readJson } from '../../host/http/read-body.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
-import type { DesiredStates } from '../desired/desired.ts'
-import type { Waiting } from '../desired/waiting.ts'
 import type { Packages } from '../packages/packages.ts'
+import type { Reports } from '../satellites/reports.ts'
+import { environmentOf, requireStillAllowed, type SatelliteAccessParts } from '../satellites/satellite-access.ts'
 import type { Signing } from '../signing/signing.ts'
-import type { Reports } from './reports.ts'
-import { environmentOf, requireStillAllowed, type SatelliteAccessParts } from './satellite-access.ts'
+import type { DesiredStates } from './desired.ts'
+import type { Waiting } from './waiting.ts'
 
-export type DesiredRouteParts = SatelliteAccessParts & {
+export type DesiredSatelliteParts = SatelliteAccessParts & {
   readonly signing: Pick<Signing, 'publicKey'>
   readonly desiredStates: DesiredStates
   readonly waiting: Waiting
@@ -28,7 +28,7 @@ const DesiredQuery = z.strictObject({
 })
 
 /** What a managed Satellite asks: the key, its desired state, bundles of that state; and what it tells of itself. */
-export function addDesiredRoutes(router: Router, parts: DesiredRouteParts): void {
+export function addDesiredSatelliteRoutes(router: Router, parts: DesiredSatelliteParts): void {
   const { signing, desiredStates, waiting, packages, reports, limits } = parts
 
   router.get('/key', (ctx) => {

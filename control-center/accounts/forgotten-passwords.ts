@@ -1,0 +1,60 @@
+import type { Logger } from 'pino'
+import type { Users } from '../../host/users/users.ts'
+import type { Activity } from '../access/activity.ts'
+import type { Mail } from '../mail/mail.ts'
+import { CENTER_TEXTS } from '../web/render.ts'
+import { LINK_LIFETIME, type PasswordLinks } from './password-links.ts'
+import { createRequestQueue, type RequestQueue } from './request-queue.ts'
+
+export type ForgottenPassword = {
+  /** As it was typed. */
+  readonly asked: string
+  /** Where the control center is for whoever asks, and the language of the mail. */
+  readonly origin: string
+  readonly locale: string
+  /** As in the activity. */
+  readonly address: string
+  readonly correlationId: string
+}
+
+/** Mails a link for a new password to accounts whose password somebody says to have forgotten. */
+export type ForgottenPasswords = RequestQueue<ForgottenPassword>
+
+export type ForgottenPasswordNeeds = {
+  readonly users: Pick<Users, 'find'>
+  readonly passwordLinks: Pick<PasswordLinks, 'create'>
+  readonly mail: Mail
+  readonly activity: Activity
+  readonly log: Pick<Logger, 'warn'>
+}
+
+/** The path of the page that a link leads to. */
+export const NEW_PASSWORD_PATH = '/new-password'
+
+export function createForgottenPasswords(needs: ForgottenPasswordNeeds): ForgottenPasswords {
+  const { users, passwordLinks, mail, activity, log } = needs
+
+  /** @returns false for an account that there is none of, or that gets no mail (any more) */
+  async function sendLink({ asked, origin, locale }: ForgottenPassword): Promise<boolean> {
+    const user = await users.find(asked)
+    // To the address that is kept: what was typed can look like it and be another one.
+    if (!mail.isSetUp || !user?.enabled || user.email === null) return false
+    const token = await passwordLinks.create(user.uid)
+    if (token === null) return false
+    const link = `${origin}${NEW_PASSWORD_PATH}#token=${token}`
+    const text = (key: string, ...values: readonly (string | number)[]) => CENTER_TEXTS.text(locale, key, values)
+    await mail.send({
+      to: user.email,
+      subject: text('letter.account.subject'),
+      text: text('letter.account.text', user.username, link, LINK_LIFETIME / 3_600_000),
+    })
+    return true
+  }
+
+  return createRequestQueue(async (request) => {
+    const isSent = await sendLink(request)
+    const { asked, address, correlationId } = request
+    const act = { organisation: '', actor: `user:${asked}`, action: 'password-forgotten', subject: '' }
+    await activity.record({ ...act, outcome: isSent ? 'ok' : 'refused', address, correlationId })
+  }, log)
+}

@@ -1,0 +1,103 @@
+import { randomBytes } from 'node:crypto'
+import { storedHash } from '../../host/database/stored-hash.ts'
+import type { PasswordFault } from '../../host/users/password-rules.ts'
+import type { Users } from '../../host/users/users.ts'
+import type { CenterDatabase } from '../database/tables.ts'
+
+/**
+ * Links that let somebody who forgot the password of an account choose another one: 256 random bits, of which a hash is stored;
+ * used once; void as soon as the account has another password or address.
+ */
+export interface PasswordLinks {
+  /** @returns its token; null when there are three already: mails that anybody can ask for are no weapon */
+  create(uid: string): Promise<string | null>
+  /** Null when it is unknown, used, over or void; a disabled account has none. Looking uses nothing up. */
+  find(token: string): Promise<LinkedAccount | null>
+  /**
+   * Sets the password, which signs the account out everywhere.
+   * @returns why the password is not good enough: then the link still holds; `over`: somebody used it a moment before; null: it is set
+   * @throws ERR_PASSWORDS_BUSY
+   */
+  choosePassword(token: string, password: string): Promise<PasswordFault | 'over' | null>
+  /** Removes those whose time is over. */
+  sweep(): Promise<void>
+}
+
+export type LinkedAccount = { readonly username: string }
+
+/** In ms. Chosen here: as for users of solutions, and with `MOST_OPEN` the bound for mails to an account in an hour. */
+export const LINK_LIFETIME = 3_600_000
+const MOST_OPEN = 3
+const FORM = /^[A-Za-z0-9_-]{43}$/
+
+/** @param now the clock, in epoch milliseconds */
+export function createPasswordLinks(
+  db: CenterDatabase,
+  users: Pick<Users, 'setPassword'>,
+  now: () => number = Date.now,
+): PasswordLinks {
+  function accountOf(uid: string) {
+    const columns = ['uid', 'username', 'password_hash', 'email', 'enabled'] as const
+    return db.selectFrom('users').select(columns).where('uid', '=', uid).executeTakeFirst()
+  }
+
+  async function findRow(token: string) {
+    if (!FORM.test(token)) return null
+    const query = db.selectFrom('password_links').selectAll().where('token_hash', '=', storedHash(token))
+    const link = await query.where('expires_at', '>', now()).executeTakeFirst()
+    if (link === undefined) return null
+    const account = await accountOf(link.uid)
+    const isOpen = account?.enabled === 1 && link.state === stateOf(account)
+    return isOpen ? { link, account } : null
+  }
+
+  /** @returns false when somebody took it a moment before */
+  async function take(tokenHash: string): Promise<boolean> {
+    const link = db.deleteFrom('password_links').where('token_hash', '=', tokenHash)
+    return (await link.executeTakeFirst()).numDeletedRows > 0n
+  }
+
+  return {
+    async create(uid) {
+      const account = await accountOf(uid)
+      if (account === undefined) return null
+      const { open } = await db
+        .selectFrom('password_links')
+        .select((of) => of.fn.countAll<number>().as('open'))
+        .where('uid', '=', uid)
+        .where('expires_at', '>', now())
+        .executeTakeFirstOrThrow()
+      if (Number(open) >= MOST_OPEN) return null
+      const token = randomBytes(32).toString('base64url')
+      const times = { created_at: now(), expires_at: now() + LINK_LIFETIME }
+      const link = { token_hash: storedHash(token), uid, state: stateOf(account), ...times }
+      await db.insertInto('password_links').values(link).execute()
+      return token
+    },
+    async find(token) {
+      const found = await findRow(token)
+      return found && { username: found.account.username }
+    },
+    async choosePassword(token, password) {
+      const found = await findRow(token)
+      if (found === null || !(await take(found.link.token_hash))) return 'over'
+      let isSet = false
+      try {
+        const fault = await users.setPassword(found.account.uid, password)
+        isSet = fault === null
+        return fault
+      } finally {
+        // Whoever chose too short a password, or met a busy control center, tries again.
+        if (!isSet) await db.insertInto('password_links').values(found.link).execute()
+      }
+    },
+    async sweep() {
+      await db.deleteFrom('password_links').where('expires_at', '<=', now()).execute()
+    },
+  }
+}
+
+/** What a link was made for: it is void once this differs. */
+function stateOf(account: { readonly password_hash: string | null; readonly email: string | null }): string {
+  return storedHash(JSON.stringify([account.password_hash, account.email]))
+}

@@ -1,0 +1,23 @@
+import type { Steps } from '../../host/database/migrations.ts'
+
+export type AccountTables = {
+  /**
+   * Links for a new password that were mailed: only a hash of the token is stored. `uid` is of the table `users`; `state` is a
+   * hash of what must not have changed since.
+   */
+  password_links: { token_hash: string; uid: string; state: string; created_at: number; expires_at: number }
+}
+
+export const ACCOUNT_STEPS: Steps = (schema, { key }) => [
+  schema
+    .createTable('password_links')
+    .addColumn('token_hash', key, (column) => column.primaryKey())
+    .addColumn('uid', key, (column) => column.notNull())
+    .addColumn('state', key, (column) => column.notNull())
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('expires_at', 'bigint', (column) => column.notNull())
+    .addForeignKeyConstraint('password_links_of', ['uid'], 'users', ['uid'], (constraint) =>
+      constraint.onDelete('cascade'),
+    ),
+  schema.createIndex('password_links_user').on('password_links').columns(['uid']),
+]

@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startTestCenter, type TestCenter } from '../support/center.ts'
+import { SERVER_START, type TestServer } from '../support/database-server.ts'
+import { sharedProperties } from '../support/host-group.ts'
+import { postgresPath, startPostgres } from '../support/postgres-server.ts'
+
+/** Where each request has a connection of its own, so that what is done at the same time really is. */
+describe.skipIf(postgresPath === undefined)('links for a new password on PostgreSQL', () => {
+  let server: TestServer
+  let center: TestCenter
+
+  beforeAll(async () => {
+    server = await startPostgres()
+    center = await startTestCenter(sharedProperties('alpha', server.address))
+  }, SERVER_START)
+  afterAll(async () => {
+    await center?.stop()
+    await server?.stop()
+  })
+
+  test('of several that use one at the same time one sets the password', async () => {
+    const { passwordLinks, users } = center.parts
+    const username = 'race@example.org'
+    const uid = await center.account(username)
+    const token = (await passwordLinks.create(uid)) ?? ''
+    const wanted = ['quiet rivers run at night', 'seven green bottles stand', 'many small boats go by']
+    const ends = await Promise.all(wanted.map((password) => passwordLinks.choosePassword(token, password)))
+    expect(ends.toSorted()).toEqual([null, 'over', 'over'].toSorted())
+    const chosen = wanted[ends.indexOf(null)] ?? ''
+    expect(await users.authenticate(username, chosen)).toMatchObject({ uid })
+    expect(await passwordLinks.find(token)).toBeNull()
+  })
+
+  test('a refused password leaves it as it was; the third in an hour is the last', async () => {
+    const { passwordLinks } = center.parts
+    const uid = await center.account('again@example.org')
+    const token = (await passwordLinks.create(uid)) ?? ''
+    expect(await passwordLinks.choosePassword(token, 'short')).toMatchObject({ key: 'platform.password.short' })
+    expect(await passwordLinks.find(token)).toEqual({ username: 'again@example.org' })
+    const more = [await passwordLinks.create(uid), await passwordLinks.create(uid), await passwordLinks.create(uid)]
+    expect(more.map((one) => one === null)).toEqual([false, false, true])
+  })
+})
