@@ -1,4 +1,5 @@
-# The image of a Satellite; docs/satellite.md says how it is run and how it is built.
+# The image of a Satellite, and of a control center (entry point `control-center` in place of `solhost start`).
+# docs/satellite.md and docs/control-center.md say how it is run, docs/satellite.md how it is built.
 # Any base with Node.js 26 and npm, on glibc: the ready-made binaries of isolated-vm and argon2 need it.
 ARG BASE_IMAGE=node:26-slim
 
@@ -39,6 +40,7 @@ RUN echo 'solhost:x:10001:10001:Solhost:/usr/local/platform:/usr/sbin/nologin' >
     mkdir -p /usr/local/platform /usr/local/platform-certificate && \
     chown 10001:10001 /usr/local/platform && chmod 0750 /usr/local/platform && \
     ln -s /opt/solhost/bin/solhost.js /usr/local/bin/solhost && \
+    ln -s /opt/solhost/bin/control-center.js /usr/local/bin/control-center && \
     find / -xdev -perm /6000 -type f -exec chmod a-s {} +
 COPY --from=build /opt/solhost /opt/solhost
 # SQLite sorts much in files of its own, and /tmp need not be writable (nor count as memory).

@@ -57,6 +57,8 @@ export const AFTER_ERRORS: Readonly<Record<ErrorCode, string>> = {
   ERR_RUN_ENDED: 'Nothing: it has ended. Start another one.',
   ERR_BUILDER_FAILED: 'Read the run’s log: the builder says what is wrong. See whether `BUILDER_COMMAND` can be run.',
   ERR_REGISTRY_LOGIN: 'Look at the registry’s access keys on the Credentials page, and whether they may push.',
+  ERR_HEADERS_TOO_LARGE:
+    'Send fewer or shorter headers; `detail` says how much is taken. In a browser, remove the cookies of that site.',
   ERR_BODY_TOO_LARGE: 'Send less; `detail` names the limit, which the operator can raise.',
   ERR_TOO_MANY_FIELDS: 'Send fewer fields, or ask the operator to raise `FORM_FIELDS`.',
   ERR_BUNDLE_TOO_LARGE:

@@ -2,8 +2,10 @@ import { readFileSync } from 'node:fs'
 import { createServer as createHttpServer, type RequestListener } from 'node:http'
 import { createSecureServer } from 'node:http2'
 import { type AddressInfo, createServer, type Server } from 'node:net'
+import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { healthUrl, whyUnhealthy } from '../../bin/health-check.js'
+import { healthUrl, whoRuns, whyUnhealthy } from '../../bin/health-check.js'
+import { temporaryFolder } from '../support/cli.ts'
 
 const running: Server[] = []
 
@@ -27,6 +29,16 @@ test.each([
   [{ HOST: '10.1.2.3', CERTIFICATE_NAME: 'server.p12' }, 'https://10.1.2.3:8080/health/live'],
 ])('health check: with %j it asks %s', (environment, url) => {
   expect(healthUrl(environment)).toBe(url)
+})
+
+test.each([
+  ['node\0--disable-sigusr1\0/opt/solhost/host/cli.ts\0start\0', 'http://127.0.0.1:8080/health/live'],
+  ['node\0--disable-sigusr1\0/opt/solhost/control-center/start.ts\0', 'http://127.0.0.1:8090/health/live'],
+  ['/sbin/docker-init\0--\0control-center\0', 'http://127.0.0.1:8090/health/live'],
+])('health check: beside process 1 %j it asks %s', (commandLine, url) => {
+  using folder = temporaryFolder({ cmdline: commandLine })
+  expect(healthUrl({}, whoRuns(join(folder.path, 'cmdline')))).toBe(url)
+  expect(healthUrl({ PORT: '9' }, whoRuns(join(folder.path, 'none')))).toBe('http://127.0.0.1:9/health/live')
 })
 
 test('health check: 200 is healthy, anything else is named', async () => {

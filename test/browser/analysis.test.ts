@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
-import { openCenterPage, startTestCenter, type TestCenter } from '../support/center.ts'
+import { OWNER, openCenterPage, startTestCenter, type TestCenter } from '../support/center.ts'
 import { SimulatedHost, sendOtlp } from '../support/otlp.ts'
 
 const trace = 'e'.repeat(32)
@@ -26,8 +26,12 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
       ] as const) {
         host.add('solhost_logins_total', { solution: 'shop', mode: 'default', result }, count)
       }
-      host.record('solhost_script_duration_seconds', 0.02 * minute, { entry: 'onSolutionOpen', outcome: 'returned' })
-      host.record('solhost_script_duration_seconds', 0.7, { entry: 'forms', outcome: 'returned' })
+      host.record('solhost_script_duration_seconds', 0.02 * minute, {
+        solution: 'shop',
+        entry: 'onSolutionOpen',
+        outcome: 'returned',
+      })
+      host.record('solhost_script_duration_seconds', 0.7, { solution: 'shop', entry: 'forms', outcome: 'returned' })
       host.set('solhost_clients', {}, minute)
       host.set('solhost_memory_bytes', { part: 'host' }, 2 ** 27 + minute * 2 ** 20)
       host.set('solhost_memory_bytes', { part: 'sandbox' }, 2 ** 28)
@@ -141,6 +145,28 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
     await page.waitForURL(/range=15m/)
     expect(await page.locator('#solution').inputValue()).toBe('shop')
     expect(await page.locator('#live-logins').innerText()).toContain('ok')
+  })
+
+  test('the times of scripts are those of the solution that is asked for', async () => {
+    const entries = async (solution: string) => {
+      await using opened = await open(`/o/acme/analysis?range=1h&solution=${solution}`)
+      return await opened.page.locator('#live-entries').innerText()
+    }
+    expect(await entries('shop')).toContain('onSolutionOpen')
+    expect(await entries('desk')).toContain('Nothing was told in this time.')
+  })
+
+  test('a page that may not follow says what to do, and follows once it may', async () => {
+    const { followers } = center.parts.telemetry
+    const other = { who: `user:${OWNER}`, environments: [], nameOf: () => '', end: () => {} }
+    const leave = Array.from({ length: 10 }, () => followers.enter({ ...other }))
+    await using opened = await open('/o/acme/logs')
+    const { page } = opened
+    await page.locator('.log-live[data-state=lost]').waitFor()
+    expect(await page.locator('.log-live .log-state').innerText()).toMatch(/^You follow 10 logs already: close a page/)
+    for (const one of leave) one()
+    for (const _ of ['pause', 'go on']) await page.locator('.log-live button').click()
+    await page.locator('.log-live[data-state=following]').waitFor()
   })
 
   test('a line that comes appears by itself, with its details; a search leads to it', async () => {

@@ -234,7 +234,8 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
     await own.fill('#new', USER.password)
     await own.fill('#repeat', USER.password)
     await picture('invitation', own)
-    await Promise.all([own.waitForEvent('load'), own.click('button[type=submit]')])
+    await own.click('button[type=submit]')
+    await own.getByRole('heading', { name: 'Your password is set' }).waitFor()
 
     await own.goto(`${satellite?.url}/solution/crm/index.html`)
     expect(await own.textContent('body')).toContain('Welcome to the plant')

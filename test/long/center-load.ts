@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type LoadedCenter, NEEDLE, startLoadedCenter } from '../support/center-load.ts'
+import { type LoadedCenter, type LoadedDatabase, NEEDLE, startLoadedCenter } from '../support/center-load.ts'
 import { percentile, type Rows } from './report.ts'
 
 const SATELLITES = Number(process.env.CENTER_SATELLITES ?? 50)
@@ -29,9 +29,10 @@ const SEARCHES = [
  * Many Satellites at one control center: their metrics all arrive, pages are about as fast as without them, a million lines are
  * searched within a second; killed and started again under load it has everything that it took, once.
  */
-export async function centerLoad(rows: Rows): Promise<void> {
-  const loaded = await startLoadedCenter(SATELLITES)
+export async function centerLoad(rows: Rows, database: LoadedDatabase = 'embedded'): Promise<void> {
+  const loaded = await startLoadedCenter(SATELLITES, database)
   try {
+    rows.tell('database', database)
     rows.tell('Satellites', SATELLITES)
     await fill(loaded, rows)
     await measurePages(loaded, rows)
@@ -161,7 +162,7 @@ async function killUnderLoad(loaded: LoadedCenter, rows: Rows): Promise<void> {
 async function compare(loaded: LoadedCenter, rows: Rows): Promise<void> {
   const { satellites, center } = loaded
   await center.stop()
-  const stored = loaded.stored()
+  const stored = await loaded.stored()
   const differences = (what: 'lines' | 'logins' | 'calls') =>
     satellites.filter(({ environment, done }) => stored.get(environment)?.[what] !== done[what]).length
   rows.tell(

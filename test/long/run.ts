@@ -1,5 +1,5 @@
 // The runs that are too long for the tests: `npm run long -- chaos`, or all of them without a name. Each says what must
-// hold and fails when it does not. LONG_JSON names a file for the figures.
+// hold and fails when it does not. Some have a second form, such as `-- center-load postgresql`. LONG_JSON names a file for the figures.
 import { centerLoad } from './center-load.ts'
 import { chaos } from './chaos.ts'
 import { collectorAway } from './collector-away.ts'
@@ -14,7 +14,8 @@ import { soak } from './soak.ts'
 import { twoNodes } from './two-nodes.ts'
 
 const RUNS: Readonly<Record<string, (rows: Rows) => Promise<void>>> = {
-  'center-load': centerLoad,
+  'center-load': (rows) => centerLoad(rows),
+  'center-load postgresql': (rows) => centerLoad(rows, 'postgresql'),
   chaos,
   'collector-away': collectorAway,
   'dev-saves': devSaves,
@@ -27,7 +28,7 @@ const RUNS: Readonly<Record<string, (rows: Rows) => Promise<void>>> = {
   'two-nodes': twoNodes,
 }
 
-const asked = process.argv.slice(2)
+const asked = namesOf(process.argv.slice(2))
 const unknown = asked.filter((name) => !Object.hasOwn(RUNS, name))
 if (unknown.length > 0) {
   process.stderr.write(`There is no long run "${unknown[0]}", only ${Object.keys(RUNS).join(', ')}.\n`)
@@ -52,3 +53,14 @@ for (const name of asked.length === 0 ? Object.keys(RUNS) : asked) {
 }
 if (process.env.LONG_JSON) writeJson(process.env.LONG_JSON, reports)
 process.exit(allHolds ? 0 : 1)
+
+/** A word that is another form of the run before it belongs to its name. */
+function namesOf(words: readonly string[]): readonly string[] {
+  const names: string[] = []
+  for (const word of words) {
+    const longer = `${names.at(-1)} ${word}`
+    if (Object.hasOwn(RUNS, longer)) names[names.length - 1] = longer
+    else names.push(word)
+  }
+  return names
+}

@@ -2,9 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
+import { sql } from 'kysely'
 import { pino } from 'pino'
+import { readCenterSettings } from '../../control-center/config/settings.ts'
+import { openTelemetryDatabase } from '../../control-center/telemetry/database/open-telemetry.ts'
 import { writeRequest } from '../../control-center/telemetry/otlp/messages.ts'
 import { REPORT_EVERY, SATELLITE_API } from '../../host/cloud/protocol.ts'
 import { createBatchQueue } from '../../host/telemetry/export/batch-queue.ts'
@@ -12,7 +14,9 @@ import { createSender } from '../../host/telemetry/export/sender.ts'
 import { SIGNALS, type Signal } from '../../host/telemetry/telemetry-settings.ts'
 import { signInToCenter, startTestCenter } from './center.ts'
 import { type CenterProcess, startCenterProcess } from './center-process.ts'
+import { sharedProperties } from './host-group.ts'
 import { SimulatedHost } from './otlp.ts'
+import { startPostgres } from './postgres-server.ts'
 
 /* Satellites without what they run: they tell, report and ask as real ones, with the same queue on disk and the same sender. */
 
@@ -26,12 +30,13 @@ export type LoadedCenter = {
   /** Asks for a page as a browser does. */
   readonly page: (path: string) => Promise<number>
   /** What the database holds of each Satellite, once the control center has stopped. */
-  readonly stored: () => ReadonlyMap<
-    string,
-    { readonly lines: number; readonly distinct: number; readonly logins: number; readonly calls: number }
-  >
+  readonly stored: () => Promise<ReadonlyMap<string, Stored>>
   readonly stop: () => Promise<void>
 }
+
+export type LoadedDatabase = 'embedded' | 'postgresql'
+
+type Stored = { readonly lines: number; readonly distinct: number; readonly logins: number; readonly calls: number }
 
 export type SimulatedSatellite = {
   readonly environment: string
@@ -50,10 +55,15 @@ export const NEEDLE = 'needle'
 /** One line in so many has it. */
 export const NEEDLE_EVERY = 10_000
 
-/** A control center in a process of its own with so many Satellites, each in an environment of its own. */
-export async function startLoadedCenter(count: number): Promise<LoadedCenter> {
+/**
+ * A control center in a process of its own with so many Satellites, each in an environment of its own.
+ * @param database where it keeps its data; `postgresql` is one that is started for it
+ */
+export async function startLoadedCenter(count: number, database: LoadedDatabase = 'embedded'): Promise<LoadedCenter> {
   const home = mkdtempSync(join(tmpdir(), 'center-load-'))
-  const seeded = await startTestCenter({}, { home: join(home, 'center') })
+  const server = database === 'postgresql' ? await startPostgres({ isDurable: true }) : null
+  const properties = server === null ? {} : sharedProperties('alpha', server.address)
+  const seeded = await startTestCenter(properties, { home: join(home, 'center') })
   const environments: { name: string; id: string; token: string }[] = []
   for (let number = 0; number < count; number++) {
     const name = `satellite-${number}`
@@ -61,7 +71,11 @@ export async function startLoadedCenter(count: number): Promise<LoadedCenter> {
   }
   const viewer = await seeded.tokenOf('viewer')
   await seeded.stop()
-  const center = await startCenterProcess(join(home, 'center'), { LOGS_KEPT_SIZE: '4g', LOG_LEVEL: 'warn' })
+  const center = await startCenterProcess(join(home, 'center'), {
+    ...properties,
+    LOGS_KEPT_SIZE: '4g',
+    LOG_LEVEL: 'warn',
+  })
   const stopping = new AbortController()
   const satellites: (SimulatedSatellite & { end(): Promise<void> })[] = []
   for (const [number, { name, token }] of environments.entries()) {
@@ -85,37 +99,49 @@ export async function startLoadedCenter(count: number): Promise<LoadedCenter> {
       if (status !== 200) throw new Error(`${path} was answered ${status}`)
       return performance.now() - start
     },
-    stored() {
-      const db = new DatabaseSync(join(home, 'center', 'telemetry.sqlite'), { readOnly: true })
-      const names = new Map(environments.map(({ id, name }) => [id, name]))
-      const all = new Map(environments.map(({ name }) => [name, { lines: 0, distinct: 0, logins: 0, calls: 0 }]))
-      const lines = db.prepare(
-        'select environment, count(*) as lines, count(distinct message) as distinct_lines from log_lines group by environment',
-      )
-      for (const row of lines.all()) {
-        const one = all.get(names.get(String(row.environment)) ?? '')
-        if (one !== undefined) Object.assign(one, { lines: Number(row.lines), distinct: Number(row.distinct_lines) })
-      }
-      const sums =
-        db.prepare(`select environment, metric, sum(sum) as sum, sum(count) as count from metric_series as series
-        join metric_points as points on points.series = series.id where step = 3600 and bucket = -1
-        and metric in ('solhost_logins_total', 'solhost_script_duration_seconds') group by environment, metric`)
-      for (const row of sums.all()) {
-        const one = all.get(names.get(String(row.environment)) ?? '')
-        if (one === undefined) continue
-        if (row.metric === 'solhost_logins_total') one.logins = Number(row.sum)
-        else one.calls = Number(row.count)
-      }
-      db.close()
-      return all
-    },
+    stored: () => storedIn({ ...properties, PLATFORM_HOME: join(home, 'center') }, environments),
     async stop() {
       stopping.abort()
       await Promise.all(satellites.map((one) => one.end()))
       await center.stop()
+      await server?.stop()
       rmSync(home, { recursive: true, force: true })
     },
   }
+}
+
+/** What the database of a control center that does not run holds, by the names of environments. */
+async function storedIn(
+  properties: Readonly<Record<string, string>>,
+  environments: readonly { readonly id: string; readonly name: string }[],
+): Promise<ReadonlyMap<string, Stored>> {
+  const { reading, close } = await openTelemetryDatabase(readCenterSettings(properties))
+  const names = new Map(environments.map(({ id, name }) => [id, name]))
+  const all = new Map(environments.map(({ name }) => [name, { lines: 0, distinct: 0, logins: 0, calls: 0 }]))
+  const lines = await sql<{ environment: string; lines: number; distinct_lines: number }>`select environment,
+    count(*) as lines, count(distinct message) as distinct_lines from log_lines group by environment`.execute(reading)
+  for (const { environment, lines: count, distinct_lines } of lines.rows) {
+    const one = all.get(names.get(environment) ?? '')
+    if (one !== undefined) Object.assign(one, { lines: Number(count), distinct: Number(distinct_lines) })
+  }
+  const sums = await sql<{
+    environment: string
+    metric: string
+    sum: number
+    count: number
+  }>`select environment, metric,
+      sum(sum) as sum, sum(count) as count
+    from metric_series as series join metric_points as points on points.series = series.id
+    where step = 3600 and bucket = -1 and metric in ('solhost_logins_total', 'solhost_script_duration_seconds')
+    group by environment, metric`.execute(reading)
+  for (const { environment, metric, sum, count } of sums.rows) {
+    const one = all.get(names.get(environment) ?? '')
+    if (one === undefined) continue
+    if (metric === 'solhost_logins_total') one.logins = Number(sum)
+    else one.calls = Number(count)
+  }
+  await close()
+  return all
 }
 
 async function startSatellite(
@@ -141,7 +167,7 @@ async function startSatellite(
     const sender = createSender({
       signal,
       queue,
-      target: { url: `${url}/otlp/v1/${signal}`, headers: { authorization } },
+      target: { url: `${url}/otlp/v1/${signal}`, headers: { authorization }, from: { url: '', headers: '' } },
       isCompressed: false,
       timeout: 10_000,
       rejectedOf: (answer) => answer.length,
@@ -218,6 +244,7 @@ async function startSatellite(
       for (let one = 0; one < 5; one++) {
         host.add('solhost_logins_total', { ...shop, result: one === 4 ? 'refused' : 'ok' })
         host.record('solhost_script_duration_seconds', 0.003 * (one + 1), {
+          solution: 'shop',
           entry: 'onSolutionOpen',
           outcome: 'returned',
         })

@@ -11,6 +11,8 @@ import type { Answer, Ask } from './http.ts'
 /** Debian's, or undefined where it is not installed. */
 export const haproxyPath = ['/usr/sbin/haproxy', '/usr/local/sbin/haproxy'].find(existsSync)
 export const HAPROXY_CONFIG = fileURLToPath(new URL('../../deploy/haproxy.cfg', import.meta.url))
+/** That of a control center. */
+export const CENTER_HAPROXY_CONFIG = fileURLToPath(new URL('../../deploy/control-center/haproxy.cfg', import.meta.url))
 
 /** Whose the certificate of `test/support/tls` is. */
 export const PROXIED_NAME = 'api.example.test'
@@ -40,6 +42,19 @@ export async function proxyVariables(nodes: readonly [string, string], port: num
   }
 }
 
+/** The same for the proxy of a control center. */
+export async function centerProxyVariables(center: string, port: number, certificate: string) {
+  const [https, http] = [await freePort(), await freePort()]
+  return {
+    PROXY_ADDRESS: '127.0.0.1',
+    PROXY_HTTPS_PORT: String(https),
+    PROXY_HTTP_PORT: String(http),
+    PROXY_CERTIFICATE: certificate,
+    CENTER: center,
+    CENTER_PORT: String(port),
+  }
+}
+
 /** Certificate and key in one file, as HAProxy wants them. @returns its folder's remover too */
 export function proxyCertificate() {
   const folder = mkdtempSync(join(tmpdir(), 'solhost-proxy-'))
@@ -49,13 +64,13 @@ export function proxyCertificate() {
 }
 
 /** What HAProxy says of the configuration that is delivered. */
-export function checkProxyConfig(variables: Readonly<Record<string, string>>) {
-  return spawnSync(haproxyPath ?? 'haproxy', ['-c', '-f', HAPROXY_CONFIG], { env: variables, encoding: 'utf8' })
+export function checkProxyConfig(variables: Readonly<Record<string, string>>, config = HAPROXY_CONFIG) {
+  return spawnSync(haproxyPath ?? 'haproxy', ['-c', '-f', config], { env: variables, encoding: 'utf8' })
 }
 
 /** HAProxy with the configuration that is delivered. Resolves when it listens. */
-export async function startHaproxy(variables: Readonly<Record<string, string>>) {
-  const child = spawn(haproxyPath ?? 'haproxy', ['-db', '-f', HAPROXY_CONFIG], { env: variables })
+export async function startHaproxy(variables: Readonly<Record<string, string>>, config = HAPROXY_CONFIG) {
+  const child = spawn(haproxyPath ?? 'haproxy', ['-db', '-f', config], { env: variables })
   let output = ''
   let isGone = false
   for (const stream of [child.stdout, child.stderr]) {

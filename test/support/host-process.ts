@@ -31,13 +31,18 @@ export async function startHostProcess(
     stdio: ['ignore', 'pipe', 'pipe', ...(fileWithChannel === undefined ? [] : (['ipc'] as const))],
   })
   let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += String(chunk)))
-  let ended = false
-  const gone = new Promise((resolve) => child.once('exit', resolve)).then(() => {
-    ended = true
-  })
+  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const addressOf = () => /Solhost runs at (http:\/\/[^/\s]+)/.exec(output)?.[1]
-  while (addressOf() === undefined && !ended) await new Promise(setImmediate)
+  // Without looking again and again: the host that starts needs the processor.
+  const told = new Promise<void>((resolve) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on('data', (chunk) => {
+        output += String(chunk)
+        if (addressOf() !== undefined) resolve()
+      })
+    }
+  })
+  await Promise.race([told, gone])
   const url = addressOf()
   if (url === undefined) throw new Error(`the host did not start: ${output}`)
   return { child, url, output: () => output, gone }

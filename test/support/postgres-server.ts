@@ -11,8 +11,11 @@ export const postgresPath = existsSync(VERSIONS)
       .findLast((folder) => existsSync(join(folder, 'postgres')))
   : undefined
 
-/** A PostgreSQL whose account `postgres` signs in by password. The caller stops it. */
-export function startPostgres(): Promise<TestServer> {
+/**
+ * A PostgreSQL whose account `postgres` signs in by password. The caller stops it.
+ * @param isDurable whether a commit waits for the disk, as where it is measured
+ */
+export function startPostgres({ isDurable = false } = {}): Promise<TestServer> {
   const folder = postgresPath
   if (folder === undefined) throw new TypeError('there is no PostgreSQL to start: skip the test')
   return startServer({
@@ -29,7 +32,12 @@ export function startPostgres(): Promise<TestServer> {
       join(folder, 'postgres'),
       '-D',
       `${path}/data`,
-      ...settings({ port, listen_addresses: '127.0.0.1', unix_socket_directories: '', fsync: 'off' }),
+      ...settings({
+        port,
+        listen_addresses: '127.0.0.1',
+        unix_socket_directories: '',
+        fsync: isDurable ? 'on' : 'off',
+      }),
     ],
     ready: /ready to accept connections/,
   })

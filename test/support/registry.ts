@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 
 export type TestRegistry = {
@@ -12,15 +13,22 @@ export type TestRegistry = {
   readonly stop: () => Promise<void>
 }
 
-/** A registry of images on a free port of loopback, as far as a push goes (OCI distribution specification). */
-export async function startTestRegistry(username: string, password: string): Promise<TestRegistry> {
+/**
+ * A registry of images on a free port of loopback, as far as a push goes (OCI distribution specification).
+ * @param certificate with it the registry speaks TLS
+ */
+export async function startTestRegistry(
+  username: string,
+  password: string,
+  certificate?: { readonly cert: Buffer; readonly key: Buffer },
+): Promise<TestRegistry> {
   const manifests = new Map<string, Buffer>()
   const blobs = new Map<string, Buffer>()
   const uploads = new Map<string, Buffer>()
   const wanted = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
   const digestOf = (bytes: Buffer) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`
 
-  const server = createServer(async (request, response) => {
+  const listener: RequestListener = async (request, response) => {
     const url = new URL(request.url ?? '/', 'http://registry')
     const body = await bytesOf(request)
     const answer = (status: number, headers: Record<string, string> = {}, content?: Buffer) => {
@@ -57,7 +65,8 @@ export async function startTestRegistry(username: string, password: string): Pro
     if (digest !== digestOf(bytes)) return answer(400)
     blobs.set(digest, bytes)
     answer(201, { location: `/v2/${name}/blobs/${digest}`, 'docker-content-digest': digest })
-  })
+  }
+  const server = certificate === undefined ? createServer(listener) : createSecureServer(certificate, listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     host: `127.0.0.1:${(server.address() as AddressInfo).port}`,

@@ -20,5 +20,5 @@ export async function untilSlowLogin(url: string, authorization: string, times =
     const log = await ask(`${url}/admin/api/solutions/slow/log`, { headers: { authorization } })
     return log.text.split('"waiting"').length > times
   }
-  while (!(await isWaiting())) await new Promise(setImmediate)
+  while (!(await isWaiting())) await new Promise((resolve) => setTimeout(resolve, 10))
 }
