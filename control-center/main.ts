@@ -37,14 +37,14 @@ import { createOrganisations } from './organisations/organisations.ts'
 import { createBundleChecks } from './packages/bundle-checks.ts'
 import { createPackages } from './packages/packages.ts'
 import { createStorage } from './packages/storage.ts'
-import { createPipelineParts } from './pipelines/pipeline-parts.ts'
+import { createPipelineParts } from './pipelines/parts.ts'
 import { createRegistries } from './registries/registries.ts'
 import { createRollouts } from './rollouts/rollouts.ts'
 import { createRolloutRunner } from './rollouts/runner.ts'
 import { createReports } from './satellites/reports.ts'
 import { openSigning } from './signing/signing.ts'
 import { createCloudParts } from './solution-users/parts.ts'
-import { openCenterTelemetry } from './telemetry/open.ts'
+import { openCenterTelemetry } from './telemetry/parts.ts'
 
 export type CenterOptions = {
   readonly settings: CenterSettings

@@ -2,7 +2,7 @@ import { PROPERTIES, type Property } from '../../host/config/properties.ts'
 import { parseQuantity } from '../../runtime/limits.ts'
 import { MAIL_PROPERTIES } from '../mail/mail-settings.ts'
 import { BUILDER_PROPERTIES } from '../pipelines/builder-settings.ts'
-import { CENTER_TELEMETRY_PROPERTIES } from '../telemetry/properties.ts'
+import { CENTER_TELEMETRY_PROPERTIES } from '../telemetry/telemetry-settings.ts'
 
 const {
   HOST,

@@ -5,7 +5,7 @@ import type { Settings } from '../../host/config/settings.ts'
 import type { DatabaseSettings } from '../../host/database/open.ts'
 import { createLimits } from '../../runtime/limits.ts'
 import { type MailSettings, mailFaults, mailSettingsOf } from '../mail/mail-settings.ts'
-import { type CenterTelemetrySettings, centerTelemetrySettingsOf } from '../telemetry/properties.ts'
+import { type CenterTelemetrySettings, centerTelemetrySettingsOf } from '../telemetry/telemetry-settings.ts'
 import { CENTER_PROPERTIES } from './properties.ts'
 
 /** All settings of the control center, read and checked. */

@@ -5,7 +5,7 @@ import { createSender, type Sender } from '../../host/telemetry/export/sender.ts
 import { SIGNALS, type Signal } from '../../host/telemetry/telemetry-settings.ts'
 import { type Message, messageAnswer, writeRequest } from './otlp/messages.ts'
 import { listOf, messageOf } from './otlp/values.ts'
-import type { ForwardSettings } from './properties.ts'
+import type { ForwardSettings } from './telemetry-settings.ts'
 
 /** Whose telemetry it is, in words. */
 export type Origin = { readonly organisation: string; readonly environment: string }
