@@ -4,6 +4,7 @@ import { readCookie, setCookie } from '../../host/http/cookies.ts'
 import { stateOf } from '../../host/http/request.ts'
 import type { Session, Sessions } from '../../host/sessions/sessions.ts'
 import type { User } from '../../host/users/users.ts'
+import type { CenterSettings } from '../config/settings.ts'
 
 /** Who is signed in to the pages of the control center, with what a page sends along to show that it is ours. */
 export type BrowserSession = {
@@ -59,6 +60,11 @@ export function createBrowserSessions(sessions: Sessions, key: PlatformKey): Bro
 
 function scopeOf(ctx: Context) {
   return { solution: CENTER, secure: originOf(ctx).startsWith('https:'), ownHost: true }
+}
+
+/** Where links lead that are opened elsewhere, such as those of mails: `PUBLIC_URL`, else where the control center is for who asks. */
+export function publicOriginOf(ctx: Context, { publicUrl }: Pick<CenterSettings, 'publicUrl'>): string {
+  return publicUrl?.origin ?? originOf(ctx)
 }
 
 /** Where the control center is for this browser, as the step `hostGate` found. */

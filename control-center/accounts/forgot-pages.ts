@@ -5,7 +5,7 @@ import { readForm } from '../../host/http/read-body.ts'
 import { stateOf } from '../../host/http/request.ts'
 import type { Throttle } from '../../host/login/throttle.ts'
 import type { Limits } from '../../runtime/limits.ts'
-import { originOf } from '../access/browser-sessions.ts'
+import { publicOriginOf } from '../access/browser-sessions.ts'
 import type { CenterSettings } from '../config/settings.ts'
 import type { Mail } from '../mail/mail.ts'
 import { localeOf, textFor } from '../pages/page.ts'
@@ -55,7 +55,7 @@ export function addForgotPages(router: Router, parts: ForgotPageParts): void {
 
   function take(ctx: Context, asked: string): void {
     const { client, correlationId } = stateOf(ctx)
-    const origin = parts.settings.publicUrl?.origin ?? originOf(ctx)
+    const origin = publicOriginOf(ctx, parts.settings)
     forgottenPasswords.take({ asked, origin, locale: localeOf(ctx), address: client.address, correlationId })
   }
 

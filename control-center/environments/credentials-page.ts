@@ -1,4 +1,4 @@
-import { originOf } from '../access/browser-sessions.ts'
+import { publicOriginOf } from '../access/browser-sessions.ts'
 import type { CenterSettings } from '../config/settings.ts'
 import type { PageRouter } from '../pages/page.ts'
 import type { Registries } from '../registries/registries.ts'
@@ -27,7 +27,7 @@ export function addCredentialPages(pages: PageRouter, parts: CredentialPageParts
       chosen: all.find(({ name }) => name === asked)?.name ?? null,
       tokens: await environmentTokens.ofOrganisation(organisation.id),
       registries: await registries.list(organisation.id),
-      cloudUrl: settings.publicUrl?.origin ?? originOf(ctx),
+      cloudUrl: publicOriginOf(ctx, settings),
       publicKey: signing.publicKey,
     }
     return { template: 'credentials', heading: text('center.part.credentials'), part: 'credentials', model }

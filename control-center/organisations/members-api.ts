@@ -6,7 +6,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Access, Member } from '../access/access.ts'
 import { type Activity, recorded } from '../access/activity.ts'
-import { originOf } from '../access/browser-sessions.ts'
+import { publicOriginOf } from '../access/browser-sessions.ts'
 import type { CenterSettings } from '../config/settings.ts'
 import type { MailText } from '../mail/hand-over.ts'
 import type { Mail } from '../mail/mail.ts'
@@ -76,7 +76,7 @@ function addInvitationRoutes(router: Router, parts: MemberApiParts): void {
     if (mail.isSetUp) await mail.needShare(origin)
     const { token, ...invitation } = await invitations.create(organisation.id, { ...wanted, invitedBy: name })
     // Behind the "#", so that it stands in no log of a server or proxy.
-    const link = `${settings.publicUrl?.origin ?? originOf(ctx)}/invitation#token=${token}`
+    const link = `${publicOriginOf(ctx, settings)}/invitation#token=${token}`
     const text = textFor(ctx)
     const subject = text('center.invitation.mail.subject', organisation.title)
     const body = text('center.invitation.mail.text', organisation.title, link)

@@ -7,7 +7,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Access, Member } from '../access/access.ts'
 import { type Activity, recorded } from '../access/activity.ts'
-import { originOf } from '../access/browser-sessions.ts'
+import { publicOriginOf } from '../access/browser-sessions.ts'
 import { mayDo, type Right } from '../access/roles.ts'
 import type { CenterSettings } from '../config/settings.ts'
 import type { KnownSolutions } from './known-solutions.ts'
@@ -140,7 +140,7 @@ export function addSolutionUserRoutes(router: Router, parts: SolutionUserApiPart
   })
 
   function recipient(ctx: Context, { organisation }: Member, { solution }: Place, user: Recipient['user']): Recipient {
-    return { organisation, solution, user, origin: parts.settings.publicUrl?.origin ?? originOf(ctx) }
+    return { organisation, solution, user, origin: publicOriginOf(ctx, parts.settings) }
   }
 }
 

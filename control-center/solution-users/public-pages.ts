@@ -9,7 +9,7 @@ import type { Throttle } from '../../host/login/throttle.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Activity } from '../access/activity.ts'
-import { originOf } from '../access/browser-sessions.ts'
+import { publicOriginOf } from '../access/browser-sessions.ts'
 import {
   countForgot,
   findLink,
@@ -91,7 +91,7 @@ export function addPublicUserPages(router: Router, parts: PublicUserPageParts): 
     const { organisation, solution } = namesOf(ctx)
     const wait = await countForgot(ctx, throttle, `forgot ${organisation} ${solution}`, asked)
     if (wait !== null) return showForgotOf(ctx, wait)
-    const origin = parts.settings.publicUrl?.origin ?? originOf(ctx)
+    const origin = publicOriginOf(ctx, parts.settings)
     passwordRequests.take({ organisation, solution, asked: asked.trim(), origin })
     showForgotOf(ctx, 'asked')
   })

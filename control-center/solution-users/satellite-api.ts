@@ -10,7 +10,7 @@ import type { Throttle } from '../../host/login/throttle.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Activity } from '../access/activity.ts'
-import { originOf } from '../access/browser-sessions.ts'
+import { publicOriginOf } from '../access/browser-sessions.ts'
 import type { CenterSettings } from '../config/settings.ts'
 import type { Environments } from '../environments/environments.ts'
 import { fitsFields } from '../login-pages/check-fields.ts'
@@ -159,7 +159,7 @@ async function askedFor(ctx: Context, { environments, knownSolutions, settings }
     )
   }
   const place = { organisation: organisation.id, solution }
-  return { environment, organisation, place, origin: settings.publicUrl?.origin ?? originOf(ctx) }
+  return { environment, organisation, place, origin: publicOriginOf(ctx, settings) }
 }
 
 function forgotAddress({ origin, organisation, place }: Asked): string {
