@@ -7,8 +7,9 @@ import { loginPageLocales, renderLoginPreview } from '../../host/login/login-pre
 import { PLATFORM_LOCALES } from '../../host/web/texts.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { type Access, askerOf } from '../access/access.ts'
-import { originOf } from '../access/browser-sessions.ts'
+import { originOf, publicOriginOf } from '../access/browser-sessions.ts'
 import { mayDo } from '../access/roles.ts'
+import type { CenterSettings } from '../config/settings.ts'
 import type { Mail } from '../mail/mail.ts'
 import { localeOf, type PageRouter } from '../pages/page.ts'
 import { ofSolution } from '../solution-users/api.ts'
@@ -21,6 +22,7 @@ export type LoginPagePageParts = {
   readonly access: Access
   readonly loginPages: LoginPages
   readonly mail: Pick<Mail, 'isSetUp'>
+  readonly settings: Pick<CenterSettings, 'publicUrl'>
 }
 
 /** The states of a login page that a designer has a part in. */
@@ -32,7 +34,7 @@ const PreviewQuery = z.object({
 })
 
 export function addLoginPagePages(pages: PageRouter, router: Router, parts: LoginPagePageParts): void {
-  const { access, loginPages, mail } = parts
+  const { access, loginPages, mail, settings } = parts
   const path = '/solutions/:solution/login-page'
 
   pages.ofOrganisation(path, 'login-pages', async (ctx, text, member) => {
@@ -77,7 +79,7 @@ export function addLoginPagePages(pages: PageRouter, router: Router, parts: Logi
     const { member, place } = await ofSolution(ctx, access, 'login-pages')
     const design = (await loginPages.draft(place, personOf(member))) ?? (await loginPages.published(place)).design
     // As the Satellites get it: without mails there is no link for a forgotten password.
-    const forgot = `${originOf(ctx)}/forgot-password/${member.organisation.name}/${place.solution}`
+    const forgot = `${publicOriginOf(ctx, settings)}/forgot-password/${member.organisation.name}/${place.solution}`
     const solution = compileDesign(design, mail.isSetUp ? forgot : null)
     const { locale, state } = PreviewQuery.parse(ctx.query)
     const shown = loginPageLocales(solution).includes(locale) ? locale : 'en'

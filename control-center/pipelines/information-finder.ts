@@ -1,5 +1,6 @@
 import type { Context } from 'koa'
-import { originOf } from '../access/browser-sessions.ts'
+import { publicOriginOf } from '../access/browser-sessions.ts'
+import type { CenterSettings } from '../config/settings.ts'
 import type { Registries } from '../registries/registries.ts'
 import { type DockerInformation, dockerInformation } from './docker-information.ts'
 import type { Pipeline } from './pipelines.ts'
@@ -8,10 +9,14 @@ import type { Pipeline } from './pipelines.ts'
 export type InformationFinder = (ctx: Context, pipeline: Pipeline) => Promise<DockerInformation | null>
 
 /** @param publicKey what desired states are signed with */
-export function createInformationFinder(registries: Pick<Registries, 'find'>, publicKey: string): InformationFinder {
+export function createInformationFinder(
+  registries: Pick<Registries, 'find'>,
+  settings: Pick<CenterSettings, 'publicUrl'>,
+  publicKey: string,
+): InformationFinder {
   return async (ctx, pipeline) => {
     const registry = await registries.find(pipeline.organisation, pipeline.registry)
     if (registry === null) return null
-    return dockerInformation({ registry, pipeline, cloudUrl: originOf(ctx), cloudPublicKey: publicKey })
+    return dockerInformation({ registry, pipeline, cloudUrl: publicOriginOf(ctx, settings), cloudPublicKey: publicKey })
   }
 }

@@ -23,7 +23,7 @@ export type PipelineParts = {
 
 export type PipelineNeeds = {
   readonly db: CenterDatabase
-  readonly settings: Pick<CenterSettings, 'home' | 'database' | 'builder' | 'allowedRegistries'>
+  readonly settings: Pick<CenterSettings, 'home' | 'database' | 'builder' | 'allowedRegistries' | 'publicUrl'>
   readonly log: Logger
   readonly packages: Packages
   readonly storage: Storage
@@ -62,6 +62,6 @@ export async function createPipelineParts(needs: PipelineNeeds): Promise<Pipelin
     pipelines: createPipelines(db),
     runs,
     artifacts,
-    dockerInformation: createInformationFinder(registries, publicKey),
+    dockerInformation: createInformationFinder(registries, settings, publicKey),
   }
 }

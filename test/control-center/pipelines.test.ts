@@ -4,10 +4,13 @@ import { startTestCenter, type TestCenter } from '../support/center.ts'
 import { makeTestPipeline, runToItsEnd, unpackZip, uploadPackage } from '../support/pipelines.ts'
 import { bundleOf } from '../support/zip.ts'
 
+/** Where Satellites find the control center, whatever name it is asked under. */
+const PUBLIC_URL = 'http://control.localhost:8090'
+
 let center: TestCenter
 let bundle: Buffer
 beforeAll(async () => {
-  center = await startTestCenter()
+  center = await startTestCenter({ PUBLIC_URL })
   bundle = await bundleOf({ name: 'shop', title: 'A "shop" for $5 \\ more' })
   await uploadPackage(center, bundle)
   await makeTestPipeline(center, { name: 'shop-image', package: 'shop' })
@@ -143,7 +146,7 @@ describe('pipelines', () => {
     for (const part of ['-p 8080:8080', '-e ENVIRONMENT=onprem', '-e REMOTE_ENVIRONMENT_TOKEN=', '-v /srv/solhost:']) {
       expect(unix.run).toContain(part)
     }
-    expect(unix.run).toContain(`-e CLOUD_URL=${center.url}`)
+    expect(unix.run).toContain(`-e CLOUD_URL=${PUBLIC_URL}`)
     expect(unix.run).toMatch(/-e CLOUD_PUBLIC_KEY=[A-Za-z0-9_-]{43}/)
   })
 
