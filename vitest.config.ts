@@ -7,9 +7,9 @@ export default defineConfig({
     globalSetup: 'test/support/compile-cache.ts',
     pool: 'forks',
     maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     // As test/support/wait-until.ts: waiting is not where speed is measured.
-    expect: { poll: { timeout: 15_000 } },
+    expect: { poll: { timeout: 60_000 } },
   },
 })

@@ -85,7 +85,7 @@ async function outcomeOf(code: string, process = sandbox): Promise<string> {
   const { call } = trusted.rehearsal
   process.send({ kind: 'call', id, announce: false, call: { ...call, args: [null, { code: `${ESCAPE}${code}` }] } })
   const answer = () => told.find((message) => message.kind === 'log' && message.id === id)
-  await expect.poll(() => answer() !== undefined || process.ended(), { timeout: 15_000 }).toBe(true)
+  await expect.poll(() => answer() !== undefined || process.ended()).toBe(true)
   const message = answer()
   return message?.kind === 'log' ? message.message : 'the process has ended'
 }

@@ -21,7 +21,7 @@ describe.skipIf(browserPath === undefined)('packages and pipelines in a browser'
     browser = await launchBrowser()
     await uploadPackage(center, await bundleOf({ name: 'orders', title: 'Orders and invoices of the whole house' }))
     await makeTestPipeline(center, { name: 'orders-image', package: 'orders', repository: 'orders' })
-  }, 60_000)
+  })
   afterAll(async () => {
     await browser?.close()
     await center?.stop()
@@ -85,7 +85,7 @@ describe.skipIf(browserPath === undefined)('packages and pipelines in a browser'
     // The upload that was refused: browsers write such an answer to the console.
     expect(complaints.filter((text) => !text.includes('422'))).toEqual([])
     await close()
-  }, 60_000)
+  })
 
   test('the context menu and the Docker Information dialog by keyboard: tabs, copying, and the focus comes back', async () => {
     const { page, complaints, close } = await open('/o/acme/pipelines')
@@ -124,7 +124,7 @@ describe.skipIf(browserPath === undefined)('packages and pipelines in a browser'
     await expect.poll(() => button.evaluate((element) => element.matches(':focus'))).toBe(true)
     expect(complaints).toEqual([])
     await close()
-  }, 60_000)
+  })
 
   test.each([
     ['wide', { viewport: { width: 1200, height: 900 } }],
@@ -136,9 +136,7 @@ describe.skipIf(browserPath === undefined)('packages and pipelines in a browser'
       await center.api('POST', 'organisations/acme/pipelines/orders-image/runs', { branch: 'main' })
       const { body } = await center.api('GET', 'organisations/acme/pipelines/orders-image/runs')
       const run = `pipelines/orders-image/runs/${body.items[0].number}`
-      await expect
-        .poll(async () => (await center.api('GET', `organisations/acme/${run}`)).body.state, { timeout: 30_000 })
-        .toBe('done')
+      await expect.poll(async () => (await center.api('GET', `organisations/acme/${run}`)).body.state).toBe('done')
       const paths = [
         'packages',
         'packages/orders',

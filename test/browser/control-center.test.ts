@@ -144,7 +144,7 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
         await go('environments/plant')
         expect(await page.textContent('main')).toContain('Connected')
       },
-      { timeout: 60_000, interval: 500 },
+      { interval: 500 },
     )
     await picture('environment')
   })
@@ -173,7 +173,7 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
     await go('packages')
     await page.setInputFiles('#bundle', file)
     await page.click('form.upload button[type=submit]')
-    await page.click('.upload-result:not([hidden]) a', { timeout: 60_000 })
+    await page.click('.upload-result:not([hidden]) a')
     await page.waitForURL(`${center.url}/o/acme/packages/crm`)
     await picture('package')
     await go('credentials')
@@ -186,7 +186,7 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
     await go('pipelines/image')
     await page.click('form[action$="/runs"] button[type=submit]')
     await page.waitForURL(/\/pipelines\/image\/runs\/1$/)
-    await expect.poll(() => page.textContent('#run-state'), { timeout: 60_000 }).toContain('Done')
+    await expect.poll(() => page.textContent('#run-state')).toContain('Done')
     await picture('pipeline-run')
     await go('packages/crm/artifacts')
     expect(await page.textContent('main')).toContain('context')
@@ -203,7 +203,7 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
     await page.fill('#environments', 'plant')
     await send('form[action$="/rollouts"]')
     await page.click('main table a')
-    await expect.poll(() => page.textContent('main'), { timeout: 60_000 }).toContain('Done')
+    await expect.poll(() => page.textContent('main')).toContain('Done')
     await picture('rollout')
     // Nobody is signed in, but the solution is there.
     expect((await fetch(`${satellite?.url}/solution/crm/session`)).status).toBe(401)
@@ -213,7 +213,7 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
     await go('solutions/crm/login-page')
     await page.fill('#text-default-title', 'Welcome to the plant')
     const preview = page.frameLocator('#login-preview')
-    await expect.poll(() => preview.locator('h1').textContent(), { timeout: 20_000 }).toContain('Welcome to the plant')
+    await expect.poll(() => preview.locator('h1').textContent()).toContain('Welcome to the plant')
     await page.evaluate('scrollTo(0, 0)')
     await picture('login-page')
     await Promise.all([page.waitForEvent('load'), page.click('form[data-api=PUT] button[type=submit]')])
@@ -226,7 +226,7 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
     await page.fill('#permissions', 'Users')
     await page.click('form[action$="/users"] button[type=submit]')
     await page.waitForSelector('#made:not([hidden])')
-    await expect.poll(() => mails.mails.length, { timeout: 30_000 }).toBe(1)
+    await expect.poll(() => mails.mails.length).toBe(1)
     const link = /https?:\/\/\S+/.exec(mails.mails[0]?.text ?? '')?.[0] ?? ''
     const guest = await browser.newContext({ viewport: { width: 1200, height: 800 } })
     const own = await guest.newPage()
@@ -243,7 +243,7 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
     await own.fill('input[name=username]', USER.name)
     await own.fill('input[name=password]', USER.password)
     await own.click('form[name=login_form] [type=submit]')
-    await expect.poll(() => own.textContent('body'), { timeout: 30_000 }).toContain('Good morning')
+    await expect.poll(() => own.textContent('body')).toContain('Good morning')
     await picture('signed-in-at-the-satellite', own)
     await guest.close()
   })
@@ -255,7 +255,7 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
         await go('logs?words=customers')
         expect(await page.textContent('#log-rows')).toContain(line)
       },
-      { timeout: 60_000, interval: 1000 },
+      { interval: 1000 },
     )
     await picture('logs')
     await waitUntil(
@@ -264,7 +264,7 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
         await picture('analysis')
         expect(await page.textContent('main')).toMatch(/ok: 1 in all/)
       },
-      { timeout: 60_000, interval: 1000 },
+      { interval: 1000 },
     )
     await picture('analysis')
   })

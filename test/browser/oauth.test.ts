@@ -180,7 +180,7 @@ if (browserPath === undefined) {
         const { page, context } = user
         await page.goto(`${slow.addressOf('slow')}index.html`)
         expect(await isAtLoginPage(page)).toBe(true)
-        await expect.poll(() => context.cookies(slow.addressOf('slow')), { timeout: 10_000 }).toEqual([])
+        await expect.poll(() => context.cookies(slow.addressOf('slow'))).toEqual([])
         await answerProvider(page, 'anna')
         await page.getByRole('heading', { name: 'This sign-in is no longer valid' }).waitFor()
         expect(page.url()).toBe(`${slow.addressOf('slow')}index.html`)

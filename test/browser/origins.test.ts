@@ -397,7 +397,7 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
       const before = await own.context.cookies(`${host.addressOf('victim')}session`)
       const page = await own.context.newPage()
       await page.goto(`${pageOf('spy')}#${encodeURIComponent(name)}`)
-      await waitUntil(() => requireDone(page), { timeout: 10_000 })
+      await waitUntil(() => requireDone(page))
       await page.waitForTimeout(300)
       const isOpen = shared && SIGNS_OUT.includes(name)
       const session = await askSession('victim', before)

@@ -5,7 +5,7 @@ import { openCenterPage, startTestCenter, type TestCenter } from '../support/cen
 import type { TestHost } from '../support/host.ts'
 import { addPackage, startSatellite, versionOf } from '../support/managed.ts'
 
-const PATIENCE = { timeout: 30_000, interval: 100 }
+const OFTEN = { interval: 100 }
 
 describe.skipIf(browserPath === undefined)('rollouts in a browser', () => {
   let center: TestCenter
@@ -61,17 +61,17 @@ describe.skipIf(browserPath === undefined)('rollouts in a browser', () => {
     await page.goto(`${center.url}/o/acme/rollouts`)
     await page.fill('#environments', 'north\nsouth')
     await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Start the rollout' }).click()])
-    await expect.poll(said, PATIENCE).toBe('The rollout has started.')
+    await expect.poll(said, OFTEN).toBe('The rollout has started.')
     await page.click('a:has-text("crm 1.0.0")')
     const shown = () => page.locator('#live-steps').innerText()
-    await expect.poll(shown, PATIENCE).toContain('Its Satellite refused the version')
-    await expect.poll(() => page.locator('#live-state').innerText(), PATIENCE).toContain('Halted')
+    await expect.poll(shown, OFTEN).toContain('Its Satellite refused the version')
+    await expect.poll(() => page.locator('#live-state').innerText(), OFTEN).toContain('Halted')
     await page.click('#live-steps summary')
     expect(await shown()).toContain('2 files')
     await expectSound()
     await page.getByRole('button', { name: 'Roll back' }).click()
     await Promise.all([page.waitForEvent('load'), page.click('#admin-question button[value=yes]')])
-    await expect.poll(() => page.locator('#live-state').innerText(), PATIENCE).toContain('Rolled back')
+    await expect.poll(() => page.locator('#live-state').innerText(), OFTEN).toContain('Rolled back')
     await page.goto(`${center.url}/o/acme/rollouts`)
     await expectSound()
   })
@@ -81,7 +81,7 @@ describe.skipIf(browserPath === undefined)('rollouts in a browser', () => {
     await page.selectOption('#log-level', 'warn')
     await page.fill('#oauth', '{"crm": {"api": "Google", "clientId": "abc"}}')
     await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Sign and send' }).click()])
-    await expect.poll(said, PATIENCE).toContain('The settings are signed')
+    await expect.poll(said, OFTEN).toContain('The settings are signed')
     expect(await page.inputValue('#log-level')).toBe('warn')
     const nodes = async () =>
       (await center.api('GET', 'organisations/acme/environments/north/desired')).body as {
@@ -92,7 +92,7 @@ describe.skipIf(browserPath === undefined)('rollouts in a browser', () => {
       const { number, nodes: reports } = await nodes()
       return reports.every((one) => one.number === number)
     }
-    await expect.poll(isTaken, PATIENCE).toBe(true)
+    await expect.poll(isTaken, OFTEN).toBe(true)
     await page.reload()
     await expectSound()
     await page.fill('#oauth', '{"crm": {"issuer": "https://evil.example"}}')

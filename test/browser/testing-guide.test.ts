@@ -41,7 +41,7 @@ function read(code: string): { readonly options: Options; readonly tests: readon
 
 /** Waits as Playwright's own does. */
 function expectOf(locator: Locator) {
-  const soon = <T>(look: () => Promise<T>) => expect.poll(look, { timeout: 5000, interval: 50 })
+  const soon = <T>(look: () => Promise<T>) => expect.poll(look, { interval: 50 })
   const textOf = async () => (await locator.innerText()).replace(/\s+/g, ' ').trim()
   return {
     toBeVisible: () => soon(() => locator.isVisible()).toBe(true),

@@ -33,7 +33,7 @@ describe.skipIf(isSkipped)(title, () => {
   beforeAll(async () => {
     certificates = await certificateFolder()
     await certificates.issue('registry')
-  }, 60_000)
+  })
   afterAll(() => {
     certificates?.[Symbol.dispose]()
     rmSync(folder, { recursive: true, force: true })
@@ -112,7 +112,7 @@ describe.skipIf(isSkipped)(title, () => {
     })
     expect(hostile.asked.join()).toContain(`auth.apps.example.test:${hostile.port} /token`)
     expect(out.lines.join('\n')).toContain('REGISTRY_ALLOWED_HOSTS=10.0.0.7:443')
-  }, 120_000)
+  })
 
   test('in a network of its own it is led to nothing on loopback, where no proxy is ever asked; else it is', async () => {
     const asked: (string | undefined)[] = []
@@ -136,7 +136,7 @@ describe.skipIf(isSkipped)(title, () => {
     // What the fence is for, and what is left open where there is none.
     await pull(null)
     expect(asked).toEqual(['/x'])
-  }, 120_000)
+  })
 
   test('where only the builder can make a network, as for accounts without rights, it is asked to', async () => {
     const path = process.env.PATH

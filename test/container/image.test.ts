@@ -56,7 +56,7 @@ describe.skipIf(isSkipped)(title, () => {
     await engine?.remove()
     network?.remove()
     rmSync(folder, { recursive: true })
-  }, 60_000)
+  })
 
   function platformFolder(name: string, owner = UID): string {
     const path = join(folder, name)
@@ -69,7 +69,7 @@ describe.skipIf(isSkipped)(title, () => {
 
   async function untilReady(): Promise<void> {
     const isReady = async () => expect((await ask(`${urlOf(8080)}/health/ready`)).status).toBe(200)
-    await waitUntil(isReady, { timeout: 20_000, interval: 50 })
+    await waitUntil(isReady, { interval: 50 })
   }
 
   const inspect = async (kind: 'container' | 'image', name: string, format: string) =>
@@ -174,9 +174,7 @@ describe.skipIf(isSkipped)(title, () => {
       '--network=none',
       `--volume=${platformFolder('any', owner)}:${HOME}`,
     ])
-    await waitUntil(async () => expect((await engine.podman('exec', 'any', ...HEALTH_CHECK)).code).toBe(0), {
-      timeout: 20_000,
-    })
+    await waitUntil(async () => expect((await engine.podman('exec', 'any', ...HEALTH_CHECK)).code).toBe(0))
     await engine.ask('stop', 'any')
     expect(await inspect('container', 'any', '.State.ExitCode')).toBe(0)
   })
@@ -227,7 +225,7 @@ describe.skipIf(isSkipped)(title, () => {
     const pid = (await inspect('container', 'early', '.State.Pid')) as number
     // From the first moment on at which it is heeded. SIGHUP is the last that is asked for; SIGTERM Node.js asks for itself before.
     const caught = () => /^SigCgt:\s*(\S+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0'
-    await vi.waitUntil(() => BigInt(`0x${caught()}`) & 1n, { timeout: 20_000, interval: 1 })
+    await vi.waitUntil(() => BigInt(`0x${caught()}`) & 1n, { timeout: 60_000, interval: 1 })
     process.kill(pid, 'SIGTERM')
     expect(await engine.ask('wait', 'early')).toMatch(/^(?:143|0)$/)
   })
@@ -268,7 +266,7 @@ describe.skipIf(isSkipped)(title, () => {
     const [victim] = children()
     expect(victim).toBeDefined()
     process.kill(Number(victim), 'SIGKILL')
-    await waitUntil(() => expect(children()).not.toContain(victim), { timeout: 10_000 })
+    await waitUntil(() => expect(children()).not.toContain(victim))
     const states = children().map((child) => /^State:\s*(\S)/m.exec(readFileSync(`/proc/${child}/status`, 'utf8'))?.[1])
     expect(states).not.toContain('Z')
   })
@@ -298,7 +296,7 @@ describe.skipIf(isSkipped)(title, () => {
     const center = urlOf(8090)
     const start = async (name: string) => {
       await engine.start(name, options)
-      await waitUntil(async () => expect((await ask(`${center}/health/ready`)).status).toBe(200), { timeout: 40_000 })
+      await waitUntil(async () => expect((await ask(`${center}/health/ready`)).status).toBe(200))
       expect(await engine.podman('exec', name, ...HEALTH_CHECK)).toEqual({ code: 0, output: '' })
     }
     const post = (path: string, fields: Record<string, string>) =>
@@ -333,7 +331,7 @@ describe.skipIf(isSkipped)(title, () => {
       ...['restore', saved],
     )
     expect([restored.code, restored.output]).toEqual([0, expect.stringContaining('is back')])
-  }, 120_000)
+  })
 
   test('SIGTERM ends it well, and a new container over the same folder has solution, session and secrets of the old', async () => {
     await engine.ask('stop', 'first')

@@ -42,7 +42,7 @@ describe.skipIf(isSkipped)(title, () => {
     await uploadPackage(center, bundle)
     const { host } = registry
     await makeTestPipeline(center, { name: 'shop-image', package: 'shop', host, baseImage: 'scratch' })
-  }, 60_000)
+  })
 
   afterAll(async () => {
     await center?.stop()
@@ -87,7 +87,7 @@ describe.skipIf(isSkipped)(title, () => {
         .stdout.toString()
         .trim(),
     ).toBe('')
-  }, 60_000)
+  })
 
   test('instructions that a base image brings (ONBUILD) are not done; one without is built on', async () => {
     const asked: (string | undefined)[] = []
@@ -113,7 +113,7 @@ describe.skipIf(isSkipped)(title, () => {
     } finally {
       inside.close()
     }
-  }, 120_000)
+  })
 
   /** Pushes an image with nothing in it, and leaves nothing of it here. */
   async function makeBase(name: string, configuration: readonly string[]): Promise<void> {

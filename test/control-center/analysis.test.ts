@@ -174,11 +174,9 @@ describe('a real host', () => {
           .find(({ key }: { key: string }) => key === 'memory')
           .lines.map(({ name }: { name: string }) => name)
       }
-      await expect.poll(memory, { timeout: 20_000 }).toContain('host')
+      await expect.poll(memory).toContain('host')
       await fetch(`${satellite.url}/solution/none/index.html`)
-      await expect
-        .poll(async () => (await api('traces?environment=real')).body.items.length, { timeout: 20_000 })
-        .toBeGreaterThan(0)
+      await expect.poll(async () => (await api('traces?environment=real')).body.items.length).toBeGreaterThan(0)
       expect(center.logged()).not.toMatch(/could not be stored/)
     } finally {
       await satellite.stop()
@@ -239,6 +237,6 @@ describe('forwarding', () => {
     expect(answer.status).toBe(200)
     expect((await forwarding.api('GET', 'organisations/acme/logs?words=patience')).body.items).toHaveLength(1)
     await collector.back()
-    await expect.poll(() => collector.received.length, { timeout: 20_000 }).toBe(before + 1)
+    await expect.poll(() => collector.received.length).toBe(before + 1)
   })
 })

@@ -61,7 +61,7 @@ beforeAll(async () => {
   expect((await sendOtlp(center.url, satellite, 'metrics', host.metrics())).status).toBe(200)
   const lines = ['a parcel was lost', 'Łódź answered', 'nothing of note'].map((message) => ({ message }))
   expect((await sendOtlp(center.url, satellite, 'logs', host.logs(lines))).status).toBe(200)
-}, 90_000)
+})
 
 afterAll(async () => {
   await center?.stop()
@@ -236,7 +236,7 @@ test('backup: while it runs and is written to, what is written is of one moment,
   const tokens = await rowsOf(backup, 'environment_tokens')
   expect(tokens.length).toBeGreaterThan(2)
   expect(tokens.filter(({ environment }) => !there.has(environment ?? ''))).toEqual([])
-}, 60_000)
+})
 
 test('restore: an empty folder becomes the control center, with bundles, artifacts, keys and telemetry', async () => {
   const home = at('restored')
@@ -246,7 +246,7 @@ test('restore: an empty folder becomes the control center, with bundles, artifac
   await backUpTo(at('again.zip'), home)
   expect(await tablesIn(at('again.zip'))).toEqual(await tablesIn(backup))
   await expectWorks(home)
-}, 60_000)
+})
 
 test('backup --without-telemetry --without-key, restore: by the command line, with the key put there', async () => {
   const file = at('small.zip')
@@ -264,7 +264,7 @@ test('backup --without-telemetry --without-key, restore: by the command line, wi
   expect([put.code, put.err]).toEqual([0, ''])
   expect(put.out).toMatch(/^The control center of .* is back: \d+ rows, without telemetry\.\nTokens/)
   await expectWorks(home, {}, false)
-}, 120_000)
+})
 
 test('restore: refused while one runs there, into what is not empty, and of what is no backup of one', async () => {
   await expect(restoreFrom(backup, source)).rejects.toMatchObject({
@@ -341,7 +341,7 @@ describe.skipIf(postgresPath === undefined)('PostgreSQL (skipped where it is not
     await expect(restoreFrom(backup, at('other'), onServer('moved'))).rejects.toMatchObject({
       code: 'ERR_RESTORE_NOT_EMPTY',
     })
-  }, 120_000)
+  })
 
   test('a move within the same folder takes its key, and leaves the file that was saved', async () => {
     const file = at('within.zip')
@@ -353,5 +353,5 @@ describe.skipIf(postgresPath === undefined)('PostgreSQL (skipped where it is not
       await backUpTo(at('within-there.zip'), at('restored'), onServer('within'), WITHOUT_TELEMETRY)
       return tablesIn(at('within-there.zip'))
     }
-  }, 60_000)
+  })
 })

@@ -56,21 +56,21 @@ describe.skipIf(browserPath === undefined)('solutions in the control center, in 
     await page.fill('#role', 'Sales')
     await page.fill('#permissions', 'Orders\nCustomers')
     await submit('Add a role')
-    await expect.poll(said, { timeout: 10_000 }).toBe('The role is saved.')
+    await expect.poll(said).toBe('The role is saved.')
     await page.click('nav.tabs a:has-text("Login page")')
 
     await page.fill('#text-default-title', 'Welcome to Acme')
-    await expect.poll(() => preview().locator('h1').textContent(), { timeout: 10_000 }).toBe('Welcome to Acme')
+    await expect.poll(() => preview().locator('h1').textContent()).toBe('Welcome to Acme')
     await page.selectOption('#preview-locale', 'nl')
-    await expect.poll(() => preview().locator('#submit').textContent(), { timeout: 10_000 }).toBe('Inloggen')
+    await expect.poll(() => preview().locator('#submit').textContent()).toBe('Inloggen')
     await page.selectOption('#preview-state', 'refused')
     await preview().locator('#errorlabel').waitFor({ state: 'visible' })
     await page.fill('#light-accent', '#8a1c7c')
     const accent = () =>
       preview().locator('#submit').evaluate('getComputedStyle(document.getElementById("submit")).backgroundColor')
-    await expect.poll(accent, { timeout: 10_000 }).toBe('rgb(138, 28, 124)')
+    await expect.poll(accent).toBe('rgb(138, 28, 124)')
     await page.selectOption('#preview-scheme', 'dark')
-    await expect.poll(accent, { timeout: 10_000 }).toBe('rgb(134, 207, 230)')
+    await expect.poll(accent).toBe('rgb(134, 207, 230)')
 
     await page.click('#design-field-add')
     const row = page.locator('[data-design-field]').first()
@@ -82,15 +82,11 @@ describe.skipIf(browserPath === undefined)('solutions in the control center, in 
     // The first has no text of its own here: the second stays the second.
     await row.locator('[data-options=de]').fill('\nSüd')
     await row.locator('[data-options=nl]').fill('Noord')
-    await expect
-      .poll(() => preview().locator('#custom_site option').allTextContents(), { timeout: 10_000 })
-      .toEqual(['–', 'Noord', 'South'])
+    await expect.poll(() => preview().locator('#custom_site option').allTextContents()).toEqual(['–', 'Noord', 'South'])
 
     // What cannot be read is told, and the preview stays.
     await page.fill('#light-text', '#dddddd')
-    await expect
-      .poll(() => page.locator('#design-problem').textContent(), { timeout: 10_000 })
-      .toContain('contrast of 1.')
+    await expect.poll(() => page.locator('#design-problem').textContent()).toContain('contrast of 1.')
     await page.fill('#light-text', '#222222')
     await page.locator('#design-problem').waitFor({ state: 'hidden' })
 
@@ -109,7 +105,7 @@ describe.skipIf(browserPath === undefined)('solutions in the control center, in 
     const { texts } = LoginPageAnswer.parse(JSON.parse(fetched.text))
     expect(texts.nl?.['cloud.login.field.custom_site.north']).toBe('Noord')
     await page.fill('#text-default-title', 'Welcome again')
-    await expect.poll(() => preview().locator('h1').textContent(), { timeout: 10_000 }).toBe('Welcome again')
+    await expect.poll(() => preview().locator('h1').textContent()).toBe('Welcome again')
     await Promise.all([page.waitForEvent('load'), submit('Publish')])
     await Promise.all([page.waitForEvent('load'), submit('Use again: version 1')])
     expect(await page.inputValue('#text-default-title')).toBe('Welcome to Acme')
@@ -127,7 +123,7 @@ describe.skipIf(browserPath === undefined)('solutions in the control center, in 
     await page.waitForSelector('#made:not([hidden])')
     expect(await page.locator('#made').textContent()).toContain('anna@example.org')
     expect(await page.locator('#made-link').isVisible()).toBe(false)
-    await expect.poll(() => server.mails.length, { timeout: 10_000 }).toBe(1)
+    await expect.poll(() => server.mails.length).toBe(1)
 
     const context = await browser.newContext()
     const visitor = await context.newPage()
@@ -163,7 +159,7 @@ describe.skipIf(browserPath === undefined)('solutions in the control center, in 
     expect(await page.locator('.state').textContent()).toBe('Enabled')
     await page.fill('#display-name', 'Anna Jansen')
     await submit('Save')
-    await expect.poll(said, { timeout: 10_000 }).toBe('Saved.')
+    await expect.poll(said).toBe('Saved.')
     expect(await page.inputValue('#tenant')).toBe('["north",7]')
     expect(await page.isChecked('#role-0')).toBe(true)
     await submit('Link for a new password')

@@ -315,7 +315,7 @@ describe('the queue', () => {
     await db.destroy()
     const server = closing(await startMailServer({}, away.port))
     closing(await startTestCenter(properties, { home }))
-    await expect.poll(() => server.mails.length, { timeout: 10_000 }).toBe(1)
+    await expect.poll(() => server.mails.length).toBe(1)
   })
 })
 

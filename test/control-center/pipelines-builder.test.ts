@@ -38,7 +38,7 @@ function isAlive(pid: number): boolean {
 const waiting = (folder: string) => `[ "$1" = rmi ] && exit 0\nsleep 1000 &\necho $! >${folder}/pid\nwait`
 
 async function childOf(folder: string): Promise<number> {
-  await waitUntil(() => expect(readFileSync(join(folder, 'pid'), 'utf8')).toMatch(/^\d+\n/), { timeout: 30_000 })
+  await waitUntil(() => expect(readFileSync(join(folder, 'pid'), 'utf8')).toMatch(/^\d+\n/))
   return Number(readFileSync(join(folder, 'pid'), 'utf8'))
 }
 

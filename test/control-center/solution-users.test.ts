@@ -63,7 +63,7 @@ const follow = (link: string, fields: Record<string, string> = {}, headers?: Rec
 }
 const open = (link: string) => follow(link)
 const choose = (link: string, password: string) => follow(link, { new: password, repeat: password })
-const mailTo = (address: string) => expect.poll(() => server.mails.at(-1)?.to, { timeout: 10_000 }).toEqual([address])
+const mailTo = (address: string) => expect.poll(() => server.mails.at(-1)?.to).toEqual([address])
 const mailsTo = (address: string) => server.mails.filter(({ to }) => to[0] === address).length
 const refused = { outcome: 'refused', reason: 'credentials' }
 
@@ -298,7 +298,7 @@ describe('links', () => {
     const linkFor = async (uid: string, email: string, kind = 'reset') => {
       const before = mailsTo(email)
       expect((await center.api('POST', `${USERS}/${uid}/links`, { kind })).body).toMatchObject({ mailedTo: email })
-      await expect.poll(() => mailsTo(email), { timeout: 10_000 }).toBe(before + 1)
+      await expect.poll(() => mailsTo(email)).toBe(before + 1)
       return linkOf(server)
     }
     const { uid, email } = await user({ password: PASSWORD })
@@ -375,7 +375,7 @@ describe('a forgotten password', () => {
     const { email } = await user({ password: PASSWORD })
     for (let again = 0; again < 5; again++) await post(forgot(), { username: email.toUpperCase() })
     await center.parts.passwordRequests.settle()
-    await expect.poll(() => mailsTo(email), { timeout: 10_000 }).toBe(3)
+    await expect.poll(() => mailsTo(email)).toBe(3)
   })
 
   test('who asks again and again is told to wait', async () => {

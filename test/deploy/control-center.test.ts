@@ -132,5 +132,5 @@ describe.skipIf(haproxyPath === undefined)('a control center behind the proxy of
       await behind.stop()
       certificate.remove()
     }
-  }, 60_000)
+  })
 })

@@ -58,4 +58,4 @@ test('a user who is deleted while remembered browsers come back has no session a
     await Promise.all([...opened, askAdmin(host, 'DELETE', `users/${uid}`, undefined, 204)])
     expect(await signedIn(these)).toBe(0)
   }
-}, 60_000)
+})

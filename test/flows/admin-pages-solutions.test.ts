@@ -176,7 +176,7 @@ test('a paused solution: its page says until when, why with the last errors, and
       expect(page).toContain('Paused until ')
       return page
     },
-    { timeout: 30_000, interval: 10 },
+    { interval: 10 },
   )
   expect(text).toContain('its scripts pause for ')
   expect(text).toContain('roll back to one that worked')

@@ -56,7 +56,7 @@ beforeAll(async () => {
   tab = await visit(host, 'crm')
   expect((await tab.signIn('anna')).status).toBe(303)
   await note('first')
-}, 60_000)
+})
 afterAll(async () => {
   await host.stop()
   folder[Symbol.dispose]()
@@ -131,7 +131,7 @@ test('backup: while a host runs and everybody writes, what is written is of one 
   const permissions = new Set((await rowsOf(backup, 'permissions')).map(({ uid }) => uid))
   expect(uids.length).toBeGreaterThan(3)
   expect([...permissions].sort()).toEqual([...uids].sort())
-}, 60_000)
+})
 
 test('restore: an empty folder becomes the platform: passwords, cookies, secrets, versions, grants, data, plugins', async () => {
   const home = at('restored')
@@ -146,7 +146,7 @@ test('restore: an empty folder becomes the platform: passwords, cookies, secrets
   await expectWorks(home)
   using notes = new DatabaseSync(join(home, 'databases/notes.sqlite'))
   expect(notes.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
-}, 60_000)
+})
 
 test('restore: refused while a host runs there, into what is not empty, and of a file that was cut off; nothing changes', async () => {
   const running = await run(['restore', backup, '--replace'], source)
@@ -171,7 +171,7 @@ test('restore: refused while a host runs there, into what is not empty, and of a
   expect(replaced.out).toContain(join(other, kept))
   expect(readdirSync(join(other, kept))).toEqual(expect.arrayContaining(['platform-key', 'platform.sqlite']))
   await expectWorks(other)
-}, 60_000)
+})
 
 test('key: a backup without it is restored with the right one only', async () => {
   const file = at('without-key.zip')
@@ -186,7 +186,7 @@ test('key: a backup without it is restored with the right one only', async () =>
   const PLATFORM_KEY = readFileSync(join(source, 'platform-key'), 'utf8')
   expect((await run(['restore', file], home, { PLATFORM_KEY })).code).toBe(0)
   await expectWorks(home, { PLATFORM_KEY })
-}, 60_000)
+})
 
 /** From the embedded database to a server and back, each time with the same rows. */
 function testServer(kind: 'alpha' | 'gamma', startServer: () => Promise<TestServer>): void {
@@ -221,7 +221,7 @@ function testServer(kind: 'alpha' | 'gamma', startServer: () => Promise<TestServ
     await backUp(at(`back-${kind}.zip`), { PLATFORM_HOME: at(`back-${kind}`) })
     expect(await tablesIn(at(`back-${kind}.zip`))).toEqual(await tablesIn(backup))
     await expectWorks(home, onServer(home))
-  }, 60_000)
+  })
 
   test(`${kind}: a database that is in use or not empty is refused; with --replace it becomes that of the backup`, async () => {
     const properties = onServer(at(`replace-${kind}`), 'replaced')
@@ -237,7 +237,7 @@ function testServer(kind: 'alpha' | 'gamma', startServer: () => Promise<TestServ
     await restore(backup, properties, { replace: true, force: true })
     await backUp(at(`replaced-${kind}.zip`), properties)
     expect(await tablesIn(at(`replaced-${kind}.zip`))).toEqual(await tablesIn(backup))
-  }, 60_000)
+  })
 
   test(`${kind}: a restore that fails in its last step leaves no rows, no tables and no files`, async () => {
     const home = at(`failed-${kind}`)
@@ -249,7 +249,7 @@ function testServer(kind: 'alpha' | 'gamma', startServer: () => Promise<TestServ
     expect(readdirSync(home).sort()).toEqual(['databases', 'in-use'])
     await expect(backUp(at('none.zip'), properties)).rejects.toMatchObject({ code: 'ERR_BACKUP_FAILED' })
     expect(existsSync(at('none.zip'))).toBe(false)
-  }, 60_000)
+  })
 }
 
 describe.skipIf(postgresPath === undefined)('PostgreSQL (skipped where it is not installed)', () =>

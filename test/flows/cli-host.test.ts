@@ -37,7 +37,7 @@ async function newSolution(name: string) {
   return folder
 }
 
-const until = (what: () => boolean) => waitUntil(() => expect(what()).toBe(true), { timeout: 60_000, interval: 50 })
+const until = (what: () => boolean) => waitUntil(() => expect(what()).toBe(true), { interval: 50 })
 
 test('from init to a page that works: check, pack, deploy with a token for this solution alone, and its log', async () => {
   using folder = await newSolution('shop')

@@ -58,7 +58,7 @@ test('PLATFORM_CLOUD: a page that is published there is shown at the Satellite w
   const published = await center.api('PUT', `${SOLUTION}/login-page`, { design })
   expect([published.status, before === 'Port of Acme']).toEqual([201, false])
   await host.setClock(61_000)
-  await expect.poll(() => heading(), { timeout: 20_000 }).toBe('Port of Acme')
+  await expect.poll(() => heading()).toBe('Port of Acme')
   const { items } = await askAdmin(host, 'GET', 'solutions/harbour/log')
   expect(items).toEqual([])
 })

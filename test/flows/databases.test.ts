@@ -25,7 +25,7 @@ beforeAll(async () => {
     DB_ALPHA_USERNAME: username,
     DB_ALPHA_PASSWORD: password,
   })
-}, 60_000)
+})
 afterAll(async () => {
   await host.stop()
   await server?.stop()

@@ -116,9 +116,7 @@ async function holdFor(milliseconds: number, stop: Awaited<ReturnType<typeof nex
   })
 }
 
-test('debugger: a breakpoint in an authenticator stops a real login, longer than its time, and lets it go on', {
-  timeout: 90_000,
-}, async () => {
+test('debugger: a breakpoint in an authenticator stops a real login, longer than its time, and lets it go on', async () => {
   await add('stopping')
   const tools = await attach('solhost://stopping/authenticator')
   await tools.ask('Debugger.setBreakpointByUrl', { url: FILE, lineNumber: LINE })
@@ -165,9 +163,7 @@ test('debugger: one that goes away lets the login go on', async () => {
   expect((await login).status).toBe(303)
 })
 
-test('debugger: a breakpoint in a form’s function stops the event of a user, longer than its time', {
-  timeout: 90_000,
-}, async () => {
+test('debugger: a breakpoint in a form’s function stops the event of a user, longer than its time', async () => {
   await addClientSolution(host, 'form', {
     elements: [label('count'), button('up')],
     script: "let count = 0\nfunction up() {\n  count++\n  forms.main.elements.count.label = 'now ' + count\n}\n",
@@ -194,9 +190,7 @@ test('debugger: a script that is not held has its limits of time', async () => {
   expect((await logIn('looping', 'anna')).status).toBe(303)
 })
 
-test('debugger: an authenticator that grows is stopped before its memory is used up, and ends with the session', {
-  timeout: 90_000,
-}, async () => {
+test('debugger: an authenticator that grows is stopped before its memory is used up, and ends with the session', async () => {
   await add('growing', { on: slowHost })
   const tools = await attach('solhost://growing/authenticator', slowHost)
   const login = logIn('growing', 'growing', slowHost)
@@ -208,9 +202,7 @@ test('debugger: an authenticator that grows is stopped before its memory is used
   expect((await logIn('growing', 'anna', slowHost)).status).toBe(303)
 })
 
-test('debugger: a client that grows is stopped before its memory is used up, and ends with the session', {
-  timeout: 90_000,
-}, async () => {
+test('debugger: a client that grows is stopped before its memory is used up, and ends with the session', async () => {
   await addClientSolution(slowHost, 'filling', {
     elements: [label('count'), button('grow'), button('look')],
     script:

@@ -54,7 +54,7 @@ test('draining: SIGTERM makes a host unready at once, it serves on and ends kept
     child.kill('SIGTERM')
     return statusOf(`${url}/health/live`).catch((error: NodeJS.ErrnoException) => error.code)
   }
-  await expect.poll(asked, { interval: 100, timeout: 10_000 }).toBe('ECONNREFUSED')
+  await expect.poll(asked, { interval: 100 }).toBe('ECONNREFUSED')
   await host.gone
   expect(child.exitCode).toBe(0)
   rmSync(home, { recursive: true, force: true })
@@ -68,7 +68,7 @@ test('draining: a call of a client that runs is answered before its connection e
   await anna.signIn('anna')
   const page = await openClient(host.url, 'counter', anna)
   page.fire('main', 'slow', 'onAction')
-  await expect.poll(() => outputOf(host, 'counter'), { timeout: 10_000 }).toEqual(['slow'])
+  await expect.poll(() => outputOf(host, 'counter')).toEqual(['slow'])
   await host.stop()
   expect(await page.closed()).toBe(1001)
   expect(page.text('main', 'count')).toBe('1')

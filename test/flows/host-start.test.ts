@@ -17,7 +17,7 @@ test('start: while a restore changes the folder a host ends with one sentence', 
 test('start: a signal, which a sandbox process could send, opens no debugger, in the host or its launcher', async () => {
   using folder = temporaryFolder()
   const host = startCli(['start'], { cwd: folder.path, env: { ...FREE_PORTS, PLATFORM_HOME: `${folder.path}/home` } })
-  await expect.poll(host.out, { timeout: 20_000 }).toContain('Solhost runs at')
+  await expect.poll(host.out).toContain('Solhost runs at')
   // The child of the launcher is the host.
   const children = readFileSync(`/proc/${host.child.pid}/task/${host.child.pid}/children`, 'utf8')
   process.kill(Number(children.split(' ')[0]), 'SIGUSR1')

@@ -63,7 +63,7 @@ beforeAll(async () => {
   plain = await addUser(host, 'plain')
   for (const name of ['granted', 'closed', 'neighbour']) await addRunning(name)
   await grant('granted', { users: true })
-}, 60_000)
+})
 afterAll(async () => {
   await host.stop()
   await new Promise((resolve) => service.close(resolve))

@@ -66,8 +66,6 @@ test('a killed spare process is replaced, and the next solution gets a process',
 })
 
 // `npm run long -- kill-uploads` does it 50 times.
-test('kill -9 of the host during an upload, 12 times: the database opens, the old or the new version is active', {
-  timeout: 120_000,
-}, async () => {
+test('kill -9 of the host during an upload, 12 times: the database opens, the old or the new version is active', async () => {
   expect(await killUploads(12)).toBeGreaterThan(3)
 })

@@ -278,7 +278,7 @@ test('session: what a client’s script sets on another host is shown within a s
   await otherHost.change('crm', browser.cookie('session') ?? '', { tenant: ['north'], locale: 'fr' })
   const changed = { tenant: ['north'], locale: 'fr', username: 'anna' }
   await expect
-    .poll(async () => (await browser.session()).json(), { timeout: 1500, interval: 50 })
+    .poll(async () => (await browser.session()).json(), { timeout: 5000, interval: 50 })
     .toMatchObject(changed)
 })
 

@@ -8,7 +8,7 @@ import type { TestHost } from '../support/host.ts'
 import { activeOf, cloudOf, startSatellite, type TestVersion, versionOf } from '../support/managed.ts'
 import { type PlayedCenter, playCenter, signingKey, stateOf } from '../support/played-center.ts'
 
-const PATIENCE = { timeout: 20_000, interval: 50 }
+const OFTEN = { interval: 50 }
 const TOKEN = `ret_${'a'.repeat(43)}`
 let center: PlayedCenter
 let home: string
@@ -40,9 +40,9 @@ async function expectRefused(statement: string, why: RegExp): Promise<void> {
   const before = await activeOf(satellite)
   center.says(statement)
   await restart()
-  await expect.poll(async () => (await cloudOf(satellite)).refused, PATIENCE).toMatch(why)
+  await expect.poll(async () => (await cloudOf(satellite)).refused, OFTEN).toMatch(why)
   expect(await activeOf(satellite)).toBe(before)
-  await expect.poll(() => center.reports.at(-1)?.outcome, PATIENCE).toBe('refused')
+  await expect.poll(() => center.reports.at(-1)?.outcome, OFTEN).toBe('refused')
   expect(center.reports.at(-1)?.reason).toMatch(why)
   expect(satellite.logged()).toContain('a statement of the control center was refused')
 }
@@ -50,8 +50,8 @@ async function expectRefused(statement: string, why: RegExp): Promise<void> {
 test('managed: a statement by the key of the first contact is taken', async () => {
   center.gives(v1.bundle)
   center.says(await center.key.sign(stateOf(10, wanted(v1))))
-  await expect.poll(() => activeOf(satellite), PATIENCE).toBe('1.0.0')
-  await expect.poll(async () => (await cloudOf(satellite)).number, PATIENCE).toBe(10)
+  await expect.poll(() => activeOf(satellite), OFTEN).toBe('1.0.0')
+  await expect.poll(async () => (await cloudOf(satellite)).number, OFTEN).toBe(10)
 })
 
 test('managed: a statement by another key is refused', async () => {
@@ -107,12 +107,12 @@ test('managed: a bundle with another SHA-256 than was signed is refused, and the
   center.gives(v1.bundle)
   center.says(await center.key.sign(stateOf(12, wanted(v2))))
   await restart()
-  await expect.poll(async () => (await cloudOf(satellite)).number, PATIENCE).toBe(12)
+  await expect.poll(async () => (await cloudOf(satellite)).number, OFTEN).toBe(12)
   expect((await cloudOf(satellite)).failed).toEqual([
     { name: 'crm', message: 'The bundle that came has another SHA-256 than the one that was signed.' },
   ])
   expect(await activeOf(satellite)).toBe('1.0.0')
-  await expect.poll(() => center.reports.at(-1)?.results[0]?.code, PATIENCE).toBe('ERR_BUNDLE_ALTERED')
+  await expect.poll(() => center.reports.at(-1)?.results[0]?.code, OFTEN).toBe('ERR_BUNDLE_ALTERED')
 })
 
 test('managed: a key that the operator pinned counts instead of the one of the first contact', async () => {
@@ -120,10 +120,10 @@ test('managed: a key that the operator pinned counts instead of the one of the f
   center.gives(v2.bundle)
   center.says(await center.key.sign(stateOf(13, wanted(v2))))
   await restart({ CLOUD_PUBLIC_KEY: pinned.publicKey })
-  await expect.poll(async () => (await cloudOf(satellite)).refused, PATIENCE).toMatch(/signature/)
+  await expect.poll(async () => (await cloudOf(satellite)).refused, OFTEN).toMatch(/signature/)
   center.says(await pinned.sign(stateOf(13, wanted(v2))))
   await restart({ CLOUD_PUBLIC_KEY: pinned.publicKey })
-  await expect.poll(() => activeOf(satellite), PATIENCE).toBe('2.0.0')
+  await expect.poll(() => activeOf(satellite), OFTEN).toBe('2.0.0')
 })
 
 test('managed: with a new token a Satellite moves to another environment, whose numbers are its own', async () => {
@@ -131,8 +131,8 @@ test('managed: with a new token a Satellite moves to another environment, whose 
   center.gives(v1.bundle)
   center.says(await center.key.sign(stateOf(1, { ...wanted(v1), environment })))
   await restart({}, `ret_${'b'.repeat(43)}`)
-  await expect.poll(() => activeOf(satellite), PATIENCE).toBe('1.0.0')
+  await expect.poll(() => activeOf(satellite), OFTEN).toBe('1.0.0')
   center.says(await center.key.sign(stateOf(13, wanted(v1))))
   await restart({}, `ret_${'c'.repeat(43)}`)
-  await expect.poll(async () => (await cloudOf(satellite)).refused, PATIENCE).toMatch(/another one/)
+  await expect.poll(async () => (await cloudOf(satellite)).refused, OFTEN).toMatch(/another one/)
 })

@@ -9,7 +9,7 @@ import { postgresPath, startPostgres } from '../support/postgres-server.ts'
 
 /** Whole processes start here, on machines that do other things too. */
 vi.setConfig({ testTimeout: 120_000 })
-const PATIENCE = { timeout: 50_000, interval: 50 }
+const OFTEN = { interval: 50 }
 
 describe.skipIf(postgresPath === undefined)('a Satellite of two nodes, and its control center, on PostgreSQL', () => {
   let server: TestServer
@@ -34,11 +34,11 @@ describe.skipIf(postgresPath === undefined)('a Satellite of two nodes, and its c
     const version = await versionOf('1.0.0')
     await addPackage(center, version)
     const seen = async () => (await center.api('GET', 'organisations/acme/environments/both/desired')).body
-    await expect.poll(async () => (await seen()).nodes.length, PATIENCE).toBe(2)
+    await expect.poll(async () => (await seen()).nodes.length, OFTEN).toBe(2)
     const body = { version: `crm@${version.sha256}`, environments: ['both'] }
     const { id } = (await center.api('POST', 'organisations/acme/rollouts', body)).body
     const stateOf = async () => (await center.api('GET', `organisations/acme/rollouts/${id}`)).body.state
-    await expect.poll(stateOf, PATIENCE).toBe('done')
+    await expect.poll(stateOf, OFTEN).toBe('done')
     for (const node of nodes) expect(await activeOf(node)).toBe('1.0.0')
     const { number, nodes: reports } = await seen()
     expect(reports.map((one: { number: number }) => one.number)).toEqual([number, number])
@@ -50,7 +50,7 @@ describe.skipIf(postgresPath === undefined)('a Satellite of two nodes, and its c
     const settings = { defaultSolution: 'crm' }
     await center.api('PUT', 'organisations/acme/environments/both/desired/settings', settings)
     const startOf = async (node: TestHost) => (await fetch(`${node.url}/`, { redirect: 'manual' })).status
-    for (const node of nodes) await expect.poll(() => startOf(node), PATIENCE).toBe(302)
+    for (const node of nodes) await expect.poll(() => startOf(node), OFTEN).toBe(302)
   })
 
   test('changes at the same time get numbers of their own', async () => {

@@ -10,7 +10,7 @@ import { bundleOf, moduleFile } from '../support/zip.ts'
 
 /** Whole processes start here, on machines that do other things too. */
 vi.setConfig({ testTimeout: 120_000 })
-const PATIENCE = { timeout: 50_000, interval: 50 }
+const OFTEN = { interval: 50 }
 let center: TestCenter
 let v1: TestVersion
 let v2: TestVersion
@@ -68,7 +68,7 @@ test('managed: a version and settings that are asked for are in force, are repor
     solutions: { crm: { sha256: v1.sha256 } },
     settings: { defaultSolution: 'crm', logLevel: 'warn', oauth: { crm: { api: 'Google', clientId: 'abc' } } },
   })
-  await expect.poll(async () => (await desired('kept')).nodes[0]?.number, PATIENCE).toBe(number)
+  await expect.poll(async () => (await desired('kept')).nodes[0]?.number, OFTEN).toBe(number)
   const [node] = (await desired('kept')).nodes
   expect(node).toMatchObject({
     outcome: 'applied',
@@ -87,7 +87,7 @@ test('managed: a version and settings that are asked for are in force, are repor
       '/solution/crm/index.html',
     ])
     expect(await activeOf(again)).toBe('1.0.0')
-    await expect.poll(async () => (await cloudOf(again)).state, PATIENCE).toBe('away')
+    await expect.poll(async () => (await cloudOf(again)).state, OFTEN).toBe('away')
     expect((await cloudOf(again)).number).toBe(number)
   } finally {
     await again.stop()
@@ -109,7 +109,7 @@ test('managed: OAuth settings of the control center are in force, and shown as i
   await desire('oauth', { settings: { oauth: { crm: { clientId: 'of-the-center' } } } })
   const admin = await signInToAdmin(satellite)
   const page = async () => (await admin.get('/admin/solutions/crm/oauth')).text
-  await expect.poll(page, PATIENCE).toContain('of-the-center')
+  await expect.poll(page, OFTEN).toContain('of-the-center')
   expect(await page()).toMatch(/of-the-center[\s\S]{0,200}Control center/)
   const put = await fetch(`${satellite.url}/admin/api/solutions/crm/oauth`, {
     method: 'PUT',
@@ -152,12 +152,12 @@ test('managed: a rollout goes from one environment to the next, halts at the one
   ]
   const places = ['north', 'south', 'west']
   const first = await rollOut(v1, places)
-  await expect.poll(async () => stateOf(await rollout(first)), PATIENCE).toBe('done, north done, south done, west done')
+  await expect.poll(async () => stateOf(await rollout(first)), OFTEN).toBe('done, north done, south done, west done')
   const before = await desired('north')
 
   const second = await rollOut(tooLarge, places)
   await expect
-    .poll(async () => stateOf(await rollout(second)), PATIENCE)
+    .poll(async () => stateOf(await rollout(second)), OFTEN)
     .toBe('halted, north done, south failed, west waiting')
   const halted = await rollout(second)
   expect(halted.steps[1].failure).toMatchObject({
@@ -177,12 +177,12 @@ test('managed: a rollout goes from one environment to the next, halts at the one
 
   expect((await move(second, 'continue')).status).toBe(200)
   await expect
-    .poll(async () => stateOf(await rollout(second)), PATIENCE)
+    .poll(async () => stateOf(await rollout(second)), OFTEN)
     .toBe('halted, north done, south failed, west waiting')
 
   expect((await move(second, 'roll-back')).status).toBe(200)
   await expect
-    .poll(async () => stateOf(await rollout(second)), PATIENCE)
+    .poll(async () => stateOf(await rollout(second)), OFTEN)
     .toBe('rolled-back, north undone, south undone, west left')
   expect([await activeOf(north), await activeOf(south), await activeOf(west)]).toEqual(['1.0.0', '1.0.0', '1.0.0'])
   const after = await desired('north')
@@ -196,12 +196,12 @@ test('managed: a revoked token is told once, shown by the health page, and nothi
   const satellite = await startSatellite(center, token)
   satellites.push(satellite)
   await desire('revoked', { solutions: { crm: { sha256: v1.sha256 } } })
-  await expect.poll(() => activeOf(satellite), PATIENCE).toBe('1.0.0')
+  await expect.poll(() => activeOf(satellite), OFTEN).toBe('1.0.0')
   const { environmentTokens } = center.parts
   for (const one of await environmentTokens.list(id)) await environmentTokens.remove(id, one.id)
   // Wakes the request that waits: it was made with a token that was good then.
   await desire('revoked', { solutions: { crm: { sha256: v2.sha256 } } })
-  await expect.poll(async () => (await cloudOf(satellite)).state, PATIENCE).toBe('barred')
+  await expect.poll(async () => (await cloudOf(satellite)).state, OFTEN).toBe('barred')
   expect(await activeOf(satellite)).toBe('1.0.0')
   expect(satellite.logged().match(/refuses REMOTE_ENVIRONMENT_TOKEN/g)).toHaveLength(1)
   const health = await (await signInToAdmin(satellite)).get('/admin/health')
@@ -223,18 +223,18 @@ test('managed: a control center that was killed takes its rollouts up again, and
   const start = { version: `crm@${v1.sha256}`, environments: ['east', 'late'] }
   const { body } = await one.api('POST', 'organisations/acme/rollouts', start)
   const stateNow = async () => stateOf((await one.api('GET', `organisations/acme/rollouts/${body.id}`)).body)
-  await expect.poll(stateNow, PATIENCE).toBe('running, east done, late running')
+  await expect.poll(stateNow, OFTEN).toBe('running, east done, late running')
   await one.stop()
-  await expect.poll(async () => (await cloudOf(satellite)).state, PATIENCE).toBe('away')
+  await expect.poll(async () => (await cloudOf(satellite)).state, OFTEN).toBe('away')
   expect(await activeOf(satellite)).toBe('1.0.0')
 
   one = await startTestCenter({ PORT: port }, { home })
   try {
     await one.api('PUT', 'organisations/acme/environments/east/desired', { solutions: { crm: { sha256: v2.sha256 } } })
-    await expect.poll(() => activeOf(satellite), PATIENCE).toBe('2.0.0')
+    await expect.poll(() => activeOf(satellite), OFTEN).toBe('2.0.0')
     expect((await cloudOf(satellite)).state).toBe('connected')
     satellites.push(await startSatellite(one, late.token))
-    await expect.poll(stateNow, PATIENCE).toBe('done, east done, late done')
+    await expect.poll(stateNow, OFTEN).toBe('done, east done, late done')
   } finally {
     await one.stop()
     rmSync(home, { recursive: true })

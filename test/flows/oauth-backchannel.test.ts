@@ -9,7 +9,7 @@ let played: PlayedHost
 
 beforeAll(async () => {
   played = await startPlayedHost({ OAUTH_TIME: '1s' })
-}, 60_000)
+})
 afterAll(() => played.stop())
 
 /** The provider's server, without cookies and without what browsers say of themselves. */
@@ -73,15 +73,15 @@ describe.each(ALL_WAYS)('back-channel logout: %s', (way) => {
     const token = stage.logoutToken()
     const answer = await tell(way, token)
     expect([answer.status, answer.text]).toEqual([200, ''])
-    await expect.poll(() => statusOf(anna), { timeout: 1000 }).toBe(401)
-    await expect.poll(() => statusOf(phone), { timeout: 1000 }).toBe(401)
+    await expect.poll(() => statusOf(anna), { timeout: 5000 }).toBe(401)
+    await expect.poll(() => statusOf(phone), { timeout: 5000 }).toBe(401)
     // Times of tokens are whole seconds: what was issued within the same one may be of before.
     let again = anna
     const signInAgain = async () => {
       again = await played.signIn(way, stage)
       return again.answer.status
     }
-    await expect.poll(signInAgain, { timeout: 10_000, interval: 200 }).toBe(303)
+    await expect.poll(signInAgain, { interval: 200 }).toBe(303)
     expect((await tell(way, token)).status).toBe(400)
     expect(await statusOf(again)).toBe(200)
     expect(stage.strays()).toEqual([])
@@ -99,7 +99,7 @@ test('a logout token with a session of the provider ends that one alone', async 
   const work = await signedIn('query', stage)
   const ofHome = stage.logoutToken({ claims: (claims, scene) => without('sub')({ ...claims, sid: 'at-home' }, scene) })
   expect((await tell('query', ofHome)).status).toBe(200)
-  await expect.poll(() => statusOf(home), { timeout: 1000 }).toBe(401)
+  await expect.poll(() => statusOf(home), { timeout: 5000 }).toBe(401)
   expect(await statusOf(work)).toBe(200)
 })
 
@@ -128,5 +128,5 @@ test('no token, two of them, and one of 100 kB are refused', async () => {
   expect(await statusOf(anna)).toBe(200)
   // Neither of the two was used up.
   expect((await tell('query', two[1])).status).toBe(200)
-  await expect.poll(() => statusOf(anna), { timeout: 1000 }).toBe(401)
+  await expect.poll(() => statusOf(anna), { timeout: 5000 }).toBe(401)
 })

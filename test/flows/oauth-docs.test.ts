@@ -33,7 +33,7 @@ beforeAll(async () => {
       backchannel_logout_uri: `${base}/backchannel-logout`,
     })
   }
-}, 60_000)
+})
 afterAll(async () => {
   await host.stop()
   await provider.stop()

@@ -21,7 +21,7 @@ function testFlows(): void {
     provider = await startGlewlwyd()
     host = await startOAuthHost([provider], { REMEMBER_GRACE: '1ms' })
     for (const [name, oauth] of Object.entries(FLOWS)) await addSolution(name, oauth)
-  }, 60_000)
+  })
   afterAll(async () => {
     await host?.stop()
     await provider?.stop()

@@ -10,7 +10,7 @@ let played: PlayedHost
 beforeAll(async () => {
   // Without grace each use of a remembered login asks the provider.
   played = await startPlayedHost({ OAUTH_TIME: '1s', REMEMBER_GRACE: '1ms' })
-}, 60_000)
+})
 afterAll(() => played.stop())
 
 /** Somebody who signed in soundly, and closed the browser. */

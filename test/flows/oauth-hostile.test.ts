@@ -23,7 +23,7 @@ const secrets: string[] = []
 beforeAll(async () => {
   // Long enough for a busy machine: each slow answer takes it once, in all flows together.
   played = await startPlayedHost({ OAUTH_TIME: '1s' })
-}, 60_000)
+})
 afterAll(() => played.stop())
 
 /** What the author reads, by the case's name: the first that fits. */
@@ -113,7 +113,7 @@ test('rotated keys are accepted in each flow, at the first sign-in after the coo
       await expectSignedIn(await played.signIn(way, stage))
       stage.rotate()
       const status = async () => (await played.signIn(way, stage)).answer.status
-      await expect.poll(status, { timeout: 20_000, interval: 500 }).toBe(303)
+      await expect.poll(status, { interval: 500 }).toBe(303)
       expect(stage.requests.filter(({ path }) => path === '/jwks').length).toBe(2)
       await expectSignedIn(await played.signIn(way, stage))
     }),

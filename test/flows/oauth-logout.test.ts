@@ -21,7 +21,7 @@ beforeAll(async () => {
       }`,
     },
   })
-}, 60_000)
+})
 afterAll(async () => {
   await host.stop()
   await provider.stop()

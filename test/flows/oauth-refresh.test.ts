@@ -15,7 +15,7 @@ beforeAll(async () => {
   host = await startOAuthHost([provider], { REMEMBER_GRACE: '1ms' })
   await addSolutionOfProvider(host, provider, { name: 'stays', oauth: OFFLINE })
   await addSolutionOfProvider(host, provider, { name: 'leaves' })
-}, 60_000)
+})
 afterAll(async () => {
   await host.stop()
   await provider.stop()

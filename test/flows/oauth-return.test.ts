@@ -22,7 +22,7 @@ beforeAll(async () => {
     oauth: { login_failed_url: '/solution/circle/index.html?x' },
   })
   await addDefaultSolution(host, 'plain')
-}, 60_000)
+})
 afterAll(async () => {
   await host.stop()
   await provider.stop()

@@ -76,7 +76,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, sign-ins
     for (let n = 0; n < 4; n++) expect((await anna.session()).status).toBe(200)
     await provider.sessionsEnd('sub-of-anna')
     await expect
-      .poll(async () => [(await anna.session()).status, (await anna.session()).status], { timeout: 3000 })
+      .poll(async () => [(await anna.session()).status, (await anna.session()).status], { timeout: 5000 })
       .toEqual([401, 401])
   })
 })

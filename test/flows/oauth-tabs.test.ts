@@ -30,7 +30,7 @@ beforeAll(async () => {
   })
   const hosts = [provider.hostPort, other.hostPort]
   await askAdmin(host, 'PUT', 'solutions/choice/secrets/CLIENT', { value: CLIENT_SECRET, hosts }, 204)
-}, 60_000)
+})
 afterAll(async () => {
   await host.stop()
   await provider.stop()

@@ -10,7 +10,7 @@ beforeAll(async () => {
   provider = await startOidcProvider()
   host = await startOAuthHost([provider])
   for (const [name, oauth] of Object.entries(FLOWS)) await addSolutionOfProvider(host, provider, { name, oauth })
-}, 60_000)
+})
 afterAll(async () => {
   await host.stop()
   await provider.stop()

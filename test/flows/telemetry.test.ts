@@ -13,7 +13,7 @@ import { bundleOf, moduleFile } from '../support/zip.ts'
 const PAGE = '/solution/tenant-login/index.html'
 const ANNA = { username: 'anna', password: 'anna-tries-acme', custom_tenant: 'acme' }
 /** Awaited at most so long. */
-const PATIENCE = { timeout: 15_000, interval: 20 }
+const OFTEN = { interval: 20 }
 
 let collector: Collector
 let host: TestHost
@@ -54,7 +54,7 @@ describe('a host with a collector', () => {
   })
 
   test('logins are counted by solution, mode and result', async () => {
-    await waitUntil(() => expect(logins()).toHaveLength(2), PATIENCE)
+    await waitUntil(() => expect(logins()).toHaveLength(2), OFTEN)
     const labels = { solution: 'tenant-login', mode: 'authenticator' }
     expect(logins()).toEqual([
       { ...labels, result: 'ok', value: 1 },
@@ -63,7 +63,7 @@ describe('a host with a collector', () => {
   })
 
   test('a login’s trace goes from the request through the sandbox to the session', async () => {
-    await waitUntil(() => expect(spansOf(collector).map(({ name }) => name)).toContain('start session'), PATIENCE)
+    await waitUntil(() => expect(spansOf(collector).map(({ name }) => name)).toContain('start session'), OFTEN)
     const spans = spansOf(collector)
     const session = spans.find(({ name }) => name === 'start session')
     const ours = spans.filter(({ traceId }) => traceId === session?.traceId)
@@ -95,7 +95,7 @@ describe('a host with a collector', () => {
   })
 
   test('nothing that arrives names a user, an address, a password or what was typed', async () => {
-    await waitUntil(() => expect(spansOf(collector).length).toBeGreaterThan(5), PATIENCE)
+    await waitUntil(() => expect(spansOf(collector).length).toBeGreaterThan(5), OFTEN)
     const everything = JSON.stringify(collector.received.map(({ body }) => body))
     expect(everything).toContain('tenant-login')
     for (const secret of ['anna', 'acme', 'wrong-secret', '127.0.0.1', host.admin])
@@ -156,7 +156,7 @@ describe('a host with a collector', () => {
     const traceId = 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'
     const before = spansOf(collector).length
     await ask(`${host.url}${PAGE}`, { headers: { traceparent: `00-${traceId}-bbbbbbbbbbbbbbbb-01` } })
-    await waitUntil(() => expect(spansOf(collector).length).toBeGreaterThan(before), PATIENCE)
+    await waitUntil(() => expect(spansOf(collector).length).toBeGreaterThan(before), OFTEN)
     expect(spansOf(collector).map((span) => span.traceId)).not.toContain(traceId)
   })
 })
@@ -175,7 +175,7 @@ describe('what a collector does', () => {
     const traceId = 'cccccccccccccccccccccccccccccccc'
     await ask(`${host.url}${PAGE}`, { headers: { traceparent: `00-${traceId}-bbbbbbbbbbbbbbbb-01` } })
     await ask(`${host.url}${PAGE}`)
-    await waitUntil(() => expect(spansOf(collector).length).toBeGreaterThan(0), PATIENCE)
+    await waitUntil(() => expect(spansOf(collector).length).toBeGreaterThan(0), OFTEN)
     expect(new Set(spansOf(collector).map((span) => span.traceId))).toEqual(new Set([traceId]))
     expect(spansOf(collector).find(({ name }) => name.startsWith('GET'))?.parent).toBe('bbbbbbbbbbbbbbbb')
   })
@@ -183,19 +183,19 @@ describe('what a collector does', () => {
   test('away and back: every export of that time arrives, in order, also what an earlier process left', async () => {
     await startHost()
     await signIn()
-    await waitUntil(() => expect(logins()).toHaveLength(1), PATIENCE)
+    await waitUntil(() => expect(logins()).toHaveLength(1), OFTEN)
     await collector.away()
     await signIn()
     const folder = join(host.home, 'telemetry', 'metrics')
-    await waitUntil(() => expect(readdirSync(folder).length).toBeGreaterThan(5), PATIENCE)
+    await waitUntil(() => expect(readdirSync(folder).length).toBeGreaterThan(5), OFTEN)
     expect(readdirSync(folder).filter((file) => statSync(join(folder, file)).mode & 0o077)).toEqual([])
     await collector.back()
-    await waitUntil(() => expect(logins()[0]?.value).toBe(2), PATIENCE)
+    await waitUntil(() => expect(logins()[0]?.value).toBe(2), OFTEN)
     const times = exportTimes(collector, 'solhost_memory_limit_bytes')
     const gaps = times.slice(1).map((time, index) => time - (times[index] ?? 0))
     expect(Math.max(...gaps)).toBeLessThan(1000)
     expect(host.logged().match(/does not take it now/g)?.length).toBeLessThanOrEqual(3)
-    await waitUntil(() => expect(host.logged()).toContain('takes telemetry again'), PATIENCE)
+    await waitUntil(() => expect(host.logged()).toContain('takes telemetry again'), OFTEN)
   })
 
   test('a wrong token is said once, without the token, and sign-ins go on', async () => {
@@ -209,7 +209,7 @@ describe('what a collector does', () => {
     })
     expect(await signIn()).toBe(303)
     const folder = join(host.home, 'telemetry', 'metrics')
-    await waitUntil(() => expect(readdirSync(folder).length).toBeGreaterThan(8), PATIENCE)
+    await waitUntil(() => expect(readdirSync(folder).length).toBeGreaterThan(8), OFTEN)
     const metrics = collector.tries.filter(({ path }) => path === '/otlp/v1/metrics')
     expect(metrics).toEqual([{ path: '/otlp/v1/metrics', status: 401 }])
     const said = host
@@ -235,7 +235,7 @@ describe('what a collector does', () => {
     await signIn()
     // It also asks what it is to run, since this is its control center.
     const metrics = () => collector.received.filter(({ path }) => path === '/otlp/v1/metrics')
-    await waitUntil(() => expect(Math.min(other.received.length, metrics().length)).toBeGreaterThan(0), PATIENCE)
+    await waitUntil(() => expect(Math.min(other.received.length, metrics().length)).toBeGreaterThan(0), OFTEN)
     await other.stop()
     expect(metrics()[0]).toMatchObject({
       headers: { authorization: 'Bearer the-environment-token', 'content-type': 'application/x-protobuf' },
@@ -250,7 +250,7 @@ describe('what a collector does', () => {
     // Longer than a test may take: whoever waited for the answer would fail it.
     await startHost({ OTEL_EXPORTER_OTLP_TIMEOUT: '60000' })
     expect(await signIn()).toBe(303)
-    await waitUntil(() => expect(collector.tries.length).toBeGreaterThan(0), PATIENCE)
+    await waitUntil(() => expect(collector.tries.length).toBeGreaterThan(0), OFTEN)
     expect(await signIn()).toBe(303)
     expect(collector.received).toEqual([])
     await host.stop()
@@ -265,7 +265,7 @@ describe('what a collector does', () => {
     const visitor = createVisitor(host.url)
     await visitor.get('/solution/talking/index.html')
     await visitor.post('/solution/talking/index.html', ANNA)
-    await waitUntil(() => expect(spansOf(collector).map(({ name }) => name)).toContain('login'), PATIENCE)
+    await waitUntil(() => expect(spansOf(collector).map(({ name }) => name)).toContain('login'), OFTEN)
     await host.stop()
     const lines = recordsOf(collector).filter(({ scope }) => scope === 'solhost.solution')
     expect(lines.map(({ body }) => body)).toEqual(wanted)
@@ -290,7 +290,7 @@ test('an event of an open client is a trace of its own, with the lines and reque
   await page.press('main', 'go')
   const events = () => spansOf(collector).filter(({ name }) => name === 'client event')
   const pressed = () => events().find(({ attributes }) => attributes['solhost.entry'] === 'forms.event')
-  await waitUntil(() => expect(pressed()).toBeDefined(), PATIENCE)
+  await waitUntil(() => expect(pressed()).toBeDefined(), OFTEN)
   expect(pressed()).toMatchObject({
     parent: '',
     attributes: {
@@ -300,11 +300,11 @@ test('an event of an open client is a trace of its own, with the lines and reque
     },
   })
   const line = () => recordsOf(collector).find(({ body }) => body === 'the form says hello')
-  await waitUntil(() => expect(line()).toBeDefined(), PATIENCE)
+  await waitUntil(() => expect(line()).toBeDefined(), OFTEN)
   expect(line()?.traceId).toBe(pressed()?.traceId)
   const asked = { name: 'plugin request', traceId: pressed()?.traceId, attributes: { 'solhost.binding': 'http.fetch' } }
   const below = () => spansOf(collector).filter(({ parent }) => parent === pressed()?.spanId)
-  await waitUntil(() => expect(below()).toMatchObject([asked]), PATIENCE)
+  await waitUntil(() => expect(below()).toMatchObject([asked]), OFTEN)
   expect(new Set(events().map(({ traceId }) => traceId)).size).toBe(events().length)
   page.close()
   await host.stop()

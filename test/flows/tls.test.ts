@@ -61,7 +61,7 @@ beforeAll(async () => {
   by2 = askByHttp2(host.url, ca)
   await host.upload('tenant-login', bundle)
   await addClientSolution(host, 'open', { elements: [label('text')], script: '' })
-}, 60_000)
+})
 afterAll(async () => {
   by2.close()
   await host.stop()
@@ -369,7 +369,7 @@ describe('what HTTP/2 brings besides', () => {
     expect(await tried(neighbour, { ':path': '/health/live' })).toBe(200)
     for (const session of [...held, neighbour]) session.destroy()
     await own.stop()
-  }, 20_000)
+  })
 
   test('requests that are cancelled by the thousand end their connection, and no other', async () => {
     const { session, ended } = await hostile()
@@ -409,17 +409,17 @@ describe('the certificate', () => {
     const before = askByHttp2(own.url, ca)
     expect((await before.ask(`${own.url}/`)).status).toBe(200)
     put('live.p12', 'site.pem')
-    await waitUntil(() => expect(own.logged()).toContain('The new certificate is not used'), { timeout: 15_000 })
+    await waitUntil(() => expect(own.logged()).toContain('The new certificate is not used'))
     expect(await subjectAt(own.url)).toBe('CN=site')
     put('live.p12', 'next.p12')
-    await waitUntil(async () => expect(await subjectAt(own.url)).toBe('CN=next'), { timeout: 15_000 })
+    await waitUntil(async () => expect(await subjectAt(own.url)).toBe('CN=next'))
     expect((await before.ask(`${own.url}/`)).status).toBe(200)
     before.close()
     expect(own.logged()).toMatch(/The certificate of the host expires at [^"]+, in (19|20) days/)
     const report = await by1(`${own.url}/admin/api/health`, { headers: { authorization: own.admin } })
     expect(report.json()).toMatchObject({ certificate: { problem: 'expires-soon', refused: null } })
     await own.stop()
-  }, 40_000)
+  })
 
   test('a start with a file that is refused lists it with all other faults, and never the password', () => {
     const faultsOf = (more: Record<string, string>) => {
@@ -476,7 +476,7 @@ describe('the certificate', () => {
         'Renew it; docs/tls.md says how a new file gets into its place by itself. ' +
         'Ask for a certificate that has these names too, for SOLUTION_ORIGIN a wildcard.',
     })
-  }, 30_000)
+  })
 })
 
 test('the command line speaks to a host whose authority NODE_EXTRA_CA_CERTS names, and says so to whoever did not', async () => {
@@ -491,7 +491,7 @@ test('the command line speaks to a host whose authority NODE_EXTRA_CA_CERTS name
     'Its certificate is not trusted here: NODE_EXTRA_CA_CERTS names the file of an authority of your own.',
   )
   expect([trusting.code, trusting.err]).toEqual([0, ''])
-}, 30_000)
+})
 
 test('a stop ends while a browser holds a connection of HTTP/2 with a request that does not end', async () => {
   const own = await startTestHost(properties())
@@ -514,7 +514,7 @@ test('a stop ends while a browser holds a connection of HTTP/2 with a request th
   await own.stop()
   expect(await gone).toBe(constants.NGHTTP2_NO_ERROR)
   await Promise.all(closed)
-}, 15_000)
+})
 
 test('a stop does not wait for a connection that never begins with TLS', async () => {
   const own = await startTestHost(properties())
@@ -528,4 +528,4 @@ test('a stop does not wait for a connection that never begins with TLS', async (
   const tooLong = new Promise((resolve) => setTimeout(resolve, 6000, false).unref())
   expect(await Promise.race([ended, tooLong])).toBe(true)
   await closed
-}, 15_000)
+})

@@ -54,7 +54,7 @@ test('a process that hangs while it makes the context for the next call is ended
   await new Promise((resolve) => setTimeout(resolve, from - 300 - Date.now()))
   expect((await lab.run({ script, queryParams: { waits: 'yes' } })).failure).toBeNull()
   expect(processesOf(1)).toHaveLength(1)
-  await waitUntil(() => expect(processesOf(1)).toEqual([]), { timeout: 5000, interval: 20 })
+  await waitUntil(() => expect(processesOf(1)).toEqual([]), { interval: 20 })
   // Two more are enough, so the first was one.
   expect(await codesOf(script, 3)).toEqual(['script_timeout', 'script_timeout', 'sandbox_busy'])
 })
@@ -64,10 +64,7 @@ test('a process whose call takes long runs behind all others from then on; those
   await lab.run({ script: HEALTHY })
   const [healthy = 0] = processesOf(0)
   const running = codesOf('function onSolutionOpen() { for (;;); }', 1)
-  await waitUntil(() => expect(processesOf(1).map((pid) => getPriority(pid))).toEqual([10]), {
-    timeout: 3000,
-    interval: 20,
-  })
+  await waitUntil(() => expect(processesOf(1).map((pid) => getPriority(pid))).toEqual([10]), { interval: 20 })
   expect(getPriority(healthy)).toBe(0)
   expect(await running).toEqual(['script_timeout'])
 })
@@ -87,7 +84,7 @@ test('solutions whose processes had to be killed take turns, and another one doe
   }, 5)
   const ends: string[] = []
   const running = loops.map(async (script) => ends.push(String(await codesOf(script, 1))))
-  await waitUntil(() => expect(most).toBe(atOnce), { timeout: 5000, interval: 5 })
+  await waitUntil(() => expect(most).toBe(atOnce), { interval: 5 })
   expect((await lab.run({ script: HEALTHY })).effects.login?.username).toBe('n')
   await Promise.all(running)
   clearInterval(look)

@@ -59,7 +59,7 @@ test('solutions that need more memory than there is take turns: the one that was
   expect(serving().filter((one) => one !== undefined).length).toBeLessThan(SOLUTIONS.length)
   expect(Math.max(...sums) / MEGABYTE).toBeLessThanOrEqual(maximum / MEGABYTE)
   // Each of its eight turns starts a process, which takes seconds where much else runs.
-}, 60_000)
+})
 
 test('a process that grows while it works costs the idle ones their place, not the memory of others', async () => {
   const maximum = (await ownMemory()) + ROOM

@@ -30,7 +30,7 @@ export async function openWatched(browser: Browser, options: BrowserContextOptio
     reducedMotion: 'reduce',
     ...options,
   })
-  profile.setDefaultTimeout(20_000)
+  profile.setDefaultTimeout(60_000)
   const complaints: string[] = []
   const texts: string[] = []
   const sources: string[] = []
@@ -95,7 +95,7 @@ export async function faultsOfScreen(page: Page, name: string): Promise<string[]
 
 /** What is not so yet, but within 20 s: other tests keep the machine busy. */
 export function eventually<T>(look: () => T | Promise<T>) {
-  return expect.poll(look, { timeout: 20_000, interval: 50 })
+  return expect.poll(look, { interval: 50 })
 }
 
 /**

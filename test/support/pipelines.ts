@@ -40,7 +40,7 @@ export async function runToItsEnd(center: TestCenter, pipeline: string, wanted: 
   const { body, status, text } = await center.api('POST', runs, wanted)
   if (status !== 201) throw new Error(`the run was answered ${status}: ${text}`)
   const read = async () => (await center.api('GET', `${runs}/${body.number}`)).body
-  await expect.poll(async () => (await read()).state, { timeout: 60_000 }).not.toBe('running')
+  await expect.poll(async () => (await read()).state).not.toBe('running')
   return read()
 }
 

@@ -29,7 +29,7 @@ export interface Terminal extends AsyncDisposable {
 const PROMPT = /(?:^|\n)\[(\d+)\]\$\s*$/
 // A shell that only starts another one takes the prompt out of the environment.
 const SHELL = "exec env 'PS1=[$?]$ ' bash --norc --noprofile"
-const PATIENCE = { timeout: 60_000, interval: 50 }
+const OFTEN = { interval: 50 }
 
 /** @param env besides PATH and a HOME of its own; nothing of the tests' own environment is there */
 export async function openTerminal(options: {
@@ -60,7 +60,7 @@ export async function openTerminal(options: {
       const isThere = typeof text === 'string' ? shown.includes(text) : text.test(shown)
       if (!isThere) throw new Error(`the terminal does not show ${text}, but:\n${shown}`)
       return shown
-    }, PATIENCE)
+    }, OFTEN)
   await until(PROMPT)
 
   async function type(line: string): Promise<void> {

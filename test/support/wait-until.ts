@@ -8,5 +8,5 @@ export function waitUntil<T>(
   look: () => T | Promise<T>,
   options: { readonly timeout?: number; readonly interval?: number } = {},
 ): Promise<T> {
-  return vi.waitFor(look, { timeout: 15_000, ...options })
+  return vi.waitFor(look, { timeout: 60_000, ...options })
 }

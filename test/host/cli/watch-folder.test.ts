@@ -19,7 +19,7 @@ function watched(files: Record<string, string> = { 'solution.json': '{}', 'forms
     path,
     count: watch.count,
     folder: folder.path,
-    told: (times: number) => waitUntil(() => expect(changed).toHaveBeenCalledTimes(times), { timeout: 20_000 }),
+    told: (times: number) => waitUntil(() => expect(changed).toHaveBeenCalledTimes(times)),
     [Symbol.dispose]() {
       watch.close()
       folder[Symbol.dispose]()
@@ -48,12 +48,12 @@ test('watch: new folders are watched and removed ones no more', async () => {
   using one = watched()
   expect(one.count()).toBe(2)
   mkdirSync(one.path('modules/auth'), { recursive: true })
-  await waitUntil(() => expect(one.count()).toBe(4), { timeout: 20_000 })
+  await waitUntil(() => expect(one.count()).toBe(4))
   const before = one.changed.mock.calls.length
   writeFileSync(one.path('modules/auth/globals.js'), '')
-  await waitUntil(() => expect(one.changed.mock.calls.length).toBeGreaterThan(before), { timeout: 20_000 })
+  await waitUntil(() => expect(one.changed.mock.calls.length).toBeGreaterThan(before))
   rmSync(one.path('modules'), { recursive: true })
-  await waitUntil(() => expect(one.count()).toBe(2), { timeout: 20_000 })
+  await waitUntil(() => expect(one.count()).toBe(2))
 })
 
 test('watch: a folder that is removed and made again in one burst, as git does, is watched again', async () => {
@@ -82,5 +82,5 @@ test('watch: what is not the solution’s is neither watched nor told', async ()
 test('watch: the end of the folder itself is told', async () => {
   using one = watched()
   rmSync(one.folder, { recursive: true })
-  await waitUntil(() => expect(one.gone).toHaveBeenCalledOnce(), { timeout: 20_000 })
+  await waitUntil(() => expect(one.gone).toHaveBeenCalledOnce())
 })

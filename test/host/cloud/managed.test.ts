@@ -121,10 +121,10 @@ test('managed: what failed is shown until something newer takes its place', asyn
   const { managed, levels } = satelliteOf(center, async () => {})
   await managed.start()
   try {
-    await expect.poll(() => managed.state().number, { timeout: 10_000 }).toBe(1)
+    await expect.poll(() => managed.state().number).toBe(1)
     expect(managed.state().failed).toMatchObject([{ name: 'crm' }])
     center.says(await center.key.sign(stateOf(2, { settings: { logLevel: 'error' } })))
-    await expect.poll(() => levels.at(-1), { timeout: 10_000 }).toBe('error')
+    await expect.poll(() => levels.at(-1)).toBe('error')
     expect(managed.state()).toMatchObject({ state: 'connected', number: 2, failed: [] })
   } finally {
     await managed.stop()
@@ -144,7 +144,7 @@ test('managed: what is busy is tried again until it is done', async () => {
   })
   await managed.start()
   try {
-    await expect.poll(() => managed.state().number, { timeout: 10_000 }).toBe(1)
+    await expect.poll(() => managed.state().number).toBe(1)
     expect([tries, managed.state().failed]).toEqual([3, []])
     expect(logged.filter((line) => line.includes('not in force yet'))).toHaveLength(1)
   } finally {
@@ -160,7 +160,7 @@ test('managed: a bundle above BUNDLE_SIZE is not read to its end', async () => {
   const { managed } = satelliteOf(center, async () => {})
   await managed.start()
   try {
-    await expect.poll(() => managed.state().failed[0]?.message, { timeout: 10_000 }).toContain('1000 bytes')
+    await expect.poll(() => managed.state().failed[0]?.message).toContain('1000 bytes')
   } finally {
     await managed.stop()
     await center.stop()
@@ -176,7 +176,7 @@ test('managed: an application that was cut off by a restart is brought to its en
   const { managed, levels } = satelliteOf(center, async () => {})
   await managed.start()
   try {
-    await expect.poll(() => managed.state().number, { timeout: 10_000 }).toBe(7)
+    await expect.poll(() => managed.state().number).toBe(7)
     expect(levels.at(-1)).toBe('debug')
   } finally {
     await managed.stop()

@@ -12,7 +12,7 @@ beforeAll(async () => {
   folder = await certificateFolder()
   await folder.issue('site')
   await folder.issue('other')
-}, 30_000)
+})
 afterAll(() => folder[Symbol.dispose]())
 
 const read = (name: string, passphrase = CERTIFICATE_PASS) =>
@@ -119,7 +119,7 @@ test('certificate: Java key stores are refused with the command of keytool', asy
     execFileSync('keytool', [...words, ...rest, '-dname', 'CN=java'], { cwd: folder.path, stdio: 'ignore' })
     expect(await convert(name)).toBe('CN=java')
   }
-}, 60_000)
+})
 
 test('certificate: a file without a key, or without the certificate of its key, is told apart', async () => {
   await folder.openssl('pkcs12 -export -nokeys -in site.pem -out no-key.p12 -passout $')

@@ -10,7 +10,7 @@ beforeAll(async () => {
   folder = await certificateFolder()
   for (const name of ['first', 'second']) await folder.issue(name)
   await folder.issue('short', { days: 3, names: 'DNS:short.example.test' })
-}, 30_000)
+})
 afterAll(() => folder[Symbol.dispose]())
 
 const running: HostCertificate[] = []

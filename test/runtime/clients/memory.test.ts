@@ -19,7 +19,7 @@ function click() { count++; return calculate7(orders[count % 50]) }`
 
 const pid = () => lab.pids()[0] ?? 0
 
-test('clients: 200 of them fit into one process, and each costs little', { timeout: 60_000 }, async () => {
+test('clients: 200 of them fit into one process, and each costs little', async () => {
   lab = createClientLab()
   const version = lab.version(SCRIPT)
   const first = await lab.open(version)
@@ -39,7 +39,7 @@ test('clients: 200 of them fit into one process, and each costs little', { timeo
   expect(each).toBeLessThan(0.6)
 })
 
-test('clients: opened, called and closed 2,000 times, nothing of them is kept', { timeout: 120_000 }, async () => {
+test('clients: opened, called and closed 2,000 times, nothing of them is kept', async () => {
   lab = createClientLab()
   const version = lab.version(SCRIPT)
   const kept = await lab.open(version)

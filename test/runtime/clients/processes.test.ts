@@ -35,9 +35,7 @@ async function open(key: string): Promise<SandboxClient> {
   return opened
 }
 
-test('clients: for more room a process without clients goes, and one with clients only when it is urgent', {
-  timeout: 60_000,
-}, async () => {
+test('clients: for more room a process without clients goes, and one with clients only when it is urgent', async () => {
   const [anna, bram] = [await open('first'), await open('second')]
   expect(processes.makeRoom(false)).toBeNull()
   anna.close()

@@ -197,7 +197,7 @@ function expected(recipe: Recipe): Sent {
 /** As text, so that `__proto__`, the order of keys and half surrogate pairs count. */
 const shown = (sent: Sent) => JSON.stringify(sent)
 
-test('border: plain data arrive exactly as JSON.parse(JSON.stringify()) gives them', { timeout: 60_000 }, async () => {
+test('border: plain data arrive exactly as JSON.parse(JSON.stringify()) gives them', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(Plain, { minLength: 1, maxLength: 12 }), async (recipes) => {
       const got = await send(recipes, 'command')
@@ -235,9 +235,7 @@ test('border: every odd value alone arrives as the data that it shows, or is ref
   expect([Object.getPrototypeOf(value), value.constructor, value.a]).toEqual([Object.prototype, 2, 3])
 })
 
-test('border: whatever a script builds arrives as the data that it shows, or is refused, and nothing else', {
-  timeout: 120_000,
-}, async () => {
+test('border: whatever a script builds arrives as the data that it shows, or is refused, and nothing else', async () => {
   const counts = { arrived: 0, refused: 0 }
   await fc.assert(
     fc.asyncProperty(fc.array(Recipe, { minLength: 1, maxLength: 12 }), async (recipes) => {
@@ -263,9 +261,7 @@ function checkAgainstJson(recipe: Recipe, sent: Sent): void {
   if (!hasToJSON) expect(shown(sent)).toBe(shown({ value: JSON.parse(text) as Json }))
 }
 
-test('border: requests take the same values, and their answers come back as they were given', {
-  timeout: 60_000,
-}, async () => {
+test('border: requests take the same values, and their answers come back as they were given', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(Recipe, { minLength: 1, maxLength: 12 }), async (recipes) => {
       const got = await send(recipes, 'request')
@@ -364,9 +360,7 @@ function objectOf(text: unknown): object | null {
 
 const REFUSED_KEYS = /"(__proto__|constructor|prototype)"|"a":1,"a"/
 
-test('border: a result of any kind is an object, nothing, or nothing with a line in the log; the login stands', {
-  timeout: 60_000,
-}, async () => {
+test('border: a result of any kind is an object, nothing, or nothing with a line in the log; the login stands', async () => {
   await fc.assert(
     fc.asyncProperty(Result, fc.constantFrom('return', 'promise'), async (recipe, by) => {
       const end = await lab.run({ script: RETURN, arg: JSON.stringify(recipe), queryParams: { by } })
@@ -413,9 +407,7 @@ const Thrown = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 3000 }).map((value): Recipe => ({ kind: 'plain', value })),
 )
 
-test('border: a thrown value of any kind is a script_error with a short text, one line in the log and no effect', {
-  timeout: 60_000,
-}, async () => {
+test('border: a thrown value of any kind is a script_error with a short text, one line in the log and no effect', async () => {
   await fc.assert(
     fc.asyncProperty(Thrown, fc.constantFrom('throw', 'reject'), async (recipe, by) => {
       const end = await lab.run({ script: RETURN, arg: JSON.stringify(recipe), queryParams: { by } })

@@ -15,9 +15,7 @@ async function floorDuring(lab: ReturnType<typeof mixedCallsLab>, calls: number)
 }
 
 // `npm run long -- growth` does ten times as many and looks closer. A kept context would hold 0.23 MB.
-test('one sandbox process answers 1,500 calls of all kinds and keeps none of their contexts', {
-  timeout: 60_000,
-}, async () => {
+test('one sandbox process answers 1,500 calls of all kinds and keeps none of their contexts', async () => {
   const lab = mixedCallsLab()
   try {
     await mixedCalls(lab, 500)

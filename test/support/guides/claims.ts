@@ -122,6 +122,6 @@ async function expectLog(claim: Claim): Promise<void> {
       })
       expect(lines).toEqual(claim.said.trimEnd().split('\n'))
     },
-    { timeout: 10_000, interval: 50 },
+    { interval: 50 },
   )
 }

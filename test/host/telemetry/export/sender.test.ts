@@ -55,8 +55,7 @@ afterEach(async () => {
 })
 
 const arrived = () => collector.received.map(({ body }) => body.n)
-const tried = (count: number) =>
-  waitUntil(() => expect(collector.tries).toHaveLength(count), { timeout: 10_000, interval: 10 })
+const tried = (count: number) => waitUntil(() => expect(collector.tries).toHaveLength(count), { interval: 10 })
 
 test.each([429, 503, 500])('sender: what was answered %i is sent again, in order', async (status) => {
   collector.reply = () => ({ status: collector.tries.length === 0 ? status : 200 })
@@ -135,7 +134,7 @@ test('sender: once it is back, the log says how many were dropped', async () => 
   await waitUntil(() => expect(sender.state().state).toBe('away'))
   for (const count of [2, 3, 4, 5]) await put(count)
   await collector.back()
-  await waitUntil(() => expect(queue.oldest()).toBe(null), { timeout: 10_000 })
+  await waitUntil(() => expect(queue.oldest()).toBe(null))
   await waitUntil(() => expect(lines.map(({ facts }) => facts.dropped)).toContain(6))
   expect([arrived(), sender.state()]).toEqual([
     [4, 5],
