@@ -45,13 +45,13 @@ test('calls that wait too long cost neither the process nor the turn', async () 
 })
 
 test('a process that hangs while it makes the context for the next call is ended, and counts for the quarantine', async () => {
-  lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 1000, LOAD_TIME: 200 } })
+  lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 1500, LOAD_TIME: 500 } })
   await lab.run({ script: HEALTHY })
-  const from = Date.now() + 2000
+  const from = Date.now() + 4000
   const script = `if (Date.now() >= ${from}) ${NATIVE_LOOP}
     function onSolutionOpen(arg, { waits }) { while (waits && Date.now() < ${from}); }`
   expect(await codesOf(script, 1)).toEqual([undefined])
-  await new Promise((resolve) => setTimeout(resolve, from - 300 - Date.now()))
+  await new Promise((resolve) => setTimeout(resolve, from - 500 - Date.now()))
   expect((await lab.run({ script, queryParams: { waits: 'yes' } })).failure).toBeNull()
   expect(processesOf(1)).toHaveLength(1)
   await waitUntil(() => expect(processesOf(1)).toEqual([]), { interval: 20 })
