@@ -34,6 +34,7 @@ test.each(['http://a.example/x?y=1#z', 'https://a.example:8443', 'mailto:a@b.exa
   async (url) => {
     const { effects } = await lab.run({
       script: `function onSolutionOpen() { application.showURL(${JSON.stringify(url)}) }`,
+      evaluated: true,
     })
     expect(effects.showUrl).toBe(url)
   },
@@ -63,6 +64,7 @@ const REFUSED = [
 test.each(REFUSED)('application.showURL: %j is a TypeError for the script and refused by the host', async (url) => {
   const { effects, failure } = await lab.run({
     script: `function onSolutionOpen() { application.showURL(${JSON.stringify(url)}) }`,
+    evaluated: true,
   })
   expect(failure?.message).toMatch(/^TypeError: application\.showURL/)
   expect(effects.showUrl).toBeNull()

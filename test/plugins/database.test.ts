@@ -28,7 +28,7 @@ beforeEach(() => {
 
 async function run(body: string) {
   const script = `async function onSolutionOpen() { ${body} }`
-  const { failure, values } = await lab.run({ script })
+  const { failure, values } = await lab.run({ script, evaluated: true })
   if (failure) throw new Error(`${failure.code}: ${failure.message}`)
   return values
 }

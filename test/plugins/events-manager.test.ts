@@ -6,7 +6,7 @@ afterAll(() => lab.stop())
 
 const value = (body: string) => lab.evaluate(body)
 const failureOf = async (body: string) =>
-  (await lab.run({ script: `function onSolutionOpen() { ${body} }` })).failure?.message
+  (await lab.run({ script: `function onSolutionOpen() { ${body} }`, evaluated: true })).failure?.message
 
 test('EventType names the built-in and the custom types', async () => {
   expect(await value('return [EventType.saved, EventType.onShow, EventType.nothing]')).toEqual([

@@ -40,7 +40,10 @@ test('i18n: setLocale changes the current language and is an effect of the call'
 })
 
 test.each(["'__proto__'", "'n'", '5', 'null', "'nl', 'Belgium'"])('i18n.setLocale: %s is a TypeError', async (args) => {
-  const { failure } = await lab.run({ script: `function onSolutionOpen() { i18n.setLocale(${args}) }` })
+  const { failure } = await lab.run({
+    script: `function onSolutionOpen() { i18n.setLocale(${args}) }`,
+    evaluated: true,
+  })
   expect(failure?.message).toMatch(/^TypeError: i18n\.setLocale/)
 })
 

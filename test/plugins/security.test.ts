@@ -60,7 +60,10 @@ test.each([
 test.each(['', 'a\\r\\nSet-Cookie: x=y', '\\u0000', '\\ud800', '\\u202eadmin'])(
   'security.login: the user name "%s" is refused',
   async (name) => {
-    const { effects, failure } = await lab.run({ script: login(`security.login('${name}', 'u', ['Users'])`) })
+    const { effects, failure } = await lab.run({
+      script: login(`security.login('${name}', 'u', ['Users'])`),
+      evaluated: true,
+    })
     expect(failure).toBeNull()
     expect(effects.login).toBeNull()
   },
@@ -121,7 +124,7 @@ test('security: an open solution sees the user of its session', async () => {
 test.each(['{}', '[]', 'null', '[{}]', 'NaN', "'x'.repeat(201)"])(
   'security.setTenantValue: %s is a TypeError',
   async (value) => {
-    const { failure } = await lab.run({ script: login(`security.setTenantValue(${value})`) })
+    const { failure } = await lab.run({ script: login(`security.setTenantValue(${value})`), evaluated: true })
     expect(failure?.message).toMatch(/^TypeError: security\.setTenantValue/)
   },
 )

@@ -76,6 +76,8 @@ export function createClientLab(
   const bindings = createGuestBindings({ plugins, limits, onPluginError: () => {} })
   const lines: GuestLogLine[] = []
   const requests: Asked[] = []
+  /** By source and forms: what is hosted twice is one version, whose clients share a process. */
+  const hosted = new Map<string, ActiveSolution>()
   let versions = 0
 
   const handlers = {
@@ -159,7 +161,9 @@ export function createClientLab(
     },
     version: (source: string, forms: Readonly<Record<string, LabForm>> = {}) => lab.solution(source, forms).loadable,
     async hosted(source: string, forms: Readonly<Record<string, LabForm>> = {}) {
-      const solution = lab.solution(source, forms)
+      const key = JSON.stringify([source, forms])
+      const solution = hosted.get(key) ?? lab.solution(source, forms)
+      hosted.set(key, solution)
       const opened = await supervisor.openClient(solution.loadable, handlers)
       if ('code' in opened) throw new Error(`${opened.code}: ${opened.message}`)
       return createHosted(opened, solution)

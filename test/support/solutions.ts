@@ -23,6 +23,11 @@ export function manifestOf(written: Record<string, unknown>): Manifest {
 export type ScriptRun = {
   /** The authenticator's script. */
   readonly script: string
+  /**
+   * Whether the script is evaluated in a version that all such runs share, so that none waits for a process of its own:
+   * for scripts of which neither the positions nor the loading matter.
+   */
+  readonly evaluated?: boolean
   readonly file?: string
   readonly queryParams?: Record<string, Json>
   readonly arg?: string | null
@@ -36,6 +41,15 @@ export type ScriptRun = {
     readonly tenant: readonly (string | number)[] | null
   } | null
 }
+
+/** What all runs share whose scripts are evaluated; the script comes as a query parameter. */
+const EVALUATES = `function taken(queryParams, entry) {
+  const { evaluated } = queryParams
+  delete queryParams.evaluated
+  return (0, eval)(evaluated + '\\n;' + entry)
+}
+function onSolutionOpen(arg, queryParams) { return taken(queryParams, 'onSolutionOpen')(arg, queryParams) }
+function getOAuthConfig(queryParams) { return taken(queryParams, 'getOAuthConfig')(queryParams) }`
 
 export type ScriptEnd = EntryResult & { readonly log: readonly (NewLogLine & GuestLogLine)[] }
 
@@ -113,9 +127,10 @@ export function createScriptLab(
     stop: () => supervisor.stop(),
     async run(run) {
       const from = lines.length
-      const { script, file = 'modules/auth/globals.js', queryParams = {}, arg = null, kind = 'login' } = run
+      const { evaluated = false, file = 'modules/auth/globals.js', arg = null, kind = 'login' } = run
       const { entry = 'onSolutionOpen' } = run
-      const result = await runEntry(solutionOf(script, file), {
+      const queryParams = evaluated ? { ...run.queryParams, evaluated: run.script } : (run.queryParams ?? {})
+      const result = await runEntry(solutionOf(evaluated ? EVALUATES : run.script, file), {
         unit: 'authenticator',
         entry,
         args: entry === 'onSolutionOpen' ? [arg, queryParams] : [queryParams],
@@ -134,7 +149,7 @@ export function createScriptLab(
     },
     async evaluate(body, rest) {
       const script = `function onSolutionOpen(arg, queryParams) { const value = (() => { ${body} })(); return JSON.stringify({ value: value === undefined ? null : value }) }`
-      const end = await lab.run({ ...rest, script })
+      const end = await lab.run({ ...rest, script, evaluated: true })
       if (end.failure) throw new Error(`${end.failure.code}: ${end.failure.message}`)
       return end.values.value
     },

@@ -41,7 +41,7 @@ afterAll(() => {
 })
 
 function run(body: string, on = lab, options: Omit<ScriptRun, 'script'> = {}): Promise<ScriptEnd> {
-  return on.run({ ...options, script: `async function onSolutionOpen() {\n${body}\n}` })
+  return on.run({ evaluated: true, ...options, script: `async function onSolutionOpen() {\n${body}\n}` })
 }
 
 /** What `body` returned. */
@@ -224,7 +224,9 @@ test.each([new Error('host secret'), new PlatformError('ERR_DATABASE_UNREACHABLE
 )
 
 test('plugins.http.fetch: an error that is not caught tells the line that asked', async () => {
-  const { failure } = await run("  const x = 1\n  await plugins.http.fetch('https://evil.example/')")
+  const { failure } = await run("  const x = 1\n  await plugins.http.fetch('https://evil.example/')", lab, {
+    evaluated: false,
+  })
   expect(failure?.message).toContain('the manifest does not ask for evil.example')
   expect(failure?.position).toMatchObject({ file: 'modules/auth/globals.js', line: 3 })
 })

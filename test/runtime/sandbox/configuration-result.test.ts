@@ -6,6 +6,8 @@ afterAll(() => lab.stop())
 
 const configure = (body: string, before = '') =>
   lab.run({
+    // What runs before changes what scripts load with.
+    evaluated: before === '',
     script: `${before}\nfunction getOAuthConfig(queryParams) { ${body} }`,
     entry: 'getOAuthConfig',
     queryParams: { tenant: 'north' },
@@ -155,7 +157,7 @@ test('getOAuthConfig: what it returns is in no log line', async () => {
 })
 
 test('getOAuthConfig: a thrown error names the script’s own line', async () => {
-  const end = await configure("throw new Error('no tenant')")
+  const end = await configure("throw new Error('no tenant')", 'var beforeIt')
   expect(end).toMatchObject({ hasValues: false, failure: { message: 'Error: no tenant', position: { line: 2 } } })
   expect(end.log).toEqual([
     expect.objectContaining({ level: 'error', code: 'script_error', message: 'Error: no tenant' }),
