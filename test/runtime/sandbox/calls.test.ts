@@ -2,11 +2,14 @@ import { afterAll, expect, test } from 'vitest'
 import { createScriptLab } from '../../support/solutions.ts'
 
 const lab = createScriptLab({
-  limits: { AUTHENTICATOR_TIME: 700, LOAD_TIME: 500, LOG_LINES: 5, RESULT_SIZE: 1024, CALL_REQUESTS: 20 },
+  limits: { AUTHENTICATOR_TIME: 20_000, LOAD_TIME: 10_000, LOG_LINES: 5, RESULT_SIZE: 1024, CALL_REQUESTS: 20 },
 })
+/** For scripts that only a deadline ends. */
+const hasty = createScriptLab({ limits: { AUTHENTICATOR_TIME: 700, LOAD_TIME: 500 } })
 const small = createScriptLab({ limits: { ISOLATE_MEMORY: 16 * 1024 ** 2, AUTHENTICATOR_TIME: 20_000 } })
 afterAll(() => {
   lab.stop()
+  hasty.stop()
   small.stop()
 })
 
@@ -29,7 +32,9 @@ test('an error that poses as one of the platform is a script_error', async () =>
 })
 
 test('a script that loops forever ends with the outcome script_timeout, limit and amount, and the place of its loop', async () => {
-  const { failure } = await run('function spin() {\n  for (;;);\n}\nfunction onSolutionOpen() { spin() }')
+  const { failure } = await hasty.run({
+    script: 'function spin() {\n  for (;;);\n}\nfunction onSolutionOpen() { spin() }',
+  })
   expect(failure).toMatchObject({
     code: 'script_timeout',
     limit: { name: 'AUTHENTICATOR_TIME', allowed: 700 },
@@ -38,12 +43,12 @@ test('a script that loops forever ends with the outcome script_timeout, limit an
 })
 
 test('a promise that never settles ends with script_timeout', async () => {
-  const { failure } = await run('function onSolutionOpen() { return new Promise(() => {}) }')
+  const { failure } = await hasty.run({ script: 'function onSolutionOpen() { return new Promise(() => {}) }' })
   expect([failure?.code, failure?.position]).toEqual(['script_timeout', undefined])
 })
 
 test('top-level code that loops forever ends with script_timeout, at the place of its loop', async () => {
-  const { failure } = await run('\n  for (;;);\nfunction onSolutionOpen() {}')
+  const { failure } = await hasty.run({ script: '\n  for (;;);\nfunction onSolutionOpen() {}' })
   expect(failure).toMatchObject({
     code: 'script_timeout',
     limit: { name: 'LOAD_TIME', allowed: 500 },
@@ -52,11 +57,12 @@ test('top-level code that loops forever ends with script_timeout, at the place o
 })
 
 test('a native loop that no timeout reaches ends with its process, and the next call works', async () => {
-  const { failure } = await run(
-    'function onSolutionOpen() { Array.prototype.indexOf.call(new Proxy({ length: 9007199254740991 }, {}), 1) }',
-  )
+  const { failure } = await hasty.run({
+    script:
+      'function onSolutionOpen() { Array.prototype.indexOf.call(new Proxy({ length: 9007199254740991 }, {}), 1) }',
+  })
   expect(failure?.code).toBe('script_timeout')
-  expect((await run('function onSolutionOpen() { return "{}" }')).failure).toBeNull()
+  expect((await hasty.run({ script: 'function onSolutionOpen() { return "{}" }' })).failure).toBeNull()
 })
 
 test('a heap over its limit ends with script_memory, and the next call of the same solution works', async () => {
@@ -98,9 +104,10 @@ test.each([
   ["'[1]'", 'a text that is no JSON object'],
   ["'no json'", 'a text that is no JSON object'],
 ])('a result %s counts as null with a line in the log, and the login stands', async (result, kind) => {
-  const { effects, values, log, failure } = await run(
-    `function onSolutionOpen() { security.login('a', 'b', ['x']); return ${result} }`,
-  )
+  const { effects, values, log, failure } = await lab.run({
+    script: `function onSolutionOpen() { security.login('a', 'b', ['x']); return ${result} }`,
+    evaluated: true,
+  })
   expect([failure, values, effects.login?.username]).toEqual([null, {}, 'a'])
   expect(log.map(({ message }) => message)).toEqual([
     `onSolutionOpen returned ${kind}; it counts as null, since only a JSON string of an object is used`,
@@ -202,7 +209,7 @@ test('a script cannot write its own outcome by what it calls a length', async ()
   ]) {
     for (const length of [forged, 'Infinity', 'NaN', '-1', '2 ** 53']) {
       const script = `function onSolutionOpen() { const used = ${length}; const array = new Proxy([], { get: (t, k) => (k === 'length' ? used : t[k]) }); ${call}; return '{}' }`
-      const { failure, effects } = await run(script)
+      const { failure, effects } = await lab.run({ script, evaluated: true })
       expect([call, length, effects.login]).toEqual([call, length, null])
       expect(failure?.code ?? 'returned').toMatch(/^(script_error|script_quota|returned)$/)
     }
@@ -215,8 +222,8 @@ test('what a call that was cut off left behind does not run inside the next one'
     Promise.resolve().then(() => { for (;;); })
     for (;;);
   }`
-  expect((await lab.run({ script, arg: 'bad' })).failure?.code).toBe('script_timeout')
-  expect((await lab.run({ script })).values).toEqual({ fine: true })
+  expect((await hasty.run({ script, arg: 'bad' })).failure?.code).toBe('script_timeout')
+  expect((await hasty.run({ script })).values).toEqual({ fine: true })
 })
 
 test('a context made ahead is as fresh as any other, and what it logged while it loaded belongs to the call that took it', async () => {
