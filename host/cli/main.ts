@@ -1,50 +1,41 @@
 import { nearestKey } from '../../runtime/bundle/nearest-key.ts'
 import { type Command, CommandError, EXIT_CODES, type Exit } from './command.ts'
-import { backupCommand } from './commands/backup.ts'
-import { checkCommand } from './commands/check.ts'
-import { deployCommand } from './commands/deploy.ts'
-import { devCommand } from './commands/dev.ts'
-import { doctorCommand } from './commands/doctor.ts'
-import { initCommand } from './commands/init.ts'
-import { loginTemplateCommand } from './commands/login-template.ts'
-import { logsCommand } from './commands/logs.ts'
-import { packCommand } from './commands/pack.ts'
-import { restoreCommand } from './commands/restore.ts'
-import { startCommand } from './commands/start.ts'
-import { testCommand } from './commands/test.ts'
-import { typesCommand } from './commands/types.ts'
-import { usersAddCommand } from './commands/users/add.ts'
-import { usersExportCommand } from './commands/users/export.ts'
-import { usersImportCommand } from './commands/users/import.ts'
-import { usersListCommand } from './commands/users/list.ts'
-import { usersRemoveCommand } from './commands/users/remove.ts'
-import { usersSetCommand } from './commands/users/set.ts'
 import { helpOf, helpOfAll, helpOfGroup } from './help.ts'
 import { readArguments } from './read-arguments.ts'
 import { createTerminal, printable, type Terminal } from './terminal.ts'
 import { version } from './version.ts'
 
-/** In the order in which somebody meets them. Those of one subject have two words, such as `users add`. */
-export const COMMANDS: Readonly<Record<string, Command>> = {
-  init: initCommand,
-  dev: devCommand,
-  check: checkCommand,
-  test: testCommand,
-  types: typesCommand,
-  'login-template': loginTemplateCommand,
-  pack: packCommand,
-  start: startCommand,
-  deploy: deployCommand,
-  logs: logsCommand,
-  'users list': usersListCommand,
-  'users add': usersAddCommand,
-  'users set': usersSetCommand,
-  'users remove': usersRemoveCommand,
-  'users import': usersImportCommand,
-  'users export': usersExportCommand,
-  backup: backupCommand,
-  restore: restoreCommand,
-  doctor: doctorCommand,
+/**
+ * In the order in which somebody meets them. Those of one subject have two words, such as `users add`. Each is loaded when
+ * it is asked for: all together take longer to load than most take to run.
+ */
+export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  init: async () => (await import('./commands/init.ts')).initCommand,
+  dev: async () => (await import('./commands/dev.ts')).devCommand,
+  check: async () => (await import('./commands/check.ts')).checkCommand,
+  test: async () => (await import('./commands/test.ts')).testCommand,
+  types: async () => (await import('./commands/types.ts')).typesCommand,
+  'login-template': async () => (await import('./commands/login-template.ts')).loginTemplateCommand,
+  pack: async () => (await import('./commands/pack.ts')).packCommand,
+  start: async () => (await import('./commands/start.ts')).startCommand,
+  deploy: async () => (await import('./commands/deploy.ts')).deployCommand,
+  logs: async () => (await import('./commands/logs.ts')).logsCommand,
+  'users list': async () => (await import('./commands/users/list.ts')).usersListCommand,
+  'users add': async () => (await import('./commands/users/add.ts')).usersAddCommand,
+  'users set': async () => (await import('./commands/users/set.ts')).usersSetCommand,
+  'users remove': async () => (await import('./commands/users/remove.ts')).usersRemoveCommand,
+  'users import': async () => (await import('./commands/users/import.ts')).usersImportCommand,
+  'users export': async () => (await import('./commands/users/export.ts')).usersExportCommand,
+  backup: async () => (await import('./commands/backup.ts')).backupCommand,
+  restore: async () => (await import('./commands/restore.ts')).restoreCommand,
+  doctor: async () => (await import('./commands/doctor.ts')).doctorCommand,
+}
+
+/** All of them, as their help shows them. */
+export async function allCommands(): Promise<Readonly<Record<string, Command>>> {
+  return Object.fromEntries(
+    await Promise.all(Object.entries(COMMANDS).map(async ([name, load]) => [name, await load()] as const)),
+  )
 }
 
 /** Runs one command line, without the program's name, and ends the process with its exit code. */
@@ -65,16 +56,16 @@ async function run(words: readonly string[], terminal: Terminal): Promise<Exit> 
   }
   const { name, rest } = nameIn(words)
   if (isGroup(name) && rest.some((word) => word === '--help' || word === '-h')) return help([name], terminal)
-  const command = commandNamed(name)
+  const command = await commandNamed(name)
   const given = readArguments(name, command, rest)
   return given === null ? help([name], terminal) : command.run(given, terminal)
 }
 
-function help(words: readonly string[], terminal: Terminal): Exit {
+async function help(words: readonly string[], terminal: Terminal): Promise<Exit> {
   const { name } = nameIn(words)
-  if (words.length === 0) terminal.out(helpOfAll(COMMANDS))
-  else if (isGroup(name)) terminal.out(helpOfGroup(name, COMMANDS))
-  else terminal.out(helpOf(name, commandNamed(name)))
+  if (words.length === 0) terminal.out(helpOfAll(await allCommands()))
+  else if (isGroup(name)) terminal.out(helpOfGroup(name, await allCommands()))
+  else terminal.out(helpOf(name, await commandNamed(name)))
   return 'done'
 }
 
@@ -89,9 +80,9 @@ function isGroup(name: string): boolean {
   return Object.keys(COMMANDS).some((one) => one.startsWith(`${name} `))
 }
 
-function commandNamed(name: string): Command {
-  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
-  if (command !== undefined) return command
+async function commandNamed(name: string): Promise<Command> {
+  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  if (load !== undefined) return load()
   if (isGroup(name))
     throw new CommandError('usage', `solhost ${name}: which command?\n"solhost help ${name}" lists them.`)
   const nearest = nearestKey(name, Object.keys(COMMANDS))

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { EXIT_CODES } from '../../../host/cli/command.ts'
 import { helpOf, helpOfAll } from '../../../host/cli/help.ts'
-import { COMMANDS } from '../../../host/cli/main.ts'
+import { allCommands } from '../../../host/cli/main.ts'
 
+const COMMANDS = await allCommands()
 const GUIDE = readFileSync(new URL('../../../docs/command-line.md', import.meta.url), 'utf8')
 
 test('docs/command-line.md has every exit code as the table of the code has it', () => {
