@@ -51,8 +51,16 @@ export function untilTrue(page: Page | Frame, expression: string): Promise<void>
   return waitUntil(async () => expect(await page.evaluate(expression), expression).toBe(true))
 }
 
+/** Colours change over 120 ms: what is looked at meanwhile is neither the one nor the other. What moves for ever is left alone. */
+const TRANSITIONS_OVER = `Promise.allSettled(
+  document.getAnimations()
+    .filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity)
+    .map(({ finished }) => finished)
+).then(() => {})`
+
 /** Every violation that axe finds on the page, as 'rule: element', best practices included. */
 export async function axeViolations(page: Page): Promise<string[]> {
+  await page.evaluate(TRANSITIONS_OVER)
   await page.evaluate(axe.source)
   return page.evaluate(async () => {
     const { axe } = globalThis as unknown as { axe: typeof import('axe-core') }
