@@ -9,7 +9,7 @@ import { version } from './version.ts'
  * In the order in which somebody meets them. Those of one subject have two words, such as `users add`. Each is loaded when
  * it is asked for: all together take longer to load than most take to run.
  */
-export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   init: async () => (await import('./commands/init.ts')).initCommand,
   dev: async () => (await import('./commands/dev.ts')).devCommand,
   check: async () => (await import('./commands/check.ts')).checkCommand,

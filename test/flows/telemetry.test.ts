@@ -12,7 +12,6 @@ import { bundleOf, moduleFile } from '../support/zip.ts'
 
 const PAGE = '/solution/tenant-login/index.html'
 const ANNA = { username: 'anna', password: 'anna-tries-acme', custom_tenant: 'acme' }
-/** Awaited at most so long. */
 const OFTEN = { interval: 20 }
 
 let collector: Collector
