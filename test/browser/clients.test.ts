@@ -2,7 +2,7 @@ import { CspEvaluator } from 'csp_evaluator/dist/evaluator.js'
 import { Severity } from 'csp_evaluator/dist/finding.js'
 import { CspParser } from 'csp_evaluator/dist/parser.js'
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { launchBrowser } from '../support/browser.ts'
 import { eventually, faultsOfScreen, hear, nameOfFocus, openWatched, signIn } from '../support/client-browser.ts'
 import { formWith } from '../support/forms.ts'
@@ -35,9 +35,6 @@ const FORMS = {
 }
 
 const input = (name: string) => `[id="e-main-${name}.input"]`
-
-// A browser, a host and what other tests do at the same time.
-vi.setConfig({ testTimeout: 120_000 })
 
 let host: TestHost
 let browser: Browser

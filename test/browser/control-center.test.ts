@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { browserPath, launchBrowser } from '../support/browser.ts'
 import { SCREENSHOTS } from '../support/client-browser.ts'
 import { SERVER_START, type TestServer } from '../support/database-server.ts'
@@ -25,8 +25,6 @@ const OF_README = ['login-page', 'rollout', 'analysis']
 const PASSWORD = 'quiet rivers run at night'
 const USER = { name: 'anna', mail: 'anna@example.org', password: 'seven green bottles stand' }
 const LINE = 'the customers were opened'
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 let home: string
 let center: { readonly child: ChildProcess; readonly url: string }

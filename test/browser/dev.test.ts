@@ -1,13 +1,10 @@
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { launchBrowser } from '../support/browser.ts'
 import { eventually, nameOfFocus, openWatched, SCREENSHOTS } from '../support/client-browser.ts'
 import { devForm, devSolution, startDev } from '../support/dev-process.ts'
 
 // What somebody sees who saves files while the page is open, in a real browser.
-
-// A browser, a host and what other tests do at the same time.
-vi.setConfig({ testTimeout: 120_000 })
 
 let browser: Browser
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { eventually, faultsOfScreen, hear, nameOfFocus, openWatched, pressUntil } from '../support/client-browser.ts'
@@ -15,9 +15,6 @@ const WRONG = 'eight yellow tractors'
 const REFUSED = 'User name and password do not belong together.'
 
 const input = (name: string) => `[id="e-sign_in-${name}.input"]`
-
-// A browser, a host and what other tests do at the same time.
-vi.setConfig({ testTimeout: 120_000 })
 
 let host: TestHost
 let browser: Browser

@@ -1,5 +1,5 @@
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
 import { launchBrowser } from '../support/browser.ts'
 import {
@@ -32,9 +32,6 @@ const chooser = (number: number) => `${row(number)} input`
 const sorter = (column: string) => `[id="e-orders-list.sort.${column}"]`
 const pager = (to: string) => `[id="e-orders-list.${to}"]`
 const messageOf = (form: 'order' | 'orders') => `#e-${form}-message`
-
-// A browser, a host and what other tests do at the same time.
-vi.setConfig({ testTimeout: 120_000 })
 
 let host: TestHost
 let browser: Browser

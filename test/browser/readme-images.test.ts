@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { openWatched, SCREENSHOTS, signIn } from '../support/client-browser.ts'
@@ -50,9 +50,6 @@ const PICTURES: Readonly<Record<string, Picture>> = {
     },
   },
 }
-
-// A browser, a host and what other tests do at the same time.
-vi.setConfig({ testTimeout: 120_000 })
 
 let host: TestHost
 let browser: Browser

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { storedVersions } from '../long/dev-saves.ts'
 import { childrenOf, openFiles } from '../long/processes.ts'
 import { runCli, temporaryFolder, writeFiles } from '../support/cli.ts'
@@ -14,7 +14,6 @@ import { waitUntil } from '../support/wait-until.ts'
 import { bundleOf } from '../support/zip.ts'
 
 // `solhost dev` as a process of its own, and pages that are open while files are saved.
-vi.setConfig({ testTimeout: 120_000 })
 
 const FOUND = /active after \d+ ms, (.*)\n/
 

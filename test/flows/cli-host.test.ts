@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { LAUNCHER, runCli, startCli, temporaryFolder, writeFiles } from '../support/cli.ts'
 import { openClient } from '../support/client-page.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
@@ -11,7 +11,6 @@ import { createVisitor } from '../support/http.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 // The command line against a real host, each run a process of its own.
-vi.setConfig({ testTimeout: 120_000 })
 
 const ADMIN = { SOLHOST_PASSWORD: 'test admin password' }
 

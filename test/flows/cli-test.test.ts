@@ -1,5 +1,5 @@
 import { cpSync, existsSync, readdirSync } from 'node:fs'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { exampleFolder } from '../../host/solutions/examples.ts'
 import { childrenOf } from '../long/processes.ts'
 import { runCli, startCli, temporaryFolder, writeFiles } from '../support/cli.ts'
@@ -7,7 +7,6 @@ import { devSolution } from '../support/dev-process.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 // `solhost test`, each run a process of its own, with real sandboxes and databases.
-vi.setConfig({ testTimeout: 120_000 })
 
 const MANIFEST = '{ "name": "crm", "version": "1.0.0", "authenticator": "NONE" }\n'
 

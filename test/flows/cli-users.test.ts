@@ -1,13 +1,12 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { runCli, temporaryFolder, writeFiles } from '../support/cli.ts'
 import { ADMIN_PASSWORD, startTestHost, type TestHost } from '../support/host.ts'
 import { addDefaultSolution, addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 // `solhost users …` against a real host, each run a process of its own.
-vi.setConfig({ testTimeout: 120_000 })
 
 let host: TestHost
 beforeAll(async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestCenter, type TestCenter } from '../support/center.ts'
 import { SERVER_START, type TestServer } from '../support/database-server.ts'
 import type { TestHost } from '../support/host.ts'
@@ -7,8 +7,6 @@ import { sharedProperties } from '../support/host-group.ts'
 import { activeOf, addPackage, startSatellite, versionOf } from '../support/managed.ts'
 import { postgresPath, startPostgres } from '../support/postgres-server.ts'
 
-/** Whole processes start here, on machines that do other things too. */
-vi.setConfig({ testTimeout: 120_000 })
 const OFTEN = { interval: 50 }
 
 describe.skipIf(postgresPath === undefined)('a Satellite of two nodes, and its control center, on PostgreSQL', () => {

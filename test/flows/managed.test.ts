@@ -1,15 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { signInToAdmin } from '../support/admin.ts'
 import { startTestCenter, type TestCenter } from '../support/center.ts'
 import type { TestHost } from '../support/host.ts'
 import { activeOf, addPackage, cloudOf, startSatellite, type TestVersion, versionOf } from '../support/managed.ts'
 import { bundleOf, moduleFile } from '../support/zip.ts'
 
-/** Whole processes start here, on machines that do other things too. */
-vi.setConfig({ testTimeout: 120_000 })
 const OFTEN = { interval: 50 }
 let center: TestCenter
 let v1: TestVersion

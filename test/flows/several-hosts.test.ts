@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { SERVER_START, type TestServer } from '../support/database-server.ts'
 import { type HostGroup, sharedProperties, startHostGroup } from '../support/host-group.ts'
 import { ask } from '../support/http.ts'
@@ -15,9 +15,6 @@ const WITHIN = 1000
 
 /** The throttle as it is where nobody sets it: other tests switch it off. */
 const THROTTLE = { THROTTLE_ACCOUNT_NETWORK: '5', THROTTLE_ACCOUNT: '20', THROTTLE_NETWORK: '200' }
-
-// How long 2,000 operations and lists of sessions take is the machine's.
-vi.setConfig({ testTimeout: 120_000 })
 
 describe.skipIf(postgresPath === undefined)('two hosts on one database, 2,000 mixed operations', () => {
   let server: TestServer

@@ -93,7 +93,7 @@ export async function faultsOfScreen(page: Page, name: string): Promise<string[]
   return faults
 }
 
-/** What is not so yet, but within 20 s: other tests keep the machine busy. */
+/** What is not so yet, but soon. */
 export function eventually<T>(look: () => T | Promise<T>) {
   return expect.poll(look, { interval: 50 })
 }

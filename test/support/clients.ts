@@ -27,6 +27,11 @@ export type ClientLab = {
   readonly supervisor: Supervisor
   /** `forms`: by name, a definition with all defaults and a script. */
   readonly version: (source: string, forms?: Readonly<Record<string, LabForm>>) => Loadable
+  /**
+   * The same for the same source and forms, so that its clients share a process: to start one takes far longer than most
+   * tests.
+   */
+  readonly shared: (source: string, forms: Readonly<Record<string, LabForm>>) => ActiveSolution
   /** Makes calls as the host does: with what the plugins tell of a call, and their commands applied. */
   readonly hosted: (source: string, forms?: Readonly<Record<string, LabForm>>) => Promise<HostedClient>
   /** Applies the commands of an outcome to another call than the one that it is of. */
@@ -76,8 +81,7 @@ export function createClientLab(
   const bindings = createGuestBindings({ plugins, limits, onPluginError: () => {} })
   const lines: GuestLogLine[] = []
   const requests: Asked[] = []
-  /** By source and forms: what is hosted twice is one version, whose clients share a process. */
-  const hosted = new Map<string, ActiveSolution>()
+  const shared = new Map<string, ActiveSolution>()
   let versions = 0
 
   const handlers = {
@@ -160,10 +164,14 @@ export function createClientLab(
       return activeSolution(`clients-${versions++}`, prepared, makeSandboxSolution)
     },
     version: (source: string, forms: Readonly<Record<string, LabForm>> = {}) => lab.solution(source, forms).loadable,
-    async hosted(source: string, forms: Readonly<Record<string, LabForm>> = {}) {
+    shared(source: string, forms: Readonly<Record<string, LabForm>>) {
       const key = JSON.stringify([source, forms])
-      const solution = hosted.get(key) ?? lab.solution(source, forms)
-      hosted.set(key, solution)
+      const solution = shared.get(key) ?? lab.solution(source, forms)
+      shared.set(key, solution)
+      return solution
+    },
+    async hosted(source: string, forms: Readonly<Record<string, LabForm>> = {}) {
+      const solution = lab.shared(source, forms)
       const opened = await supervisor.openClient(solution.loadable, handlers)
       if ('code' in opened) throw new Error(`${opened.code}: ${opened.message}`)
       return createHosted(opened, solution)

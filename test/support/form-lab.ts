@@ -36,21 +36,12 @@ export type FormLab = Omit<ClientLab, 'open' | 'tryOpen' | 'version'> & {
 /** Clients with forms in real sandbox processes. */
 export function createFormLab(options: Parameters<typeof createClientLab>[0] = {}): FormLab {
   const lab = createClientLab(options)
-  const versions = new Map<string, ReturnType<typeof makeVersion>>()
 
-  /** The same twice is one version, whose clients share a process: to start one takes far longer than most tests. */
   function versionOf(source: string, written: WrittenForms) {
-    const key = JSON.stringify([source, written])
-    const version = versions.get(key) ?? makeVersion(source, written)
-    versions.set(key, version)
-    return version
-  }
-
-  function makeVersion(source: string, written: WrittenForms) {
     const read = Object.entries(written).map(
       ([name, { form, script = '' }]) => [name, definitionOf(form), script] as const,
     )
-    const version = lab.version(
+    const { loadable: version } = lab.shared(
       source,
       Object.fromEntries(read.map(([name, definition, script]) => [name, { definition, script }])),
     )

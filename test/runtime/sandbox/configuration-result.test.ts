@@ -162,7 +162,8 @@ test('getOAuthConfig: what it returns is in no log line', async () => {
 })
 
 test('getOAuthConfig: a thrown error names the script’s own line', async () => {
-  const end = await configure("throw new Error('no tenant')", 'var beforeIt')
+  const script = "\nfunction getOAuthConfig() { throw new Error('no tenant') }"
+  const end = await lab.run({ script, entry: 'getOAuthConfig' })
   expect(end).toMatchObject({ hasValues: false, failure: { message: 'Error: no tenant', position: { line: 2 } } })
   expect(end.log).toEqual([
     expect.objectContaining({ level: 'error', code: 'script_error', message: 'Error: no tenant' }),
