@@ -172,7 +172,7 @@ if (browserPath === undefined) {
     test('a login that took too long says so, and goes on from there without the password', async () => {
       const slow = await startOAuthHost([provider], {
         SOLUTION_ORIGIN: 'http://{name}.localhost',
-        OAUTH_TRANSACTION: '2s',
+        OAUTH_TRANSACTION: '5s',
       })
       try {
         await addSolutionOfProvider(slow, provider, { name: 'slow' })

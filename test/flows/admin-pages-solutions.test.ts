@@ -15,7 +15,7 @@ const PATHS = ['', '/diff', '/log', '/access']
 let host: TestHost
 let admin: Awaited<ReturnType<typeof signInToAdmin>>
 beforeAll(async () => {
-  host = await startTestHost({ AUTHENTICATOR_TIME: '200ms', CALL_TIME: '200ms', LOAD_TIME: '300ms' })
+  host = await startTestHost({ AUTHENTICATOR_TIME: '200ms' })
   admin = await signInToAdmin(host)
 })
 afterAll(() => host.stop())

@@ -10,7 +10,7 @@ let host: TestHost
 /** Where memory ends before time does. */
 let small: TestHost
 beforeAll(async () => {
-  host = await startTestHost({ CALL_TIME: '1s' })
+  host = await startTestHost({ CALL_TIME: '2s' })
   small = await startTestHost({ ISOLATE_MEMORY: '24m', CALL_TIME: '20s' })
 })
 afterAll(async () => {

@@ -417,50 +417,72 @@ describe('floods', () => {
 })
 
 describe('many clients', () => {
+  const FEW = { TRUSTED_PROXIES: '127.0.0.1', CLIENTS_ADDRESS: '3', CLIENTS_SESSION: '2' }
+  /** Where a client without its page is soon over. */
   let small: TestHost
+  /** Where it is kept. */
+  let patient: TestHost
   beforeAll(async () => {
-    small = await startTestHost({
-      TRUSTED_PROXIES: '127.0.0.1',
-      CLIENTS_ADDRESS: '3',
-      CLIENTS_SESSION: '2',
-      CLIENT_GRACE: '400ms',
-    })
-    await addUser(small, 'anna')
-    await addUser(small, 'bert')
+    small = await startTestHost({ ...FEW, CLIENT_GRACE: '400ms' })
+    patient = await startTestHost({ ...FEW, CLIENT_GRACE: '10m' })
+    await addUser(patient, 'anna')
+    await addUser(patient, 'bert')
   })
-  afterAll(() => small.stop())
+  afterAll(() => Promise.all([small.stop(), patient.stop()]))
 
   const from = (address: string) => ({ 'x-forwarded-for': address })
 
-  async function arrive(name: string, address: string): Promise<ClientPage> {
-    const visitor = await browse(name, small, from(address))
-    const page = await openClientPage(small.url, name, visitor, { headers: from(address) })
+  async function arrive(name: string, address: string, at: TestHost): Promise<ClientPage> {
+    const visitor = await browse(name, at, from(address))
+    const page = await openClientPage(at.url, name, visitor, { headers: from(address) })
     page.hello()
     return page
   }
   const ending = (page: ClientPage) =>
     page.until('form or end', () => page.frames.find(({ kind }) => kind === 'form' || kind === 'closed')?.kind)
+  /** Waits until there is room for three. */
+  const untilAllOpen = (openThree: () => Promise<ClientPage[]>) =>
+    waitUntil(
+      async () => {
+        const pages = await openThree()
+        try {
+          expect(await Promise.all(pages.map(ending))).toEqual(['form', 'form', 'form'])
+        } finally {
+          for (const page of pages) page.drop()
+        }
+        // The clients of one try are over before the next.
+      },
+      { interval: 2000 },
+    )
   const refused = async (page: ClientPage) => [await page.closed(), page.frames]
   const REFUSED = [1013, [{ kind: 'closed', why: 'failed' }]]
 
   test('who says hello and vanishes, again and again, gets no more clients than its network may have', async () => {
-    const name = await addShop({}, small)
+    const name = await addShop({}, patient)
     for (const address of ['2001:db8::1', '2001:db8::2', '2001:db8::3']) {
-      const page = await arrive(name, address)
+      const page = await arrive(name, address, patient)
       expect(await ending(page)).toBe('form')
       page.drop()
     }
     for (let tries = 0; tries < 5; tries++) {
-      expect(await refused(await arrive(name, `2001:db8::ff:${tries}`))).toEqual(REFUSED)
+      expect(await refused(await arrive(name, `2001:db8::ff:${tries}`, patient))).toEqual(REFUSED)
     }
-    const neighbour = await arrive(name, '2001:db8:0:1::1')
+    const neighbour = await arrive(name, '2001:db8:0:1::1', patient)
     expect(await ending(neighbour)).toBe('form')
     await neighbour.press('main', 'ok')
     expect(neighbour.text('main', 'done')).toBe('pressed ok 1')
-    const { items } = await askAdmin(small, 'GET', `solutions/${name}/log?limit=1000`)
+    const { items } = await askAdmin(patient, 'GET', `solutions/${name}/log?limit=1000`)
     expect((items as { code?: string }[]).filter(({ code }) => code === 'sandbox_busy')).toHaveLength(1)
-    // After their grace there is room again.
-    await waitUntil(async () => expect(await ending(await arrive(name, '2001:db8::4'))).toBe('form'))
+  })
+
+  test('after the grace of those that vanished their network has room again', async () => {
+    const name = await addShop({}, small)
+    for (const address of ['2001:db8::1', '2001:db8::2', '2001:db8::3']) {
+      const page = await arrive(name, address, small)
+      expect(await ending(page)).toBe('form')
+      page.drop()
+    }
+    await untilAllOpen(() => Promise.all(['4', '5', '6'].map((end) => arrive(name, `2001:db8::${end}`, small))))
   })
 
   test('who vanishes while its client is looked for leaves none behind', async () => {
@@ -477,33 +499,28 @@ describe('many clients', () => {
     }
     expect(await frozen.closed()).toBe(4409)
     // Each that was left behind would hold a place for ever.
-    const pages = () => Promise.all([1, 2, 3].map(async () => openClientPage(small.url, name, visitor)))
-    await waitUntil(
-      async () => {
-        const all = await pages()
-        for (const page of all) page.hello()
-        try {
-          expect(await Promise.all(all.map(ending))).toEqual(['form', 'form', 'form'])
-        } finally {
-          for (const page of all) page.drop()
-        }
-        // The clients of one try are over before the next.
-      },
-      { interval: 2000 },
+    await untilAllOpen(() =>
+      Promise.all(
+        [1, 2, 3].map(async () => {
+          const page = await openClientPage(small.url, name, visitor)
+          page.hello()
+          return page
+        }),
+      ),
     )
   })
 
   test('one session has so many clients and no more; those of others are not counted', async () => {
-    const name = await addShop({ authenticator: 'DEFAULT' }, small)
-    const [anna, bert] = [await visit(small, name), await visit(small, name)]
+    const name = await addShop({ authenticator: 'DEFAULT' }, patient)
+    const [anna, bert] = [await visit(patient, name), await visit(patient, name)]
     await anna.signIn('anna')
     await bert.signIn('bert')
-    await openClient(small.url, name, anna)
-    await openClient(small.url, name, anna)
-    const third = await openClientPage(small.url, name, anna)
+    await openClient(patient.url, name, anna)
+    await openClient(patient.url, name, anna)
+    const third = await openClientPage(patient.url, name, anna)
     third.hello()
     expect(await refused(third)).toEqual(REFUSED)
-    const page = await openClient(small.url, name, bert)
+    const page = await openClient(patient.url, name, bert)
     await page.press('main', 'ok')
     expect(page.text('main', 'done')).toBe('pressed ok 1')
   })

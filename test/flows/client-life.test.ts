@@ -37,7 +37,7 @@ const SCRIPT = `
     while (Date.now() < end);
     up()
   }
-  function later() { application.executeLater(ran, 300, ['ran']) }
+  function later() { application.executeLater(ran, 1500, ['ran']) }
   function ran(text) { application.output(text); show(text) }
   function cancelled() {
     const ids = [application.executeLater(ran, 20, ['cancelled']), application.executeLater(ran, 20, ['ran'])]
@@ -268,7 +268,7 @@ test('client: a key that no table has is one line of the log, however many clien
 })
 
 test('client: one that is open goes on with its version, a new one has the new version, and so has one that crashed', async () => {
-  const own = await startTestHost({ CALL_TIME: '500ms' })
+  const own = await startTestHost({ CALL_TIME: '2s' })
   const upload = (version: string) =>
     addClientSolution(own, 'versions', {
       elements: [label('count'), button('tell'), button('hang')],

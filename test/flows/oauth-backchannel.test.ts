@@ -8,7 +8,7 @@ import { ALL_WAYS, type Played, type PlayedHost, startPlayedHost, type Way } fro
 let played: PlayedHost
 
 beforeAll(async () => {
-  played = await startPlayedHost({ OAUTH_TIME: '1s' })
+  played = await startPlayedHost({ OAUTH_TIME: '2s' })
 })
 afterAll(() => played.stop())
 

@@ -9,7 +9,7 @@ let played: PlayedHost
 
 beforeAll(async () => {
   // Without grace each use of a remembered login asks the provider.
-  played = await startPlayedHost({ OAUTH_TIME: '1s', REMEMBER_GRACE: '1ms' })
+  played = await startPlayedHost({ OAUTH_TIME: '2s', REMEMBER_GRACE: '1ms' })
 })
 afterAll(() => played.stop())
 

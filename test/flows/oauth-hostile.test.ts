@@ -22,7 +22,7 @@ const secrets: string[] = []
 
 beforeAll(async () => {
   // Long enough for a busy machine: each slow answer takes it once, in all flows together.
-  played = await startPlayedHost({ OAUTH_TIME: '1s' })
+  played = await startPlayedHost({ OAUTH_TIME: '2s' })
 })
 afterAll(() => played.stop())
 
@@ -47,7 +47,7 @@ const SAYS: readonly (readonly [name: RegExp, message: RegExp])[] = [
   [/with the signature of the key|^HMAC|^algorithm (not|in|missing)|symmetric/, /its "alg" is/],
   [/part/, /has not three parts/],
   [/^(signature|algorithm|payload)/, /signature/],
-  [/slow$/, /took longer than 1000 ms/],
+  [/slow$/, /took longer than 2000 ms/],
   [/huge$/, /has more than 262144 bytes/],
   [/redirecting/, /30[37]/],
   [/500$/, /500/],

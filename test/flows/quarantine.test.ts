@@ -8,7 +8,7 @@ import { bundleOf, moduleFile } from '../support/zip.ts'
 
 let host: TestHost
 beforeAll(async () => {
-  host = await startTestHost({ AUTHENTICATOR_TIME: '200ms', CALL_TIME: '200ms', LOAD_TIME: '300ms' })
+  host = await startTestHost({ AUTHENTICATOR_TIME: '200ms', CALL_TIME: '200ms' })
 })
 afterAll(() => host.stop())
 

@@ -25,7 +25,7 @@ function processesOf(solution: number): number[] {
 }
 
 test('calls that are cut off count as kills: after three the solution pauses, and another one does not', async () => {
-  lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 150 } })
+  lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 700 } })
   expect(await codesOf('function onSolutionOpen() { for (;;); }', 4)).toEqual([
     'script_timeout',
     'script_timeout',
@@ -70,7 +70,7 @@ test('a process whose call takes long runs behind all others from then on; those
 })
 
 test('solutions whose processes had to be killed take turns, and another one does not wait for them', async () => {
-  lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 300 } })
+  lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 700 } })
   const atOnce = Math.max(1, availableParallelism() - 1)
   const loops = Array.from(
     { length: atOnce + 1 },

@@ -91,11 +91,11 @@ test('a login that is followed by a logout logs nobody in', async () => {
 })
 
 test('a process that is idle for longer than a load may take is neither ended nor counted as hung', async () => {
-  lab = createScriptLab({ limits: { LOAD_TIME: 200 } })
+  lab = createScriptLab({ limits: { LOAD_TIME: 1000 } })
   const script = "function onSolutionOpen(arg) { if (arg === 'bad') throw new Error('x'); return '{}' }"
   for (const arg of ['good', 'good', 'bad', 'good']) await lab.run({ script, arg })
   const pid = lab.supervisor.processes().find(({ key }) => key !== null)?.pid
-  await new Promise((resolve) => setTimeout(resolve, 700))
+  await new Promise((resolve) => setTimeout(resolve, 1600))
   expect(lab.supervisor.processes().find(({ key }) => key !== null)?.pid).toBe(pid)
   expect((await lab.run({ script })).failure).toBeNull()
 })

@@ -28,7 +28,7 @@ export type ClientPageOptions = {
 }
 
 /** How long anything may take that a test awaits, in ms. */
-const PATIENCE = 25_000
+const PATIENCE = 60_000
 
 /** A page's end of a client's connection, without a browser: what comes is put together as a page would show it. */
 export async function openClientPage(

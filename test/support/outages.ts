@@ -17,7 +17,7 @@ const AT_ONCE = 6
 const BEFORE_KILL = 40
 /** While a server is away it is asked for this long, in ms. */
 const AWAY = 2000
-const PATIENCE = 30_000
+const PATIENCE = 60_000
 const PAGE = '/solution/crm/index.html'
 
 export type Losses = {

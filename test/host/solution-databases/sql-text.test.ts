@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { checkSql, readSql, type ServerKind, writeSql } from '../../../host/solution-databases/sql-text.ts'
+import { leastOf } from '../../support/least-of.ts'
 
 function translated(kind: ServerKind, sql: string): string {
   return writeSql(kind, readSql(kind, sql))
@@ -100,10 +101,14 @@ test('comments that MySQL and MariaDB execute are refused', () => {
   expect(placesIn('gamma', "SELECT '/*! ? */'")).toBe(0)
 })
 
-test('64 kB of anything are read in a moment', () => {
-  const begun = performance.now()
-  for (const part of ['(', "'", '/*', '*/', '$$', '?', '\\', '-', '[', 'a']) {
-    for (const kind of ['embedded', 'alpha', 'beta', 'gamma'] as const) readSql(kind, part.repeat(65_536 / part.length))
+test('64 kB of anything are read in a moment', async () => {
+  async function timeOfAll(): Promise<number> {
+    const begun = performance.now()
+    for (const part of ['(', "'", '/*', '*/', '$$', '?', '\\', '-', '[', 'a']) {
+      for (const kind of ['embedded', 'alpha', 'beta', 'gamma'] as const)
+        readSql(kind, part.repeat(65_536 / part.length))
+    }
+    return performance.now() - begun
   }
-  expect(performance.now() - begun).toBeLessThan(2000)
+  expect(await leastOf(timeOfAll, 2000)).toBeLessThan(2000)
 })

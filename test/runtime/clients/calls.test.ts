@@ -186,7 +186,7 @@ test('clients: a closed one ends what it did and waited for, and is gone', async
 })
 
 test('clients: a promise that is settled by a later call ends its own call, if that still waits, and no other', async () => {
-  lab = createClientLab({ limits: { CALL_TIME: 300 } })
+  lab = createClientLab({ limits: { CALL_TIME: 700 } })
   const client = await lab.open(
     lab.version(`let free
       function hold() { return new Promise((resolve) => { free = resolve }) }

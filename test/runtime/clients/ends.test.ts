@@ -30,12 +30,12 @@ test.each([
   ['a loop of microtasks', '(function again() { Promise.resolve().then(again) })()'],
   ['a regular expression that goes back and forth', "/^(a+)+$/.test('a'.repeat(40) + 'b')"],
 ])('clients: %s ends at its time, and the client and its neighbour go on as they were', async (_what, code) => {
-  lab = createClientLab({ limits: { CALL_TIME: 300 } })
+  lab = createClientLab({ limits: { CALL_TIME: 700 } })
   const [anna, bram] = await pair(`${STATE} function bad() { count = 10;\n${code} }`)
   await bram.result('click')
   expect(await anna.run('bad')).toMatchObject({
     code: 'script_timeout',
-    limit: { name: 'CALL_TIME', allowed: 300 },
+    limit: { name: 'CALL_TIME', allowed: 700 },
     position: { line: 2 },
   })
   expect(await anna.result('click')).toBe('11')
@@ -44,7 +44,7 @@ test.each([
 })
 
 test('clients: a call that waits too long for an answer ends at its time, and the answer comes to nothing', async () => {
-  lab = createClientLab({ limits: { CALL_TIME: 300 } })
+  lab = createClientLab({ limits: { CALL_TIME: 700 } })
   const [anna] = await pair(`${STATE} async function ask() { await probe.ask('x'); count = 100 }`)
   expect(await anna.run('ask')).toMatchObject({ code: 'script_timeout' })
   const [asked] = await lab.asked(1)
@@ -53,7 +53,7 @@ test('clients: a call that waits too long for an answer ends at its time, and th
 })
 
 test('clients: what a call that was cut off left in the queue costs its own client, never the next one', async () => {
-  lab = createClientLab({ limits: { CALL_TIME: 400 } })
+  lab = createClientLab({ limits: { CALL_TIME: 700 } })
   const [anna, bram] = await pair(`${STATE}
     function bad() { for (let i = 0; i < 5; i++) Promise.resolve().then(() => { ${LOOP} }); ${LOOP} }
     function quick() { return 'done' }`)
@@ -67,7 +67,7 @@ test('clients: what a call that was cut off left in the queue costs its own clie
 })
 
 test('clients: promises without end after the answer end with the call, and cost the neighbour nothing', async () => {
-  lab = createClientLab({ limits: { CALL_TIME: 300 } })
+  lab = createClientLab({ limits: { CALL_TIME: 700 } })
   const [anna, bram] = await pair(`${STATE}
     async function later() { await probe.ask('x'); (function again() { Promise.resolve().then(again) })(); return 'x' }
     function now() { (function again() { Promise.resolve().then(again) })(); return 'x' }`)
@@ -90,10 +90,10 @@ test('clients: a rejection that nobody handles fails its call and no other', asy
 })
 
 test('clients: waiting behind others of the isolate does not count as a call’s time', async () => {
-  lab = createClientLab({ limits: { CALL_TIME: 1000 } })
+  lab = createClientLab({ limits: { CALL_TIME: 2000 } })
   const [anna, bram, cleo] = (await open(
     3,
-    `function busy() { const end = Date.now() + 700; while (Date.now() < end); return 'done' }
+    `function busy() { const end = Date.now() + 1200; while (Date.now() < end); return 'done' }
      async function asks() { await probe.ask('x'); return busy() }`,
   )) as [LabClient, LabClient, LabClient]
   expect(await Promise.all([anna.run('busy'), bram.run('busy'), cleo.run('busy')])).toMatchObject(
@@ -138,7 +138,7 @@ test('clients: memory outside of the limit ends the process, and the call that t
 })
 
 test('clients: a loop that cannot be interrupted ends the process; its call is told, the others are gone', async () => {
-  lab = createClientLab({ limits: { CALL_TIME: 300 } })
+  lab = createClientLab({ limits: { CALL_TIME: 700 } })
   const clients = await open(
     25,
     `${STATE} function bad() { ${NATIVE_LOOP} } async function ask(what) { await probe.ask(what) }`,
@@ -155,7 +155,7 @@ test('clients: a loop that cannot be interrupted ends the process; its call is t
 })
 
 test('clients: after three such ends no client of the version opens for a while, and those of others do', async () => {
-  lab = createClientLab({ limits: { CALL_TIME: 100, LOAD_TIME: 100 } })
+  lab = createClientLab({ limits: { CALL_TIME: 700, LOAD_TIME: 700 } })
   const version = lab.version(NATIVE_LOOP)
   for (let tries = 0; tries < 3; tries++) {
     expect(await lab.tryOpen(version)).toMatchObject({ code: 'script_timeout', limit: { name: 'LOAD_TIME' } })
