@@ -264,6 +264,7 @@ export async function startHost(options: HostOptions): Promise<Host> {
   const addresses = await servers.open(parts)
   // At once: the servers wait for all connections, those of clients included.
   started.defer(async () => void (await Promise.all([servers.close(), clients.stop()])))
+  started.defer(async () => solutionLog.endFollowing())
   const scriptDebugger = await openDebugger()
   if (scriptDebugger !== null) started.defer(() => scriptDebugger.stop())
 

@@ -36,6 +36,11 @@ export interface Access {
    * @throws ERR_FORBIDDEN when the role lacks the right
    */
   need(ctx: Context, right: Right): Promise<Member>
+  /**
+   * Whether who asked still has the right, for an answer that goes on: a session may have ended, a token or a membership may be
+   * gone. Rejects where that cannot be found out now.
+   */
+  stillHas(ctx: Context, right: Right): Promise<boolean>
   /** @throws ERR_FORBIDDEN for a token */
   needPerson(ctx: Context): User
 }
@@ -101,7 +106,7 @@ export function createAccess(parts: AccessParts): Access {
     return { name: `token:${asker.token.id}`, uid: null, organisation, role: asker.token.role }
   }
 
-  return {
+  const access: Access = {
     async identify(ctx, next) {
       ;(ctx.state as State).asker =
         ctx.path.startsWith('/satellite/') || ctx.path.startsWith('/otlp/') ? null : await findAsker(ctx)
@@ -140,10 +145,21 @@ export function createAccess(parts: AccessParts): Access {
       }
       throw new PlatformError('ERR_FORBIDDEN', `The role "${member.role}" does not have the right "${right}".`)
     },
+    async stillHas(ctx, right) {
+      try {
+        await access.identify(ctx, async () => {})
+        await access.need(ctx, right)
+        return true
+      } catch (error) {
+        if (error instanceof PlatformError && error.status < 500) return false
+        throw error
+      }
+    },
     needPerson(ctx) {
       const asker = askerOf(ctx)
       if (asker?.kind === 'person') return asker.user
       throw new PlatformError('ERR_FORBIDDEN', 'That is for people who are signed in, not for access tokens.')
     },
   }
+  return access
 }

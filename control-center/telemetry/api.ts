@@ -52,7 +52,7 @@ export function addTelemetryRoutes(router: Router, { access, environments, telem
         { who, nameOf: asked.nameOf },
         filter,
         (line) => shownLine(line, asked),
-        () => isStillIn(ctx),
+        () => access.stillHas(ctx, 'read'),
       )
     }
     const lines = await logs.read(filter, { limit: query.limit + 1, before: query.before })
@@ -62,18 +62,6 @@ export function addTelemetryRoutes(router: Router, { access, environments, telem
       .map((line) => shownLine(line, asked))
     ctx.body = lines.length > query.limit ? { items, next: String(items[0]?.id) } : { items }
   })
-
-  /** Asked again: a session may have ended, a token or a membership may be gone. */
-  async function isStillIn(ctx: Context): Promise<boolean> {
-    try {
-      await access.identify(ctx, async () => {})
-      await access.need(ctx, 'read')
-      return true
-    } catch (error) {
-      if (error instanceof PlatformError && error.status < 500) return false
-      throw error
-    }
-  }
 
   router.get(`${below}/logs/:id`, async (ctx) => {
     const { organisation } = await access.need(ctx, 'read')

@@ -1,9 +1,9 @@
-import { PassThrough } from 'node:stream'
 import type Router from '@koa/router'
 import type { Context } from 'koa'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Supervisor } from '../../runtime/supervisor.ts'
 import type { Audit } from '../audit/audit.ts'
+import { answerEvents } from '../http/event-stream.ts'
 import { readBytes, readJson } from '../http/read-body.ts'
 import type { Remembered } from '../sessions/remembered.ts'
 import type { Sessions } from '../sessions/sessions.ts'
@@ -28,11 +28,6 @@ export type SolutionApiParts = {
   readonly supervisor: Supervisor
   readonly limits: Limits
 }
-
-/** Bytes that wait for a slow reader of the log. */
-const MOST_UNREAD = 1024 ** 2
-/** So often, in ms, a comment line keeps proxies from ending a quiet stream, and it is asked who follows it still. */
-const KEEP_ALIVE = 15_000
 
 /** Solutions, their versions and logs. */
 export function addSolutionRoutes(router: Router, parts: SolutionApiParts): void {
@@ -120,37 +115,18 @@ export function addSolutionRoutes(router: Router, parts: SolutionApiParts): void
   })
 }
 
-/**
- * Server-sent events: one `data` line of JSON for each new line of the log, until the reader goes away, its token is deleted
- * or its page signed out.
- */
-function followLog(ctx: Context, name: string, log: SolutionLog, fits: (line: LogLine) => boolean): void {
-  const stream = new PassThrough()
-  const { isStillIn } = actorOf(ctx)
-  const send = (line: LogLine) => {
-    if (!fits(line)) return
-    // A reader that does not read is cut off; it can come back.
-    if (stream.writableLength > MOST_UNREAD) stream.destroy()
-    else stream.write(`data: ${JSON.stringify(line)}\n\n`)
-  }
-  const stop = log.follow(name, send)
-  async function goOn(): Promise<void> {
-    // While the database is away nobody is sent off for it.
-    const isIn = await isStillIn().catch(() => true)
-    if (!stream.writable) return
-    if (isIn) stream.write(': still here\n\n')
-    else end()
-  }
-  const keepAlive = setInterval(() => void goOn(), KEEP_ALIVE)
-  function end(): void {
-    stop()
-    clearInterval(keepAlive)
-    stream.end()
-  }
-  ctx.req.on('close', end)
-  ctx.req.socket.setTimeout(0)
-  ctx.status = 200
-  ctx.type = 'text/event-stream'
-  ctx.body = stream
-  stream.write(': the log from now on\n\n')
+/** Each new line of the log that fits, until the reader goes away, may not read it any more, or the host stops. */
+function followLog(ctx: Context, name: string, log: SolutionLog, fits: (line: LogLine) => boolean): Promise<void> {
+  return answerEvents(ctx, {
+    greeting: 'the log from now on',
+    isStillIn: actorOf(ctx).isStillIn,
+    begin: ({ send, end }) =>
+      log.follow(
+        name,
+        (line) => {
+          if (fits(line)) send(line)
+        },
+        end,
+      ),
+  })
 }

@@ -45,8 +45,13 @@ export interface SolutionLog {
     solution: string,
     options: LogFilter & { readonly limit: number; readonly before?: number | undefined },
   ): Promise<{ items: LogLine[]; next?: string }>
-  /** Calls `listener` for each new line. @returns the function that ends it */
-  follow(solution: string, listener: (line: LogLine) => void): () => void
+  /**
+   * Calls `listener` for each new line, and `onEnd` when there will be none, see `endFollowing`.
+   * @returns the function that ends it
+   */
+  follow(solution: string, listener: (line: LogLine) => void, onEnd?: () => void): () => void
+  /** The host stops: who follows a log, or begins to, need not wait for lines. */
+  endFollowing(): void
   /** Writes what waits. */
   flush(): Promise<void>
   /** Removes lines over `LOG_KEPT` and `LOG_KEPT_SIZE`. */
@@ -71,6 +76,7 @@ export function createSolutionLog(db: Database, limits: Limits, now: () => numbe
   const followers = new EventEmitter().setMaxListeners(0)
   let waiting: Row[] = []
   let dropped = 0
+  let isEnded = false
   let timer: NodeJS.Timeout | null = null
   let writing: Promise<void> = Promise.resolve()
 
@@ -140,9 +146,14 @@ export function createSolutionLog(db: Database, limits: Limits, now: () => numbe
       }
       return { items: newestFirst.reverse(), next: String(next) }
     },
-    follow(solution, listener) {
-      followers.on(eventOf(solution), listener)
-      return () => followers.off(eventOf(solution), listener)
+    follow(solution, listener, onEnd = () => {}) {
+      if (isEnded) onEnd()
+      followers.on(eventOf(solution), listener).on(ENDED, onEnd)
+      return () => followers.off(eventOf(solution), listener).off(ENDED, onEnd)
+    },
+    endFollowing() {
+      isEnded = true
+      followers.emit(ENDED)
     },
     async sweep() {
       await db
@@ -174,6 +185,8 @@ export function lineFilter({ level, text, code, correlationId }: LogFilter): ((l
     (correlationId === undefined || line.correlationId === correlationId) &&
     (wanted === undefined || line.message.toLowerCase().includes(wanted))
 }
+
+const ENDED = 'no more lines'
 
 /** A solution may be named `error`, which an emitter treats as one. */
 function eventOf(solution: string): string {

@@ -222,6 +222,16 @@ test('log: the stream ends when the page that follows it is signed out, or its t
   }
 })
 
+test('log: a host that stops ends the streams by itself, before it cuts anybody off', async () => {
+  const own = await startTestHost()
+  await own.upload('followed', await bundleOf({ name: 'followed', authenticator: 'NONE' }, {}))
+  const stream = await follow(own.url, { authorization: own.admin })
+  await waitUntil(() => expect(stream.lines()).toContain(': the log from now on'))
+  await own.stop()
+  // One that is cut off ends with an error instead.
+  await waitUntil(() => expect(stream.hasEnded()).toBe(true))
+})
+
 async function follow(url: string, given: Record<string, string>) {
   const stop = new AbortController()
   const headers = { ...given, accept: 'text/event-stream' }
