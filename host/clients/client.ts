@@ -14,11 +14,12 @@ import type { Connection } from './connection.ts'
 import { createEnteredSecrets } from './entered-secrets.ts'
 import type { BrowserEvent, BrowserFrame, ClosedWhy, NumberedFrame } from './frames.ts'
 import { createLane } from './lane.ts'
+import { SIGN_OUT_TIME } from './late-sign-outs.ts'
 import { missingInputs } from './missing-inputs.ts'
 import { createOutbox } from './outbox.ts'
 import { isPermitted, type Place } from './render/outline.ts'
 import { createScreen, type Screen } from './screen.ts'
-import { SIGN_OUT_TIME, signInFrame, signOutFrame } from './sign-frames.ts'
+import { signInFrame, signOutFrame } from './sign-frames.ts'
 import { createTimers } from './timers.ts'
 import { createUserWork, type UserWork } from './user-work.ts'
 
@@ -351,6 +352,7 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
 
   async function leave({ logout, ...effects }: Effects): Promise<void> {
     if (logout === null) return
+    if (visitor.found !== null) parts.lateSignOuts.add(visitor)
     const frame = await signOutFrame({ ...effects, logout }, visitor, parts)
     if (frame !== null) send(frame)
     if (visitor.found !== null) void end(null)

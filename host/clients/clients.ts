@@ -19,6 +19,7 @@ import { type Client, createClient, type Hello } from './client.ts'
 import { type ClientCaller, createClientCaller } from './client-calls.ts'
 import type { Connection } from './connection.ts'
 import { MAX_BROWSER_FRAME } from './frames.ts'
+import { createLateSignOuts, type LateSignOuts } from './late-sign-outs.ts'
 import { createMissingTexts, type MissingTexts } from './missing-texts.ts'
 import type { ShellModel } from './render/shell.ts'
 import type { ClientSignIns } from './sign-in-token.ts'
@@ -77,6 +78,7 @@ export type Live = {
 export type ClientParts = Omit<ClientsParts, 'bindings' | 'audit'> & {
   readonly callClient: ClientCaller
   readonly missingTexts: MissingTexts
+  readonly lateSignOuts: LateSignOuts
 }
 
 /** The open clients of this host. */
@@ -98,7 +100,7 @@ export interface Clients {
    * @param within ms
    */
   moveAll(within: number): void
-  /** Connections end; what `onSolutionClose` does in time is done. */
+  /** Connections end; what `onSolutionClose` does in time is done. Whom a script signed out is signed out. */
   stop(): Promise<void>
 }
 
@@ -123,6 +125,7 @@ export function createClients(given: ClientsParts): Clients {
     ...given,
     callClient: createClientCaller(given),
     missingTexts: createMissingTexts(given.log),
+    lateSignOuts: createLateSignOuts(given.onError),
   }
   const clients = new Map<string, Client>()
   const sockets = createWebSocketServer(MAX_BROWSER_FRAME)
@@ -263,6 +266,7 @@ export function createClients(given: ClientsParts): Clients {
       // Those without a client too, and those whose calls take longer: the servers would wait for them.
       for (const socket of sockets.clients) socket.close(GOING_AWAY)
       if (!isInTime) await within(STOP_TIME - ANSWERED_WITHIN, moved)
+      await within(STOP_TIME, parts.lateSignOuts.endAll())
     },
   }
 }

@@ -8,10 +8,7 @@ import type { HostFrame } from './frames.ts'
  * carries the decision to the host once more.
  */
 
-/** The page of a user whom a script signed out gets so many ms to end the session by its own request. */
-export const SIGN_OUT_TIME = 5000
-
-type Parts = Pick<ClientParts, 'clientSignIns' | 'signOutTargets' | 'sites' | 'catalog' | 'onError'>
+type Parts = Pick<ClientParts, 'clientSignIns' | 'signOutTargets' | 'sites' | 'catalog'>
 type SignedIn = Pick<Effects, 'tenant' | 'locale' | 'showUrl'> & { readonly login: NonNullable<Effects['login']> }
 type SignedOut = Pick<Effects, 'showUrl'> & { readonly logout: NonNullable<Effects['logout']> }
 
@@ -30,13 +27,10 @@ export function signInFrame(
   return { kind: 'sign-in', token: clientSignIns.issue({ solution: solution.name, browser, login, ...facts }) }
 }
 
-/**
- * Whatever the page does, the user is signed out.
- * @returns null where nobody was signed in, and there is no other page to go to
- */
+/** @returns null where nobody was signed in, and there is no other page to go to */
 export async function signOutFrame(
   { logout, showUrl }: SignedOut,
-  { solution, found, client, forget }: Visitor,
+  { solution, found, client }: Visitor,
   parts: Parts,
 ): Promise<HostFrame | null> {
   const next = { solution: logout.solution ?? '', argument: logout.argument }
@@ -46,10 +40,5 @@ export async function signOutFrame(
     return href === null ? null : { kind: 'go', href }
   }
   const token = target === null ? '' : parts.signOutTargets.issue(solution.name, found.session.publicId, target)
-  const timer = setTimeout(
-    () => forget().catch((error) => parts.onError(error, { solution: solution.name })),
-    SIGN_OUT_TIME,
-  )
-  timer.unref()
   return { kind: 'sign-out', token }
 }

@@ -6,6 +6,7 @@ import { type Json, ScriptError } from '../../runtime/plugin.ts'
 import { createSupervisor } from '../../runtime/supervisor.ts'
 import { createAudit } from '../audit/audit.ts'
 import type { Visitor } from '../clients/clients.ts'
+import { createLateSignOuts } from '../clients/late-sign-outs.ts'
 import { createClientSignIns } from '../clients/sign-in-token.ts'
 import { openPlatformKey } from '../config/platform-key.ts'
 import { readSettings } from '../config/settings.ts'
@@ -143,6 +144,9 @@ export async function createStage(packed: Uint8Array, name: string, limits: Limi
     limits,
     onPluginError: (error, binding) => problems.push(`${binding}: ${error instanceof Error ? error.message : error}`),
   })
+  const onError = (error: unknown) => void problems.push(error instanceof Error ? error.message : String(error))
+  const lateSignOuts = createLateSignOuts(onError)
+  started.defer(() => lateSignOuts.endAll())
   const parts: OpenClientParts = {
     limits,
     isTesting: false,
@@ -155,7 +159,8 @@ export async function createStage(packed: Uint8Array, name: string, limits: Limi
     clientSignIns: createClientSignIns(db, key),
     signOutTargets: createSignOutTargets(key),
     log,
-    onError: (error) => problems.push(error instanceof Error ? error.message : String(error)),
+    lateSignOuts,
+    onError,
   }
   let open: OpenClient[] = []
   let added: string[] = []

@@ -1,8 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openClient, openClientPage, openOnce } from '../support/client-page.ts'
 import { addClientSolution, button, label, linesOf, outputOf } from '../support/client-solution.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
-import { createVisitor } from '../support/http.ts'
+import { ask, createVisitor } from '../support/http.ts'
 import { addUser, askAdmin, visit } from '../support/users.ts'
 
 // What scripts of an open client do beyond its forms: to the session, to where the browser goes; and what the end of the
@@ -167,6 +170,31 @@ test('security.logout: a page that never posts is signed out all the same', asyn
   await expect.poll(async () => (await browser.session()).status).toBe(401)
   expect(performance.now() - before).toBeLessThan(8000)
   expect(await page.closed()).toBe(1000)
+})
+
+test('security.logout: a host that stops before the page has posted signs out first', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'solhost-test-'))
+  const own = await startTestHost({}, { home })
+  await addUser(own, 'anna')
+  await addClientSolution(own, 'short', {
+    elements: [button('out')],
+    script: 'function out() { security.logout() }',
+    manifest: { authenticator: 'DEFAULT' },
+  })
+  const browser = await visit(own, 'short')
+  await browser.signIn('anna')
+  const cookie = `session-short=${browser.cookies.get('session-short')?.value}`
+  const statusAt = async ({ url }: TestHost) =>
+    (await ask(`${url}/solution/short/session`, { headers: { cookie } })).status
+  const page = await openClient(own.url, 'short', browser)
+  page.fire('main', 'out', 'onAction')
+  await page.frame('sign-out')
+  expect(await statusAt(own)).toBe(200)
+  await own.stop()
+  const again = await startTestHost({}, { home })
+  expect(await statusAt(again)).toBe(401)
+  await again.stop()
+  rmSync(home, { recursive: true, force: true })
 })
 
 test('security.logout where nobody is signed in: the browser goes to the other solution', async () => {
