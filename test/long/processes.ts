@@ -5,10 +5,21 @@ const MEGABYTE = 1024 ** 2
 
 /** The children of a process, those too that ended and that it did not wait for. A host has sandbox processes only. */
 export function childrenOf(parent: number): number[] {
+  return allProcesses().filter((pid) => parentOf(pid) === parent)
+}
+
+/** The children of a process, theirs, and so on. */
+export function descendantsOf(root: number): number[] {
+  const childrenByParent = Map.groupBy(allProcesses(), parentOf)
+  const below = (parent: number): number[] =>
+    (childrenByParent.get(parent) ?? []).flatMap((child) => [child, ...below(child)])
+  return below(root)
+}
+
+function allProcesses(): number[] {
   return readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry))
     .map(Number)
-    .filter((pid) => parentOf(pid) === parent)
 }
 
 function parentOf(pid: number): number | null {

@@ -5,6 +5,7 @@ import { chaos } from './chaos.ts'
 import { collectorAway } from './collector-away.ts'
 import { devSaves } from './dev-saves.ts'
 import { growth } from './growth.ts'
+import { heldTests } from './held-tests.ts'
 import { killedUploads } from './killed-uploads.ts'
 import { manySolutions } from './many-solutions.ts'
 import { memory } from './memory.ts'
@@ -20,6 +21,7 @@ const RUNS: Readonly<Record<string, (rows: Rows) => Promise<void>>> = {
   'collector-away': collectorAway,
   'dev-saves': devSaves,
   growth,
+  'held-tests': heldTests,
   'kill-uploads': killedUploads,
   'many-solutions': manySolutions,
   memory,

@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { seededRandom } from '../support/random.ts'
+import { descendantsOf } from './processes.ts'
+import type { Rows } from './report.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const SEED = Number(process.env.LONG_SEED ?? 47)
+/** The tests to run, as paths; absent: all. */
+const PATHS = process.env.LONG_TESTS?.split(' ') ?? []
+/** How long one process is held, and at most how long none is, in ms. */
+const HELD = 600
+const BETWEEN = 1000
+
+type TestReport = { readonly numTotalTests: number; readonly numFailedTests: number }
+
+/**
+ * Runs the tests while one process of theirs after the other stands still for a moment, as on a machine that does something else:
+ * test, host, sandbox process, browser or database server, drawn at random. What fails depends on how fast something is.
+ */
+export async function heldTests(rows: Rows): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'solhost-held-'))
+  const report = join(folder, 'report.json')
+  try {
+    const tests = spawn(
+      process.execPath,
+      [
+        join(ROOT, 'node_modules/vitest/vitest.mjs'),
+        'run',
+        '--reporter=default',
+        '--reporter=json',
+        `--outputFile.json=${report}`,
+        ...PATHS,
+      ],
+      { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'] },
+    )
+    const over = new AbortController()
+    const ended = once(tests, 'exit').finally(() => over.abort())
+    // Without an id they did not start, which `ended` tells.
+    const held = tests.pid === undefined ? 0 : await holdSome(tests.pid, over.signal)
+    await ended
+    const { numTotalTests, numFailedTests } = JSON.parse(readFileSync(report, 'utf8')) as TestReport
+    rows.tell('seed', SEED)
+    rows.tell(`processes held for ${HELD} ms`, held)
+    rows.tell('tests', numTotalTests)
+    rows.atMost('tests that failed', 0, numFailedTests)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** @returns how many were held until `over` */
+async function holdSome(root: number, over: AbortSignal): Promise<number> {
+  const random = seededRandom(SEED)
+  let held = 0
+  while (!over.aborted) {
+    const all = descendantsOf(root)
+    const pid = all[random.below(all.length)]
+    if (pid !== undefined && signal(pid, 'SIGSTOP')) {
+      await wait(HELD)
+      signal(pid, 'SIGCONT')
+      held += 1
+    }
+    await wait(random.next() * BETWEEN)
+  }
+  return held
+}
+
+/** @returns whether it was there */
+function signal(pid: number, name: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, name)
+  } catch {
+    return false
+  }
+}
