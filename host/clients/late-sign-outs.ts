@@ -16,39 +16,29 @@ export const SIGN_OUT_TIME = 5000
 export function createLateSignOuts(onError: ClientsParts['onError']): LateSignOuts {
   const waiting = new Map<Visitor, NodeJS.Timeout>()
 
-  function wait(visitor: Visitor, end: (visitor: Visitor) => void): void {
+  function wait(visitor: Visitor, isNews: boolean): void {
     clearTimeout(waiting.get(visitor))
-    waiting.set(visitor, setTimeout(end, SIGN_OUT_TIME, visitor).unref())
+    waiting.set(visitor, setTimeout(end, SIGN_OUT_TIME, visitor, isNews).unref())
   }
 
-  /** @returns whether the session is over */
-  async function end(visitor: Visitor, isTold = false): Promise<boolean> {
+  /** @param isNews a failure is told; the database may be away for a while, so those that follow are not */
+  async function end(visitor: Visitor, isNews: boolean): Promise<void> {
     try {
       await visitor.forget()
       waiting.delete(visitor)
-      return true
     } catch (error) {
-      if (!isTold) onError(error, { solution: visitor.solution.name })
-      return false
+      if (isNews) onError(error, { solution: visitor.solution.name })
+      if (waiting.has(visitor)) wait(visitor, false)
     }
   }
 
-  async function endLate(visitor: Visitor, isTold = false): Promise<void> {
-    // The database may be away for a while.
-    if (!(await end(visitor, isTold)) && waiting.has(visitor)) wait(visitor, (same) => void endLate(same, true))
-  }
-
   return {
-    add: (visitor) => wait(visitor, (same) => void endLate(same)),
+    add: (visitor) => wait(visitor, true),
     async endAll() {
       const all = [...waiting]
       waiting.clear()
-      await Promise.all(
-        all.map(([visitor, timer]) => {
-          clearTimeout(timer)
-          return end(visitor)
-        }),
-      )
+      for (const [, timer] of all) clearTimeout(timer)
+      await Promise.all(all.map(([visitor]) => end(visitor, true)))
     },
   }
 }

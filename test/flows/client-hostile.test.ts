@@ -440,11 +440,19 @@ describe('many clients', () => {
   }
   const ending = (page: ClientPage) =>
     page.until('form or end', () => page.frames.find(({ kind }) => kind === 'form' || kind === 'closed')?.kind)
+  /** The clients of three pages of one network, which are gone without a word. */
+  async function vanishThree(name: string, at: TestHost): Promise<void> {
+    for (const address of ['2001:db8::1', '2001:db8::2', '2001:db8::3']) {
+      const page = await arrive(name, address, at)
+      expect(await ending(page)).toBe('form')
+      page.drop()
+    }
+  }
   /** Waits until there is room for three. */
-  const untilAllOpen = (openThree: () => Promise<ClientPage[]>) =>
+  const untilThreeOpen = (openOne: (number: number) => Promise<ClientPage>) =>
     waitUntil(
       async () => {
-        const pages = await openThree()
+        const pages = await Promise.all([4, 5, 6].map(openOne))
         try {
           expect(await Promise.all(pages.map(ending))).toEqual(['form', 'form', 'form'])
         } finally {
@@ -459,11 +467,7 @@ describe('many clients', () => {
 
   test('who says hello and vanishes, again and again, gets no more clients than its network may have', async () => {
     const name = await addShop({}, patient)
-    for (const address of ['2001:db8::1', '2001:db8::2', '2001:db8::3']) {
-      const page = await arrive(name, address, patient)
-      expect(await ending(page)).toBe('form')
-      page.drop()
-    }
+    await vanishThree(name, patient)
     for (let tries = 0; tries < 5; tries++) {
       expect(await refused(await arrive(name, `2001:db8::ff:${tries}`, patient))).toEqual(REFUSED)
     }
@@ -477,12 +481,8 @@ describe('many clients', () => {
 
   test('after the grace of those that vanished their network has room again', async () => {
     const name = await addShop({}, small)
-    for (const address of ['2001:db8::1', '2001:db8::2', '2001:db8::3']) {
-      const page = await arrive(name, address, small)
-      expect(await ending(page)).toBe('form')
-      page.drop()
-    }
-    await untilAllOpen(() => Promise.all(['4', '5', '6'].map((end) => arrive(name, `2001:db8::${end}`, small))))
+    await vanishThree(name, small)
+    await untilThreeOpen((number) => arrive(name, `2001:db8::${number}`, small))
   })
 
   test('who vanishes while its client is looked for leaves none behind', async () => {
@@ -499,15 +499,11 @@ describe('many clients', () => {
     }
     expect(await frozen.closed()).toBe(4409)
     // Each that was left behind would hold a place for ever.
-    await untilAllOpen(() =>
-      Promise.all(
-        [1, 2, 3].map(async () => {
-          const page = await openClientPage(small.url, name, visitor)
-          page.hello()
-          return page
-        }),
-      ),
-    )
+    await untilThreeOpen(async () => {
+      const page = await openClientPage(small.url, name, visitor)
+      page.hello()
+      return page
+    })
   })
 
   test('one session has so many clients and no more; those of others are not counted', async () => {
