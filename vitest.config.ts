@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { PATIENCE } from './test/support/patience.ts'
 
 // Forks, since isolated-vm and node:sqlite are native; two workers, since the tests start processes of their own.
 export default defineConfig({
@@ -9,7 +10,6 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    // As test/support/wait-until.ts: waiting is not where speed is measured.
-    expect: { poll: { timeout: 60_000 } },
+    expect: { poll: { timeout: PATIENCE } },
   },
 })

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import { PATIENCE } from './patience.ts'
 
 /** A control center in a process of its own, which can be killed and started again with its data, on the same port. */
 export type CenterProcess = {
@@ -16,8 +17,6 @@ export type CenterProcess = {
 }
 
 const START = fileURLToPath(new URL('../../control-center/start.ts', import.meta.url))
-/** How long a start may take on a busy machine, in ms. */
-const PATIENCE = 60_000
 
 export async function startCenterProcess(
   home: string,

@@ -5,6 +5,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import type { HostFrame } from '../../host/clients/frames.ts'
 import { axeViolations } from './browser.ts'
+import { PATIENCE } from './patience.ts'
 import { PASSWORD } from './users.ts'
 
 /** Where tests of the client keep what they saw; git does not. */
@@ -30,7 +31,7 @@ export async function openWatched(browser: Browser, options: BrowserContextOptio
     reducedMotion: 'reduce',
     ...options,
   })
-  profile.setDefaultTimeout(60_000)
+  profile.setDefaultTimeout(PATIENCE)
   const complaints: string[] = []
   const texts: string[] = []
   const sources: string[] = []

@@ -3,6 +3,7 @@ import { type DefaultTreeAdapterMap, parseFragment } from 'parse5'
 import { WebSocket } from 'ws'
 import type { HostFrame } from '../../host/clients/frames.ts'
 import type { Visitor } from './http.ts'
+import { PATIENCE } from './patience.ts'
 
 type Node = DefaultTreeAdapterMap['node']
 type Element = DefaultTreeAdapterMap['element']
@@ -26,9 +27,6 @@ export type ClientPageOptions = {
   /** The authority that is trusted, in PEM, for a host with TLS. */
   readonly ca?: Buffer
 }
-
-/** How long anything may take that a test awaits, in ms. */
-const PATIENCE = 60_000
 
 /** A page's end of a client's connection, without a browser: what comes is put together as a page would show it. */
 export async function openClientPage(

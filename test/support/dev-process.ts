@@ -4,9 +4,7 @@ import { openDevHome } from '../../host/cli/dev/dev-home.ts'
 import { childrenOf } from '../long/processes.ts'
 import { type StartedCli, startCli, stateOf, temporaryFolder } from './cli.ts'
 import { formWith } from './forms.ts'
-
-/** How long anything may take that a test awaits, in ms. */
-const PATIENCE = 60_000
+import { PATIENCE } from './patience.ts'
 
 export type DevProcess = StartedCli & {
   /** The solution's folder. */

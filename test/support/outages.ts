@@ -7,6 +7,7 @@ import type { TestServer } from './database-server.ts'
 import { ADMIN, ADMIN_PASSWORD, sharedProperties } from './host-group.ts'
 import { type HostProcess, startHostProcess } from './host-process.ts'
 import { type Answer, ask } from './http.ts'
+import { PATIENCE } from './patience.ts'
 import type { Random } from './random.ts'
 import { addUser, PASSWORD, visit } from './users.ts'
 import { bundleOf } from './zip.ts'
@@ -17,7 +18,6 @@ const AT_ONCE = 6
 const BEFORE_KILL = 40
 /** While a server is away it is asked for this long, in ms. */
 const AWAY = 2000
-const PATIENCE = 60_000
 const PAGE = '/solution/crm/index.html'
 
 export type Losses = {

@@ -9,11 +9,10 @@ import { originOf, proxyCertificate, proxyVariables, startHaproxy } from './hapr
 import { ADMIN, sharedProperties } from './host-group.ts'
 import { ask } from './http.ts'
 import { makeNamespace, type NetworkNamespace } from './network-namespace.ts'
+import { PATIENCE } from './patience.ts'
 import { UNTHROTTLED } from './unthrottled.ts'
 
 const CLI = fileURLToPath(new URL('../../host/cli.ts', import.meta.url))
-/** A start, or an end, must be over within this, in ms. */
-const PATIENCE = 60_000
 
 /** A host process that can be started again at the same place. */
 export type ProxiedNode = {

@@ -6,12 +6,10 @@ import { dirname, join, resolve } from 'node:path'
 import { expect } from 'vitest'
 import { LAUNCHER } from '../cli.ts'
 import { compileCache } from '../compile-cache.ts'
+import { PATIENCE } from '../patience.ts'
 import { waitUntil } from '../wait-until.ts'
 import { type Block, ROOT } from './blocks.ts'
 import type { GuideHost } from './claims.ts'
-
-/** How long one command may take, in ms. */
-const PATIENCE = 60_000
 
 /** These go on until they are ended. */
 const GOES_ON = /\b(npm start|solhost (start|dev)\b|logs\b.* (-f|--follow)\b)/
@@ -95,10 +93,7 @@ export async function createCommandFolder(given: GuideHost & { readonly password
       if (!startsHost && expected === null) return
       const pattern = expected === null ? /^Solhost runs at|^Host +http/m : patternOf(replace(expected), false)
       const goneFirst = ended.then(() => Promise.reject(new Error(`${where}: "${command}" ended:\n${printed}`)))
-      await Promise.race([
-        waitUntil(() => expect(printed).toMatch(pattern), { timeout: PATIENCE, interval: 50 }),
-        goneFirst,
-      ])
+      await Promise.race([waitUntil(() => expect(printed).toMatch(pattern), { interval: 50 }), goneFirst])
       goneFirst.catch(() => {})
       const file = /password.* in (\S+?)\)?$/m.exec(printed)?.[1]
       if (startsHost && file !== undefined) password = readFileSync(resolve(path, file), 'utf8').trim()
