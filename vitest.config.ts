@@ -1,15 +1,42 @@
 import { defineConfig } from 'vitest/config'
 import { PATIENCE } from './test/support/patience.ts'
 
+/** Flows that prove the main job: upload, sign-in, forms, admin API. They need only Node.js and belong to `npm test`. */
+export const SMOKE = [
+  'admin-api',
+  'default-users',
+  'login-form-http',
+  'sign-in',
+  'solutions-orders',
+  'upload-by-manifest',
+].map((name) => `test/flows/${name}.test.ts`)
+const PARTS = ['test/**/*.parts.test.ts']
+const FLOWS = ['test/flows/**/*.test.ts', 'test/**/*.flow.test.ts']
+const BROWSER = ['test/browser/**/*.test.ts']
+
 // Forks, since isolated-vm and node:sqlite are native; two workers, since the tests start processes of their own.
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     globalSetup: 'test/support/compile-cache.ts',
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: PATIENCE } },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: [...PARTS, ...FLOWS, ...BROWSER],
+          setupFiles: 'test/support/unit-guard.ts',
+        },
+      },
+      { extends: true, test: { name: 'smoke', include: SMOKE } },
+      { extends: true, test: { name: 'parts', include: PARTS } },
+      { extends: true, test: { name: 'flows', include: FLOWS, exclude: SMOKE } },
+      { extends: true, test: { name: 'browser', include: BROWSER } },
+    ],
   },
 })

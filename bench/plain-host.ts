@@ -17,6 +17,7 @@ import { createManagedSettings } from '../host/cloud/managed/managed-settings.ts
 import { openPlatformKey } from '../host/config/platform-key.ts'
 import { readSettings } from '../host/config/settings.ts'
 import { openDatabase } from '../host/database/open.ts'
+import { platformPlaceOf } from '../host/grants/grant-warnings.ts'
 import { createGrants } from '../host/grants/grants.ts'
 import { httpServer } from '../host/http/server.ts'
 import { createSites } from '../host/http/sites.ts'
@@ -79,7 +80,7 @@ const maintenance = createMaintenance(db)
 const askAuthenticator = createAuthenticatorQuestion(runEntry)
 const secrets = createSecrets(db, key)
 const sessions = createSessions(db, limits)
-const remembered = createRemembered(db, limits)
+const remembered = createRemembered(db, key, limits)
 const solutionLog = createSolutionLog(db, limits)
 const oauth = createOAuth({
   db,
@@ -139,7 +140,7 @@ const parts: HostParts = {
   clientSignIns,
   signOutTargets,
   maintenance,
-  platformDatabase: { server: settings.database.kind, database: settings.database.name },
+  platformDatabase: platformPlaceOf(settings),
   catalog,
   store,
   uploads: createUploads({ store, catalog, supervisor, makeSandboxSolution: noSandbox, limits }),

@@ -2,9 +2,12 @@
 import { spawn } from 'node:child_process'
 import { findNode } from './find-node.js'
 
+/** In ms. A child that doesn't answer for this long after a signal is hung and would never exit. */
+const PATIENCE = 10_000
+
 /**
  * @param {string[]} args the script and its arguments
- * @param {{ stopsWithUs?: boolean }} [options] stopsWithUs: the child has an IPC channel and ends when it closes,
+ * @param {{ stopsWithUs?: boolean, patience?: number }} [options] stopsWithUs: the child has an IPC channel and ends when it closes,
  *   which happens when this process dies in whatever way
  */
 export function runWithFittingNode(args, options = {}) {
@@ -19,7 +22,11 @@ export function runWithFittingNode(args, options = {}) {
   const child = spawn(found.node, args, { stdio, env })
   // Sandbox processes may send signals: without a listener this one would open a debugger here.
   process.on('SIGUSR1', () => {})
-  const passOn = (signal) => () => child.kill(signal)
+  const endIfStuck = options.stopsWithUs ? watchChild(child, options.patience ?? PATIENCE) : () => {}
+  const passOn = (signal) => () => {
+    child.kill(signal)
+    endIfStuck()
+  }
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, passOn(signal))
   child.on('error', (error) => {
     process.stderr.write(`${found.node} cannot be started: ${error.message}\n`)
@@ -31,6 +38,29 @@ export function runWithFittingNode(args, options = {}) {
     for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.removeAllListeners(name)
     process.kill(process.pid, signal)
   })
+}
+
+/**
+ * A child may take long to exit, but answers meanwhile (host/cli/launcher.ts).
+ * @param {import('node:child_process').ChildProcess} child
+ * @param {number} patience in ms
+ * @returns {() => void} asks it once, and kills it if no answer comes
+ */
+function watchChild(child, patience) {
+  let timer
+  child.on('message', () => {
+    clearTimeout(timer)
+    timer = undefined
+  })
+  return () => {
+    if (timer !== undefined) return
+    // Without a channel the child is about to exit.
+    if (child.connected) child.send('are you there', () => {})
+    timer = setTimeout(() => {
+      process.stderr.write(`The process did not react to the signal within ${patience / 1000} s and was killed.\n`)
+      child.kill('SIGKILL')
+    }, patience)
+  }
 }
 
 /**

@@ -3,10 +3,12 @@ import type { Logger } from 'pino'
 import { holdHome } from '../host/backup/home-lock.ts'
 import { openPlatformKey } from '../host/config/platform-key.ts'
 import { keepSweeping } from '../host/database/keep-sweeping.ts'
+import { boundConnections, mostConnections } from '../host/http/bound-connections.ts'
 import { createDraining } from '../host/http/draining.ts'
 import { closeServer, listening, originOf, serverOf } from '../host/http/listen.ts'
 import { httpServer, type WebServer } from '../host/http/server.ts'
 import { createSites } from '../host/http/sites.ts'
+import { createKnownBrowsers } from '../host/login/known-browser.ts'
 import { createThrottle } from '../host/login/throttle.ts'
 import { createSessions } from '../host/sessions/sessions.ts'
 import { watchCertificate } from '../host/tls/watch-certificate.ts'
@@ -107,7 +109,7 @@ export async function startControlCenter({ settings, log, version, terminal }: C
   const telemetry = await openCenterTelemetry(db, settings, log)
   started.defer(() => telemetry.stop())
   const environmentStates = createEnvironmentStates(db)
-  const credentials = createCredentials(users, throttle, activity)
+  const credentials = createCredentials(users, throttle, activity, createKnownBrowsers(key, limits))
   const passwordTickets = createPasswordTickets(users, key)
   const passwordLinks = createPasswordLinks(db, users)
   const forgottenPasswords = createForgottenPasswords({ users, passwordLinks, mail, activity, log })
@@ -176,11 +178,14 @@ export async function startControlCenter({ settings, log, version, terminal }: C
   }
 
   started.defer(async () => void (await Promise.all(servers.map(closeServer))))
+  const { trustedProxies } = settings
   const pages = serverOf(createCenterApp(parts), certificate, settings)
+  boundConnections(pages, { most: mostConnections('pages'), trustedProxies })
   servers.push(await listening(pages, settings.port, settings.host))
   port = (pages.address() as AddressInfo).port
   if (settings.httpRedirectPort !== null) {
     const redirect = httpServer(createCenterRedirectApp(parts, () => port))
+    boundConnections(redirect, { most: mostConnections('other'), trustedProxies })
     servers.push(await listening(redirect, settings.httpRedirectPort, settings.host))
   }
   const { userLinks, loginPages } = cloud

@@ -1,7 +1,8 @@
 import { EXIT_CODES, type Exit } from '../host/cli/command.ts'
+import { answerLauncher } from '../host/cli/launcher.ts'
 import { createLog, stopOnSignals, whyNot } from '../host/cli/run-host.ts'
 import { createTerminal, printable } from '../host/cli/terminal.ts'
-import { version } from '../host/cli/version.ts'
+import { version } from '../host/version.ts'
 import { readCenterSettings } from './config/settings.ts'
 import type { ControlCenter } from './main.ts'
 
@@ -78,6 +79,7 @@ function usage(): Exit {
   return 'usage'
 }
 
+answerLauncher()
 const [name, ...words] = process.argv.slice(2)
 const command = name !== undefined && Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
 const exit = name === undefined ? await start() : ((await command?.(words)) ?? usage())

@@ -59,7 +59,7 @@ function propertyRows(properties: Readonly<Record<string, Property>>): string {
 function centerSettingsPage(): string {
   return `# Settings of the control center
 
-Every setting is an environment property. A wrong value stops the start with one line per fault. What they are for:
+Every setting is an environment property. The control center does not start with a wrong value or a misspelt name, and prints one line per error. What they are for:
 [control-center.md](../control-center.md#settings).
 
 | property | default | what it is, and what is allowed |
@@ -77,7 +77,7 @@ function settingsPage(): string {
   )
   return `# Settings
 
-Every setting is an environment property. A wrong value stops the start with one line per fault.
+Every setting is an environment property. The host does not start with a wrong value or a misspelt name, and prints one line per error.
 
 | property | default | what it is, and what is allowed |
 |---|---|---|

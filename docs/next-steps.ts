@@ -45,6 +45,7 @@ export const AFTER_ERRORS: Readonly<Record<ErrorCode, string>> = {
   ERR_USER_NOT_FOUND: 'Correct the `uid`: `GET /admin/api/users` lists what is there.',
   ERR_VERSION_NOT_FOUND: 'Take a `sha256` of `versions` in `GET /admin/api/solutions/{name}`.',
   ERR_METHOD_NOT_ALLOWED: 'Use a method that the header `Allow` names.',
+  ERR_BODY_SLOW: 'Send it again. If it fails again, send smaller bodies or use a faster connection.',
   ERR_NAME_DIFFERS: 'Upload to the address of the manifest’s `name`, or change the name in `solution.json`.',
   ERR_NAME_EXISTS: 'Choose another name, or change the one that is there by PATCH.',
   ERR_LAST_OWNER: 'Make another member an owner first.',
@@ -56,14 +57,15 @@ export const AFTER_ERRORS: Readonly<Record<ErrorCode, string>> = {
   ERR_RUN_GOING_ON: 'Wait for the run that goes on, or cancel it.',
   ERR_RUN_ENDED: 'Nothing: it has ended. Start another one.',
   ERR_BUILDER_FAILED: 'Read the run’s log: the builder says what is wrong. See whether `BUILDER_COMMAND` can be run.',
-  ERR_REGISTRY_LOGIN: 'Look at the registry’s access keys on the Credentials page, and whether they may push.',
+  ERR_REGISTRY_LOGIN:
+    'Check the registry’s password, token or access keys on the Credentials page, and that they may push.',
   ERR_HEADERS_TOO_LARGE:
     'Send fewer or shorter headers; `detail` says how much is taken. In a browser, remove the cookies of that site.',
   ERR_BODY_TOO_LARGE: 'Send less; `detail` names the limit, which the operator can raise.',
   ERR_TOO_MANY_FIELDS: 'Send fewer fields, or ask the operator to raise `FORM_FIELDS`.',
   ERR_BUNDLE_TOO_LARGE:
     'Remove files that the solution does not need, or ask the operator to raise `BUNDLE_SIZE`, `BUNDLE_UNPACKED` or `BUNDLE_FILES`.',
-  ERR_CONTENT_TYPE: 'Send the `Content-Type` that `detail` names.',
+  ERR_CONTENT_TYPE: 'Send the `Content-Type` that `detail` names, or the body uncompressed where it says so.',
   ERR_HOST_UNKNOWN:
     'Use the host’s own address, or add the name to `ALLOWED_HOSTS`, `PUBLIC_URL` or `SOLUTION_ORIGIN`.',
   ERR_BUNDLE_REFUSED: 'Mend what `faults` lists; `solhost check` shows the same with the lines.',
@@ -89,6 +91,8 @@ export const AFTER_ERRORS: Readonly<Record<ErrorCode, string>> = {
   ERR_PASSWORDS_BUSY:
     'Try again after the time in `Retry-After`. If it goes on, somebody tries many passwords: see the audit.',
   ERR_STORAGE_FULL: 'Delete artifacts or versions that nobody needs, or raise `ORGANISATION_STORAGE`.',
+  ERR_DISK_FULL:
+    'Free some space on the disk that the message names, or make it larger. You don’t need to restart anything: [operating.md](../operating.md#the-folder-platform_home).',
   ERR_TELEMETRY_BUSY:
     'Send it again after the time in Retry-After: hosts do. If it stays, look at the control center’s log and disk.',
   ERR_MAIL_UNAVAILABLE:
@@ -106,6 +110,8 @@ export const AFTER_ERRORS: Readonly<Record<ErrorCode, string>> = {
   ERR_CERTIFICATE:
     'The text says what the file is, and the command that converts it: [TLS](../tls.md#files-that-are-refused).',
   ERR_SETTINGS_INVALID: 'Correct the property that each line names.',
+  ERR_DATABASE_FILE:
+    'Restore a backup: [backup.md](../backup.md#restore). To start without the data, move the file away.',
   ERR_DATABASE_VERSION:
     'Start a version of the platform that is as new as the database or the backup, or restore a backup that was made before the upgrade.',
   ERR_PLATFORM_IN_USE:

@@ -18,6 +18,7 @@ import { keepSweeping } from './database/keep-sweeping.ts'
 import { type Debugger, startDebugger } from './debugger/debugger.ts'
 import type { DebugNode } from './debugger/find-debug-node.ts'
 import { createDebugTargets } from './debugger/targets.ts'
+import { platformPlaceOf } from './grants/grant-warnings.ts'
 import { createGrants } from './grants/grants.ts'
 import { createDraining } from './http/draining.ts'
 import { createSites } from './http/sites.ts'
@@ -109,7 +110,7 @@ export async function startHost(options: HostOptions): Promise<Host> {
   const tokens = createApiTokens(db, testing.now)
   const grants = createGrants(db, key)
   const loginTokens = createLoginTokens(db, key, limits, testing.now)
-  const remembered = createRemembered(db, limits, testing.now)
+  const remembered = createRemembered(db, key, limits, testing.now)
   async function endAccess(uid: string): Promise<void> {
     await Promise.all([sessions.endOfUser('users', uid), remembered.endOfUser('users', uid)])
   }
@@ -119,9 +120,23 @@ export async function startHost(options: HostOptions): Promise<Host> {
   const isShared = settings.database.kind !== 'embedded'
   const throttle = watchThrottle(createThrottle(db, limits, isShared, testing.throttles), telemetry)
 
-  const platformDatabase = { server: settings.database.kind, database: settings.database.name }
+  const platformDatabase = platformPlaceOf(settings)
   const { catalog, uploads, supervisor, bindings, runEntry, figures, solutionDatabases } = await createSolutionParts(
-    { settings, isLive, inspect, log, telemetry, store, solutionLog, audit, grants, users, throttle, platformDatabase },
+    {
+      settings,
+      isLive,
+      inspect,
+      log,
+      telemetry,
+      store,
+      solutionLog,
+      audit,
+      grants,
+      users,
+      passwords,
+      throttle,
+      platformDatabase,
+    },
     started,
   )
   const draining = createDraining(settings.drainTime)

@@ -8,7 +8,7 @@ import eventsManager from '../plugins/events-manager/host.ts'
 import forms from '../plugins/forms/host.ts'
 import http, { type HttpPorts } from '../plugins/http/host.ts'
 import i18n from '../plugins/i18n/host.ts'
-import security, { type SecurityPorts, type UsersPort } from '../plugins/security/host.ts'
+import security, { type PasswordHashesPort, type SecurityPorts, type UsersPort } from '../plugins/security/host.ts'
 import { PlatformError } from '../runtime/errors.ts'
 import type { Limits } from '../runtime/limits.ts'
 import { command, type Plugin, request, ScriptError } from '../runtime/plugin.ts'
@@ -20,9 +20,15 @@ import { messageTables } from './solutions/messages.ts'
 import { eventTypesOf, permissionsOf } from './solutions/prepared-solution.ts'
 import type { SandboxSolutionMaker } from './solutions/sandbox-solution.ts'
 import { readTrusted } from './solutions/trusted.ts'
+import { version } from './version.ts'
 
 /** What plugins need that a host has only with a database and a network; a plugin whose needs are absent is left out. */
-export type PluginNeeds = { readonly database?: DatabasePorts; readonly http?: HttpPorts; readonly users?: UsersPort }
+export type PluginNeeds = {
+  readonly database?: DatabasePorts
+  readonly http?: HttpPorts
+  readonly users?: UsersPort
+  readonly passwordHashes?: PasswordHashesPort
+}
 
 /** The platform's own plugins, each given what it needs of the host. */
 export function builtInPlugins(environment: Environment, limits: Limits, needs: PluginNeeds = {}): readonly Plugin[] {
@@ -43,6 +49,7 @@ export function builtInPlugins(environment: Environment, limits: Limits, needs: 
       hostCall(call).effects.tenant = tenant
     },
     users: needs.users ?? noUsers(),
+    passwordHashes: needs.passwordHashes ?? noPasswordHashes(),
   }
   return [
     security(securityPorts, limits),
@@ -70,6 +77,10 @@ export function builtInPlugins(environment: Environment, limits: Limits, needs: 
     application({
       serverUrl: (call) => hostCall(call).serverUrl,
       environment: () => environment,
+      version: () => version,
+      closeSolution: (call, target) => {
+        hostCall(call).effects.close = target
+      },
       forms: (solution) => solution.forms,
       showUrl: (call, url, target) => {
         hostCall(call).effects.showUrl = url
@@ -120,6 +131,13 @@ function noUsers(): UsersPort {
     addPermission: refuse,
     removePermission: refuse,
   }
+}
+
+function noPasswordHashes(): PasswordHashesPort {
+  const refuse = async () => {
+    throw new ScriptError('password hashes are not available here')
+  }
+  return { check: refuse, hash: refuse }
 }
 
 const PluginShape = z.object({

@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { createAdminApp, createApp, createRedirectApp, type HostParts } from './app.ts'
 import type { Settings } from './config/settings.ts'
+import { boundConnections, mostConnections } from './http/bound-connections.ts'
 import { closeServer, listening, originOf, serverOf } from './http/listen.ts'
 import { httpServer, type WebServer } from './http/server.ts'
 import { isLoopback } from './http/sites.ts'
@@ -34,7 +35,13 @@ export function createServers(settings: Settings, certificate: HostCertificate |
   const adminCertificate = isLoopback(settings.adminHost) ? null : certificate
   let pagesPort = settings.port
 
-  async function listen(server: WebServer, wanted: number, address: string): Promise<number> {
+  async function listen(
+    server: WebServer,
+    wanted: number,
+    address: string,
+    port: 'pages' | 'other' = 'other',
+  ): Promise<number> {
+    boundConnections(server, { most: mostConnections(port), trustedProxies: settings.trustedProxies })
     servers.push(await listening(server, wanted, address))
     return (server.address() as AddressInfo).port
   }
@@ -59,7 +66,7 @@ export function createServers(settings: Settings, certificate: HostCertificate |
   return {
     pagesPort: () => pagesPort,
     async open(parts) {
-      pagesPort = await listen(serverOf(createApp(parts), certificate, settings), settings.port, settings.host)
+      pagesPort = await listen(serverOf(createApp(parts), certificate, settings), settings.port, settings.host, 'pages')
       const { adminPort, adminHost } = settings
       const admin = await listen(serverOf(createAdminApp(parts), adminCertificate, settings), adminPort, adminHost)
       return {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Settings } from './config/settings.ts'
 import type { Host } from './main.ts'
+import { SOLHOST } from './program-name.ts'
 import { exampleFolder, exampleNames } from './solutions/examples.ts'
 
 /** What the start prints: addresses, examples with users to try, the made password, and what the operator must know. */
@@ -40,8 +41,8 @@ function portLines({ metricsUrl, redirectPort }: Host): string[] {
 function nextLines(host: Host, { adminName }: Settings): string[] {
   return [
     'Next:',
-    '  solhost init <name>                          (a solution to begin with)',
-    `  solhost deploy <folder> ${host.url.startsWith('https:') ? host.publicUrl : host.url} --user ${adminName}`,
+    `  ${SOLHOST} init <name>                          (a solution to begin with)`,
+    `  ${SOLHOST} deploy <folder> ${host.url.startsWith('https:') ? host.publicUrl : host.url} --user ${adminName}`,
     '  or drop its zip on the admin pages',
     '',
   ]
@@ -77,6 +78,7 @@ function warningLines(host: Host, { solutionOrigin, environment, shown }: Settin
       `      the others. Set SOLUTION_ORIGIN (such as ${example}) to give each an origin of its own.`,
     )
   }
+  lines.push(...databaseLines(shown))
   const secure = solutionOrigin?.protocol === 'https:' || host.publicUrl.startsWith('https:')
   if (!secure) {
     lines.push(
@@ -84,4 +86,17 @@ function warningLines(host: Host, { solutionOrigin, environment, shown }: Settin
     )
   }
   return lines.length === 0 ? [] : [...lines, '']
+}
+
+/** Servers that are set may be for the grants of solutions alone; more often PLATFORM_DATABASE was forgotten. */
+function databaseLines(shown: Settings['shown']): string[] {
+  const set = shown.filter(({ source }) => source !== 'default').map(({ name }) => name)
+  if (set.includes('PLATFORM_DATABASE')) return []
+  const ofServer = set.map((name) => /^DB_(ALPHA|BETA|GAMMA)_/.exec(name)).find((match) => match !== null)
+  if (ofServer === undefined) return []
+  const kind = ofServer[1]?.toLowerCase()
+  return [
+    `Note: ${ofServer.input} is set, but PLATFORM_DATABASE is not, so the platform keeps its data in PLATFORM_HOME. Set`,
+    `      PLATFORM_DATABASE=${kind} to keep it on that server, or PLATFORM_DATABASE=embedded if only solutions use it.`,
+  ]
 }

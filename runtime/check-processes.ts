@@ -48,7 +48,7 @@ export function createCheckProcesses(
     if (process === null) return
     if (stopped || ready !== null) return process.kill()
     ready = process
-    process.onExit = () => {
+    process.onEnd = () => {
       if (ready === process) ready = null
     }
     process.send({ kind: 'getReadyToCheck' })

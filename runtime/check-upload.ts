@@ -83,7 +83,7 @@ function conversation(process: SandboxProcess) {
     new Promise((resolve) => {
       if (process.ended()) return resolve('ended')
       const timer = setTimeout(() => resolve('timeout'), time)
-      process.onExit = () => {
+      process.onEnd = () => {
         clearTimeout(timer)
         resolve('ended')
       }

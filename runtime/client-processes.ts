@@ -23,7 +23,7 @@ export interface ClientProcesses {
   retryAt(key: string): number | null
   /** The process that new clients of the version get; null when none could be started. */
   workerFor(version: Loadable): Promise<ClientWorker | null>
-  /** The processes that live. */
+  /** The processes that are not gone yet, those too that were killed: their memory is not free. */
   readonly living: () => readonly ClientWorker[]
   /**
    * Ends the longest unused process without clients. @param isUrgent whether one with clients has to go if there is no
@@ -49,6 +49,7 @@ export function createClientProcesses(
 ): ClientProcesses {
   /** Those that take new clients, by key. */
   const workers = new Map<string, ClientWorker[]>()
+  /** All that are not gone yet. */
   const living = new Set<ClientWorker>()
   const starting = new Map<string, Promise<ClientWorker | null>>()
   const quarantine = createQuarantine()
@@ -67,7 +68,7 @@ export function createClientProcesses(
     const solution = version.solution()
     const process = await pool.take()
     if (process === null) return null
-    const worker = createClientWorker(process, version.key, solution, limits, { gone })
+    const worker = createClientWorker(process, version.key, solution, limits, { gone, exited })
     if (quarantine.isSuspect(version.key)) setBack(process.pid)
     else bringForward(process.pid)
     living.add(worker)
@@ -77,12 +78,15 @@ export function createClientProcesses(
   }
 
   function gone(worker: ClientWorker, wentWell: boolean, culprits: readonly LogHandler[]): void {
-    living.delete(worker)
     forget(worker)
     if (!wentWell && !stopped) {
       killed()
       noteKill(worker.key, culprits)
     }
+  }
+
+  function exited(worker: ClientWorker): void {
+    living.delete(worker)
   }
 
   function noteKill(key: string, culprits: readonly LogHandler[]): void {
@@ -157,7 +161,8 @@ export function createClientProcesses(
     living: () => [...living],
     end,
     makeRoom(isUrgent) {
-      const all = [...living]
+      // One that was chosen before must not be chosen again and again until it is gone.
+      const all = [...living].filter((one) => !one.isEnding())
       const empty = longestUnused(all.filter((one) => one.clientCount() === 0))
       const chosen = empty ?? (isUrgent ? longestUnused(all) : undefined)
       return chosen === undefined ? null : end(chosen)

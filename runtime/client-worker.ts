@@ -1,4 +1,5 @@
 import { answerRequest } from './answer-request.ts'
+import { type CallCounts, createCallCounts } from './call-counts.ts'
 import type { Limits } from './limits.ts'
 import type { Failed, GuestLogLine, Outcome } from './outcome.ts'
 import { processorTime, residentSize } from './process-memory.ts'
@@ -35,10 +36,12 @@ export interface SandboxClient {
 
 export type ClientWorkerEvents = {
   /**
-   * The process is gone. `culprits` tells whom of those that it went through, if it did not go well: it may have
-   * done so through nobody's call.
+   * The process is killed or gone, and its clients with it. `culprits` tells whom of those that it went through, if it
+   * did not go well: it may have done so through nobody's call.
    */
   readonly gone: (worker: ClientWorker, wentWell: boolean, culprits: readonly LogHandler[]) => void
+  /** The process is gone, and its memory is free. */
+  readonly exited: (worker: ClientWorker) => void
 }
 
 export type LogHandler = Pick<CallHandlers, 'log'>
@@ -58,7 +61,7 @@ export interface ClientWorker {
   /** Ends it once it has no clients. */
   readonly retire: () => void
   readonly kill: () => void
-  /** It was killed and may not be gone yet: nothing more is to be given to it. */
+  /** It was killed or is gone: nothing more is to be given to it. */
   readonly isEnding: () => boolean
   /** Kills a process that did not answer the last time it was asked. */
   readonly checkHeartbeat: () => void
@@ -68,7 +71,10 @@ export interface ClientWorker {
 
 /** So many calls of one client may wait; who clicks more often than that is no person. */
 const MOST_WAITING = 100
-/** How long a step of a call may wait behind those of other clients: client-isolate.ts ends a call that waits longer. In ms. */
+/**
+ * How long a call may wait to begin, and then in total behind other clients' steps, in ms. client-isolate.ts ends a call that
+ * waits longer.
+ */
 const QUEUE_TIME = 10_000
 /** What the process itself takes to find that a step cannot be interrupted, and some more, in ms. */
 const HUNG_TIME = 3000
@@ -87,6 +93,7 @@ type Entry = {
   /** By `performance.now()`; null until the process said that it began. */
   startedAt: number | null
   changedSomething: boolean
+  readonly counts: CallCounts
 }
 
 type HeldClient = {
@@ -129,7 +136,8 @@ export function createClientWorker(
   // The limit counts characters, which take at most three bytes each.
   process.allowLargeFrames(MAX_CALL_FRAME + 3 * limits.CLIENT_COMMANDS_SIZE)
   process.onMessage = receive
-  process.onExit = lose
+  process.onEnd = lose
+  process.onExit = () => events.exited(made)
   process.send({ kind: 'serve', solution, ...(process.debug === null ? {} : { debug: true }) })
 
   function receive(message: FromSandbox): void {
@@ -165,17 +173,21 @@ export function createClientWorker(
     calls.set(next.id, { entry: next, client })
     lastUsed = Date.now()
     watching ??= setInterval(watch, WATCH)
-    expectSign(next, QUEUE_TIME)
+    endBy(next, QUEUE_TIME)
     process.send(next.message)
   }
 
+  /** A compromised process may report this repeatedly: the deadline stays. */
   function started(entry: Entry): void {
+    if (entry.startedAt !== null) return
     entry.startedAt = performance.now()
-    expectSign(entry, QUEUE_TIME + limits[entry.limit])
+    // A wait that is too long is only found when its turn comes, after another client's step.
+    const step = Math.max(limits.LOAD_TIME, limits.CALL_TIME, limits.AUTHENTICATOR_TIME)
+    endBy(entry, QUEUE_TIME + limits[entry.limit] + step)
   }
 
-  /** The process ends its calls itself; one that says nothing of a call for longer is not to be believed. */
-  function expectSign(entry: Entry, milliseconds: number): void {
+  /** The process ends its calls itself; one that does not is no longer trusted. */
+  function endBy(entry: Entry, milliseconds: number): void {
     if (entry.timer) clearTimeout(entry.timer)
     // One that is debugged watches its calls itself, while no debugger holds them.
     if (process.debug !== null) return
@@ -185,14 +197,19 @@ export function createClientWorker(
   /** What goes wrong while a line is written must not end the host. */
   function log(entry: Entry, line: GuestLogLine): void {
     try {
-      entry.handlers.log(line)
+      if (entry.counts.logLine()) entry.handlers.log(line)
     } catch {
       // The line is lost; the call goes on.
     }
   }
 
   function request(entry: Entry, message: Extract<FromSandbox, { kind: 'request' }>): void {
-    expectSign(entry, QUEUE_TIME + limits[entry.limit])
+    const failure = entry.counts.request(elapsed(entry))
+    if (failure !== null) {
+      failed.set(entry, failure)
+      kill('for fault')
+      return
+    }
     const refuse = () => {
       throw new TypeError('there are no requests while a client opens')
     }
@@ -242,7 +259,7 @@ export function createClientWorker(
         const { promise, resolve } = Promise.withResolvers<ClientOutcome>()
         const id = ++lastId
         const message = { kind: 'enter', client: client.id, id, call } as const
-        const entry = entryOf(message, handlers, call.timeLimit, resolve)
+        const entry = entryOf(message, handlers, call.timeLimit, resolve, limits)
         if (client.isGone) resolve(goneOutcome(entry, 'the client is gone'))
         else if (client.waiting.length >= MOST_WAITING) resolve(tooMany())
         else add(client, entry)
@@ -265,7 +282,7 @@ export function createClientWorker(
     const client: HeldClient = { id: ++lastId, waiting: [], running: null, isGone: false, leave }
     const id = ++lastId
     clients.set(client.id, client)
-    add(client, entryOf({ kind: 'open', client: client.id, id }, handlers, 'LOAD_TIME', resolve))
+    add(client, entryOf({ kind: 'open', client: client.id, id }, handlers, 'LOAD_TIME', resolve, limits))
     const outcome = await opened
     if (outcome.code === 'client_gone') return null
     if (outcome.code === 'returned') return createClient(client, gone)
@@ -384,7 +401,7 @@ export function createClientWorker(
       if (clients.size === 0) kill('well')
     },
     kill: () => kill('well'),
-    isEnding: () => killed !== null,
+    isEnding: process.ended,
     debug: process.debug,
     checkHeartbeat() {
       if (heartbeatMissing) return kill('for fault')
@@ -401,8 +418,10 @@ function entryOf(
   handlers: Entry['handlers'],
   limit: Entry['limit'],
   settle: Entry['settle'],
+  limits: Limits,
 ): Entry {
-  return { id: message.id, message, handlers, limit, settle, timer: null, startedAt: null, changedSomething: false }
+  const state = { timer: null, startedAt: null, changedSomething: false, counts: createCallCounts(limits) }
+  return { id: message.id, message, handlers, limit, settle, ...state }
 }
 
 function elapsed({ startedAt }: Entry): number {

@@ -91,7 +91,7 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
   function startSpare(): void {
     const started = startSandboxProcess(sandbox)
     spares.push(started)
-    started.onExit = () => {
+    started.onEnd = () => {
       const index = spares.indexOf(started)
       if (index >= 0) spares.splice(index, 1)
     }
@@ -110,7 +110,7 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
   function endFurtherSpare(leave = 1): boolean {
     if (spares.length <= leave) return false
     const spare = spares.pop() as SandboxProcess
-    spare.onExit = null
+    spare.onEnd = null
     spare.kill()
     return noteLeaving(spare.pid)
   }
@@ -202,7 +202,7 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
           failure = null
           return null
         }
-        taken.onExit = null
+        taken.onEnd = null
         onTheirWay.add(taken)
         const isReady = await taken.ready.then(
           () => true,

@@ -55,12 +55,15 @@ const isFailed = object(
     limit: object({ name: isName, allowed: isNumber }, { used: isNumber }),
   },
 )
+const isNames = listUpTo(Number.POSITIVE_INFINITY, isName)
+const isScope = object({ name: isFile, names: isNames, shared: isNames, isOwn: (value) => typeof value === 'boolean' })
 const isChecked = object({
   faults: listUpTo(100_000, isFault),
   warnings: listUpTo(100_000, isWarning),
   scripts: listUpTo(Number.POSITIVE_INFINITY, isText),
+  scopes: listUpTo(Number.POSITIVE_INFINITY, isScope),
   formScripts: listUpTo(Number.POSITIVE_INFINITY, isText),
-  formFunctions: listUpTo(Number.POSITIVE_INFINITY, listUpTo(Number.POSITIVE_INFINITY, isName)),
+  formFunctions: listUpTo(Number.POSITIVE_INFINITY, object({ names: isNames, bound: isNames })),
   forms: listUpTo(Number.POSITIVE_INFINITY, isAnything),
   i18n: listUpTo(Number.POSITIVE_INFINITY, isTable),
   template: isAnything,

@@ -5,10 +5,25 @@ import type { Json, Tables } from './plugin.ts'
 /** Which scripts a context holds (design 4, "Scope"). */
 export type Unit = 'authenticator' | 'main' | 'configuration'
 
-export type SandboxScript = { readonly file: string; readonly source: string }
+/** `scope`: what `globals` or `scopes` has of it, if scripts ask for that. */
+export type SandboxScript = { readonly file: string; readonly source: string; readonly scope?: ScriptScope }
 
-/** `functions`: those that it declares at its top level. */
-export type SandboxFormScript = SandboxScript & { readonly form: string; readonly functions: readonly string[] }
+export type ScriptScope = {
+  /** `orders` of `scopes/orders.js`; `globals` of `globals.js`. */
+  readonly name: string
+  readonly names: readonly string[]
+  /** Those that are to be members of the global object as well. */
+  readonly shared: readonly string[]
+  /** Whether the script runs as a function, so that what it declares is not global. */
+  readonly isOwn: boolean
+}
+
+/** `functions`: those that it declares at its top level. `bound`: those of them whose `this` is the form in a plain call too. */
+export type SandboxFormScript = SandboxScript & {
+  readonly form: string
+  readonly functions: readonly string[]
+  readonly bound: readonly string[]
+}
 
 /** What every context holds, whatever the solution: a sandbox process makes it ready before it has one. */
 export type Trusted = {
@@ -191,9 +206,11 @@ export type CheckedFiles = {
   readonly warnings: readonly Warning[]
   /** The scripts in the order they came, with types replaced by white space, so that positions stay true. */
   readonly scripts: readonly string[]
+  /** By script; without names where no script asks for `globals` or `scopes`. */
+  readonly scopes: readonly ScriptScope[]
   readonly formScripts: readonly string[]
   /** The functions that each form script declares at its top level. */
-  readonly formFunctions: readonly (readonly string[])[]
+  readonly formFunctions: readonly { readonly names: readonly string[]; readonly bound: readonly string[] }[]
   /** A `FormDefinition` for each form, null for one that has a fault. */
   readonly forms: readonly unknown[]
   readonly i18n: readonly Readonly<Record<string, string>>[]

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import type { Duplex } from 'node:stream'
@@ -8,6 +8,7 @@ import { createFrameReader, encodeFrame } from './frames.ts'
 import { startBehind } from './process-priority.ts'
 import type { FromSandbox, ToSandbox, Trusted } from './protocol.ts'
 import { checkFromSandbox } from './protocol-check.ts'
+import { startChildWithChannel } from './start-child.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const MAIN = new URL('./sandbox/main.ts', import.meta.url)
@@ -18,6 +19,7 @@ export const SANDBOX_SOURCES = [
   'forms',
   'frames.ts',
   'address.ts',
+  'visible-name.ts',
   'bundle/strict-json.ts',
   'bundle/faults.ts',
   'bundle/findings.ts',
@@ -78,8 +80,15 @@ export type SandboxProcess = {
   readonly allowLargeFrames: (bytes: number) => void
   /** At most one receiver; frames that come without one are dropped. */
   onMessage: ((message: FromSandbox) => void) | null
-  /** Called once, when the process has ended for whatever reason. `byOthers`: by a SIGKILL that did not come from here. */
-  onExit: ((byOthers: boolean) => void) | null
+  /**
+   * Called once, when the process is killed or has ended for whatever reason: no message comes from it any more. A killed
+   * process may take seconds to be gone, since it may run behind all others. `byOthers`: by a SIGKILL that did not come
+   * from here.
+   */
+  onEnd: ((byOthers: boolean) => void) | null
+  /** Called once, after `onEnd`, when the process is gone and its memory is free. */
+  onExit: (() => void) | null
+  /** Killed or gone. */
   readonly ended: () => boolean
   /**
    * Only in a process that was started for debugging; otherwise nothing can be asked for. There the limits of time do not
@@ -103,21 +112,20 @@ export type SandboxProcessOptions = {
  * no children, its error output dropped since it may quote a script.
  */
 export function startSandboxProcess(options: SandboxProcessOptions): SandboxProcess {
-  const child = spawn(
+  const started = startChildWithChannel(
     options.debugNode ?? process.execPath,
     [...SANDBOX_FLAGS, `--import=${SOURCES}`, fileURLToPath(MAIN)],
     {
       cwd: ROOT,
       env: { LIBC: 'glibc', TZ: options.timeZone },
-      stdio: ['pipe', 'ignore', 'ignore', 'pipe'],
       // A process group of its own: Ctrl-C on the terminal is for the host, which lets running logins end.
       detached: true,
     },
+    sandboxSources,
   )
-  const made = wrap(child, options.debugNode !== undefined)
-  if (made.pid > 0) startBehind(made.pid)
-  // It may have ended already: that is told by its exit.
-  child.stdin?.on('error', () => {}).end(sandboxSources())
+  if ('failure' in started) return notStarted(started.failure)
+  const made = wrap(started.child, started.channel, options.debugNode !== undefined)
+  startBehind(made.pid)
   made.send({ kind: 'prepare', trusted: options.trusted })
   return made
 }
@@ -143,25 +151,55 @@ function sourceFiles(): URL[] {
   })
 }
 
-function wrap(child: ChildProcess, isDebugged: boolean): SandboxProcess {
-  const channel = child.stdio[3] as Duplex
+/** Behaves like a process that exited before it was ready. */
+function notStarted(failure: Promise<Error>): SandboxProcess {
+  const ready = failure.then(({ message }) => {
+    throw new Error(`the sandbox process could not be started: ${message}`)
+  })
+  const made: SandboxProcess = {
+    pid: -1,
+    ready,
+    send: () => {},
+    kill: () => {},
+    allowLargeFrames: () => {},
+    onMessage: null,
+    onEnd: null,
+    onExit: null,
+    ended: () => true,
+    debug: null,
+  }
+  ready.catch(() => {
+    made.onEnd?.(false)
+    made.onExit?.()
+  })
+  return made
+}
+
+function wrap(child: ChildProcess, channel: Duplex, isDebugged: boolean): SandboxProcess {
   const ready = Promise.withResolvers<void>()
   // A process that ends before it was ready is reported to whoever awaits; nobody has to.
   ready.promise.catch(() => {})
   const notReady = setTimeout(kill, READY_TIME)
   let maxFrame = isDebugged ? MAX_DEBUG_FRAME : MAX_CALL_FRAME
   let over = false
-  let killed = false
+  let isGone = false
   const debug = isDebugged ? createDebugSessions(send) : null
 
-  function finish(signal: NodeJS.Signals | null): void {
+  function end(byOthers: boolean): void {
     if (over) return
     over = true
     clearTimeout(notReady)
     ready.reject(new Error('the sandbox process ended before it was ready'))
     channel.destroy()
     debug?.end()
-    made.onExit?.(signal === 'SIGKILL' && !killed)
+    made.onEnd?.(byOthers)
+  }
+
+  function exited(signal: NodeJS.Signals | null): void {
+    if (isGone) return
+    isGone = true
+    end(signal === 'SIGKILL')
+    made.onExit?.()
   }
 
   function becomeReady(): void {
@@ -175,13 +213,14 @@ function wrap(child: ChildProcess, isDebugged: boolean): SandboxProcess {
   }
 
   function kill(): void {
-    killed = true
     child.kill('SIGKILL')
+    end(false)
   }
 
   const reader = createFrameReader(
     () => maxFrame,
     (text) => {
+      if (over) return
       const message = checkFromSandbox(text)
       if (message === null) kill()
       else if (message.kind === 'ready') becomeReady()
@@ -191,11 +230,20 @@ function wrap(child: ChildProcess, isDebugged: boolean): SandboxProcess {
     },
   )
   channel.on('data', (chunk: Buffer) => {
-    if (!reader.push(chunk)) kill()
+    try {
+      if (!reader.push(chunk)) kill()
+    } catch (error) {
+      // No message of a compromised process may terminate the host.
+      const place = (error as Error).stack?.split('\n').find((line) => line.startsWith('    at '))
+      process.emitWarning(
+        `a sandbox process was terminated because its message could not be handled (${place?.trim()})`,
+      )
+      kill()
+    }
   })
   channel.on('error', kill)
-  child.on('error', () => finish(null))
-  child.on('exit', (_code, signal) => finish(signal))
+  child.on('error', () => exited(null))
+  child.on('exit', (_code, signal) => exited(signal))
 
   function send(message: ToSandbox): void {
     if (!over) channel.write(encodeFrame(JSON.stringify(message)))
@@ -210,6 +258,7 @@ function wrap(child: ChildProcess, isDebugged: boolean): SandboxProcess {
       maxFrame = Math.max(bytes, isDebugged ? MAX_DEBUG_FRAME : 0)
     },
     onMessage: null,
+    onEnd: null,
     onExit: null,
     ended: () => over,
     debug,

@@ -60,7 +60,7 @@ export interface Supervisor {
   whenRoom(): Promise<boolean>
   /** Ends what is idle until so many bytes are free. @throws ERR_MEMORY_FULL when not enough is */
   needRoom(bytes: number): void
-  /** The processes that live, for health and tests. */
+  /** The processes that live or are killed and not gone yet, for health and tests. */
   processes(): readonly RunningProcess[]
   /** Kills every process at once. Running calls end as `script_crashed`. */
   stop(): void
@@ -115,7 +115,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   const { limits, trusted, timeZone, memory = NO_BOUND, bound, debugNode, keepsCheckReady = false } = options
   /** Those that take new calls, by key. */
   const workers = new Map<string, Worker[]>()
-  /** All that live, those too that only end their last calls. */
+  /** All that are not gone yet: those too that only end their last calls, and killed ones, whose memory is not free. */
   const living = new Set<Worker>()
   const starting = new Map<string, Promise<Worker | null>>()
   const suspectTurns = createGate(LONG_CALLS)
@@ -148,7 +148,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     const { clients: _, ...solution } = version.solution()
     const process = await pool.take()
     if (process === null) return null
-    const worker = createWorker(process, version.key, solution, limits, { gone, isLong })
+    const worker = createWorker(process, version.key, solution, limits, { gone, exited, isLong })
     if (quarantine.isSuspect(version.key)) setBack(process.pid)
     else bringForward(process.pid)
     living.add(worker)
@@ -206,7 +206,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     const worker = best ?? (await start(version))
     if (stopped) pending.settle({ ...CRASHED, message: 'the host is stopping' })
     else if (worker === null) pending.settle(busy('no sandbox process could be started'))
-    else if (living.has(worker)) worker.run(pending, quarantine.isSuspect(version.key))
+    else if (!worker.isEnding()) worker.run(pending, quarantine.isSuspect(version.key))
     else replayOrFail(pending)
   }
 
@@ -221,7 +221,6 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
 
   /** The call that a process was killed for fails; those that only shared it with that call run once more. */
   function gone(worker: Worker, lost: readonly PendingCall[], failed: ReadonlyMap<PendingCall, Failed>): void {
-    living.delete(worker)
     forget(worker)
     const hungAfter = worker.hungAfter()
     const culprits = hungAfter === null ? [...failed.keys()] : [...failed.keys(), hungAfter]
@@ -234,6 +233,10 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       if (failure) pending.settle(failure)
       else replayOrFail(pending, worker.isEndedForRoom() ? busy(MEMORY_FULL) : CRASHED)
     }
+  }
+
+  function exited(worker: Worker): void {
+    living.delete(worker)
   }
 
   function noteKill(key: string, culprits: readonly PendingCall[]): void {
@@ -315,6 +318,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
         timer: null,
         changedSomething: false,
         replayed: false,
+        counts: null,
         hasTurn: false,
         startedAt: null,
         announced: true,

@@ -1,4 +1,5 @@
 import { answerRequest, type RequestHandler } from './answer-request.ts'
+import { type CallCounts, createCallCounts } from './call-counts.ts'
 import type { Limits } from './limits.ts'
 import type { Failed, GuestLogLine, Outcome } from './outcome.ts'
 import { processorTime, residentSize } from './process-memory.ts'
@@ -27,6 +28,8 @@ export type PendingCall = {
   /** Whether it made a request that can change something: then it is never run again. */
   changedSomething: boolean
   replayed: boolean
+  /** Of the process that runs it now. */
+  counts: CallCounts | null
   /** Whether it was let in as one of the calls of suspects that may run at once. */
   hasTurn: boolean
   /**
@@ -42,8 +45,12 @@ export type PendingCall = {
 }
 
 export type WorkerEvents = {
-  /** The process is gone, and these calls with it. `failed` names those that it went through, with their outcome. */
+  /**
+   * The process is killed or gone, and these calls with it. `failed` names those that it went through, with their outcome.
+   */
   readonly gone: (worker: Worker, lost: readonly PendingCall[], failed: ReadonlyMap<PendingCall, Failed>) => void
+  /** The process is gone, and its memory is free. */
+  readonly exited: (worker: Worker) => void
   /** The call turned out to need the processor for long. Told once for each such call. */
   readonly isLong: (pending: PendingCall) => void
 }
@@ -69,6 +76,8 @@ export interface Worker {
   /** The call after which it had to be killed, since its scripts hung or grew while no call ran; null if it was not. */
   readonly hungAfter: () => PendingCall | null
   readonly kill: () => void
+  /** It was killed or is gone: nothing more is to be given to it. */
+  readonly isEnding: () => boolean
   /** Kills a process that did not answer the last time it was asked, or grew too large. Called for idle ones only. */
   readonly checkHeartbeat: () => void
   /** Null unless it was started for debugging. */
@@ -105,6 +114,8 @@ export function createWorker(
 ): Worker {
   const calls = new Map<number, PendingCall>()
   const failed = new Map<PendingCall, Failed>()
+  /** Answered, since they waited too long for their start. */
+  const givenUp = new WeakSet<PendingCall>()
   let lastUsed = Date.now()
   let served = 0
   let lastEndedAt = 0
@@ -125,7 +136,8 @@ export function createWorker(
   let lastMeasured = 0
 
   process.onMessage = receive
-  process.onExit = lose
+  process.onEnd = lose
+  process.onExit = () => events.exited(made)
   process.send({ kind: 'load', solution, ...(process.debug === null ? {} : { debug: true }) })
 
   function receive(message: FromSandbox): void {
@@ -142,6 +154,11 @@ export function createWorker(
   }
 
   function answer(pending: PendingCall, message: Extract<FromSandbox, { kind: 'request' }>): void {
+    const failure = pending.counts?.request(elapsed(pending)) ?? null
+    if (failure !== null) {
+      killFor(pending, failure)
+      return
+    }
     void answerRequest(process, message, pending.handlers.request, () => {
       pending.changedSomething = true
     })
@@ -150,13 +167,15 @@ export function createWorker(
   /** What goes wrong while a line is written must not end the host. */
   function log(pending: PendingCall, line: GuestLogLine): void {
     try {
-      pending.handlers.log(line)
+      if (pending.counts?.logLine()) pending.handlers.log(line)
     } catch {
       // The line is lost; the call goes on.
     }
   }
 
   function started(pending: PendingCall): void {
+    // A compromised process may report this repeatedly: the deadline stays.
+    if (pending.startedAt !== null) return
     unsettledSince = null
     begin(pending)
   }
@@ -265,6 +284,7 @@ export function createWorker(
    * same, before the process reads that it is not to, it has its deadline like any other.
    */
   function giveUpWaiting(pending: PendingCall): void {
+    givenUp.add(pending)
     pending.settle(waitedTooLong())
     // Nothing runs that has a deadline, and yet nothing starts: the process hangs.
     if (latestStarted() === null) kill()
@@ -315,9 +335,10 @@ export function createWorker(
   /** @param byOthers whether something else killed the process, such as the system when its memory runs out */
   function lose(byOthers: boolean): void {
     stopWatching()
-    const lost = [...calls.values()]
+    const open = [...calls.values()]
     calls.clear()
-    for (const pending of lost) if (pending.timer) clearTimeout(pending.timer)
+    for (const pending of open) if (pending.timer) clearTimeout(pending.timer)
+    const lost = open.filter((pending) => !givenUp.has(pending))
     const running = lost.filter(({ startedAt }) => startedAt !== null)
     const [only] = running
     if (!killed && only !== undefined && running.length === 1 && isCulprit(only, byOthers)) failed.set(only, CRASHED)
@@ -349,6 +370,7 @@ export function createWorker(
     hungAfter: () => hungAfter,
     run(pending, isSuspect) {
       pending.startedAt = null
+      pending.counts = createCallCounts(limits)
       pending.announced = isSuspect || pending.replayed || calls.size > 0
       calls.set(pending.id, pending)
       lastUsed = Date.now()
@@ -365,6 +387,7 @@ export function createWorker(
       if (calls.size === 0) kill()
     },
     kill,
+    isEnding: process.ended,
     debug: process.debug,
     checkHeartbeat() {
       if (calls.size > 0) return

@@ -1,4 +1,6 @@
 import type { Context } from 'koa'
+import { networkOf } from '../../host/http/network.ts'
+import { createNews } from '../../host/http/news.ts'
 import { stateOf } from '../../host/http/request.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { firstRows } from '../database/portable.ts'
@@ -12,7 +14,7 @@ export type Act = {
   readonly actor: string
   /** Such as `environment-create`: a subject, then what happened to it. */
   readonly action: string
-  /** The name of what it was done to; '' where that goes without saying. */
+  /** The name of what the action changed; '' if the actor is the target, such as a change of their own password. */
   readonly subject: string
   readonly outcome: string
   readonly address: string
@@ -23,7 +25,10 @@ export type WrittenAct = Omit<Act, 'organisation'> & { readonly id: number; read
 
 /** What was done in organisations: their audit. */
 export interface Activity {
-  /** Resolves when it is in the database. */
+  /**
+   * Resolves when the entry is in the database. Throttled attempts are recorded once a minute per network: anyone can send
+   * thousands, each with another name.
+   */
   record(act: Act): Promise<void>
   /** The newest first; `next` is the id to ask for older ones with. */
   read(asked: {
@@ -39,11 +44,17 @@ export interface Activity {
 }
 
 const LONGEST = 200
+const THROTTLED: readonly string[] = ['throttled', 'ERR_THROTTLED']
 
 /** @param kept in ms @param now the clock, in epoch milliseconds */
 export function createActivity(db: CenterDatabase, kept: number, now: () => number = Date.now): Activity {
+  const isNews = createNews(now)
+
   return {
     async record({ correlationId, ...act }) {
+      const { organisation, action, subject, outcome, address } = act
+      const thing = JSON.stringify([organisation, action, subject, networkOf(address)])
+      if (THROTTLED.includes(outcome) && !isNews(thing)) return
       const row = { ...act, correlation: correlationId }
       const texts = Object.fromEntries(Object.entries(row).map(([key, text]) => [key, oneLine(text)])) as typeof row
       await db
@@ -74,22 +85,30 @@ export function createActivity(db: CenterDatabase, kept: number, now: () => numb
 /** Who did it, and what with: `actor` of access.ts. */
 export type Actor = { readonly name: string; readonly organisation: { readonly id: string } }
 
-/** Does what somebody asks for and writes it down; what was refused as well. */
+/** Runs `work` and records the action, even if it is refused. `work` may set `named.subject` once it knows it. */
 export async function recorded<T>(
   ctx: Context,
   activity: Activity,
   { name, organisation }: Actor,
-  { action, subject }: Pick<Act, 'action' | 'subject'>,
+  named: Pick<Act, 'action'> & { subject: string },
   work: () => Promise<T>,
 ): Promise<T> {
   const { client, correlationId } = stateOf(ctx)
-  const act = { organisation: organisation.id, actor: name, action, subject, address: client.address, correlationId }
+  const record = (outcome: string) =>
+    activity.record({
+      ...named,
+      organisation: organisation.id,
+      actor: name,
+      address: client.address,
+      correlationId,
+      outcome,
+    })
   try {
     const done = await work()
-    await activity.record({ ...act, outcome: 'ok' })
+    await record('ok')
     return done
   } catch (error) {
-    if (error instanceof PlatformError) await activity.record({ ...act, outcome: error.code })
+    if (error instanceof PlatformError) await record(error.code)
     throw error
   }
 }

@@ -1,5 +1,6 @@
 import type Router from '@koa/router'
 import { readWith } from '../../host/admin/read-with.ts'
+import { tokenTarget } from '../../host/audit/targets.ts'
 import { readJson } from '../../host/http/read-body.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
@@ -27,15 +28,22 @@ export function addAccessRoutes(router: Router, { access, accessTokens, activity
     const member = await access.need(ctx, 'access-tokens')
     const wanted = readWith(NewAccessToken, await readJson(ctx, limits))
     const act = { action: 'access-token-create', subject: wanted.name }
-    ctx.body = await recorded(ctx, activity, member, act, () => accessTokens.create(member.organisation.id, wanted))
+    ctx.body = await recorded(ctx, activity, member, act, async () => {
+      const token = await accessTokens.create(member.organisation.id, wanted)
+      act.subject = tokenTarget(token)
+      return token
+    })
     ctx.status = 201
   })
 
   router.delete(`${one}/access-tokens/:id`, async (ctx) => {
     const member = await access.need(ctx, 'access-tokens')
-    const { id = '' } = ctx.params as { id?: string }
-    await recorded(ctx, activity, member, { action: 'access-token-delete', subject: id.slice(0, 100) }, async () => {
-      if (await accessTokens.remove(member.organisation.id, id.slice(0, 100))) return
+    const { id: asked = '' } = ctx.params as { id?: string }
+    const id = asked.slice(0, 100)
+    const token = (await accessTokens.list(member.organisation.id)).find((one) => one.id === id)
+    const act = { action: 'access-token-delete', subject: token === undefined ? `token:${id}` : tokenTarget(token) }
+    await recorded(ctx, activity, member, act, async () => {
+      if (await accessTokens.remove(member.organisation.id, id)) return
       throw new PlatformError('ERR_NOT_FOUND', 'There is no such access token, or no longer.')
     })
     ctx.status = 204

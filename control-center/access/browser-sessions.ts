@@ -1,7 +1,8 @@
 import type { Context } from 'koa'
 import type { PlatformKey } from '../../host/config/platform-key.ts'
-import { readCookie, setCookie } from '../../host/http/cookies.ts'
+import { type CookieScope, readCookies, setCookie } from '../../host/http/cookies.ts'
 import { stateOf } from '../../host/http/request.ts'
+import { findSession } from '../../host/login/start-session.ts'
 import type { Session, Sessions } from '../../host/sessions/sessions.ts'
 import type { User } from '../../host/users/users.ts'
 import type { CenterSettings } from '../config/settings.ts'
@@ -41,24 +42,22 @@ export function createBrowserSessions(sessions: Sessions, key: PlatformKey): Bro
         providerLogin: null,
         address: stateOf(ctx).client.address,
       })
-      setCookie(ctx, 'session', scopeOf(ctx), cookie)
+      setCookie(ctx, 'session', cookieScopeOf(ctx), cookie)
     },
     async find(ctx) {
-      const cookie = readCookie(ctx, 'session', scopeOf(ctx))
-      const session = cookie === undefined ? null : await sessions.find(CENTER, cookie)
-      if (session === null || cookie === undefined) return null
-      return { session, cookie, csrfToken: key.sign(CSRF, cookie) }
+      const found = await findSession(ctx, cookieScopeOf(ctx), sessions)
+      return found === null ? null : { ...found, csrfToken: key.sign(CSRF, found.cookie) }
     },
     async end(ctx) {
-      const cookie = readCookie(ctx, 'session', scopeOf(ctx))
-      if (cookie !== undefined) await sessions.end(CENTER, cookie)
-      setCookie(ctx, 'session', scopeOf(ctx), null)
+      for (const cookie of readCookies(ctx, 'session', cookieScopeOf(ctx))) await sessions.end(CENTER, cookie)
+      setCookie(ctx, 'session', cookieScopeOf(ctx), null)
     },
     isCsrfToken: (cookie, token) => key.verify(CSRF, cookie, token),
   }
 }
 
-function scopeOf(ctx: Context) {
+/** Of the control center's cookies. */
+export function cookieScopeOf(ctx: Context): CookieScope {
   return { solution: CENTER, secure: originOf(ctx).startsWith('https:'), ownHost: true }
 }
 

@@ -16,7 +16,7 @@ const RIGHTS = {
   'access-tokens': ['owner'],
   activity: ['owner', 'operator'],
   environments: ['owner', 'operator'],
-  /** Remote environment tokens and registry access keys: also to see them. */
+  /** Remote environment tokens and registry passwords and keys: also to see them. */
   credentials: ['owner', 'operator'],
   packages: ['owner', 'developer'],
   pipelines: ['owner', 'developer'],

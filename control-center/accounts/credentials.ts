@@ -1,8 +1,10 @@
 import type { Context } from 'koa'
 import { stateOf } from '../../host/http/request.ts'
+import type { KnownBrowsers } from '../../host/login/known-browser.ts'
 import type { Throttle } from '../../host/login/throttle.ts'
 import type { User, Users } from '../../host/users/users.ts'
 import type { Activity } from '../access/activity.ts'
+import { cookieScopeOf } from '../access/browser-sessions.ts'
 
 /** What came of an attempt; `wait` in seconds. */
 export type CheckedCredentials =
@@ -13,30 +15,55 @@ export type CheckedCredentials =
 /** Passwords of accounts, with all attempts counted together, from whichever page they come. */
 export interface Credentials {
   check(ctx: Context, username: string, password: string): Promise<CheckedCredentials>
-  /** The same of somebody who is signed in. */
+  /** Whether this browser signed in to the account before. If so, other people's guesses don't lock it out. */
+  isKnown(ctx: Context, username: string): boolean
+  /** Checks the password of somebody who is signed in. The browser's earlier sign-ins don't count: someone else may be using it. */
   checkOwn(ctx: Context, user: User, password: string): Promise<CheckedCredentials>
   /** Writes down what was done with an account. */
   note(ctx: Context, username: string, action: string, outcome: string): Promise<void>
 }
 
-export function createCredentials(users: Users, throttle: Throttle, activity: Activity): Credentials {
-  async function counted(ctx: Context, username: string, ask: () => Promise<User | null>): Promise<CheckedCredentials> {
-    const attempt = { source: 'center', username, address: stateOf(ctx).client.address }
-    const wait = await throttle.count(attempt, false)
+/** Of the counters and the cookie of a known browser. */
+const SOURCE = 'center'
+
+export function createCredentials(
+  users: Users,
+  throttle: Throttle,
+  activity: Activity,
+  knownBrowsers: KnownBrowsers,
+): Credentials {
+  const isKnown = (ctx: Context, username: string) => knownBrowsers.isKnown(ctx, cookieScopeOf(ctx), SOURCE, username)
+
+  async function counted(
+    ctx: Context,
+    username: string,
+    known: boolean,
+    ask: () => Promise<User | null>,
+  ): Promise<CheckedCredentials> {
+    const attempt = { source: SOURCE, username, address: stateOf(ctx).client.address }
+    const wait = await throttle.count(attempt, known)
     if (wait !== null) {
       ctx.set('Retry-After', String(wait))
       return { kind: 'throttled', wait }
     }
     const user = await ask()
     if (user === null) return { kind: 'wrong' }
-    await throttle.succeeded(attempt, false)
+    await throttle.succeeded(attempt, known)
     return { kind: 'right', user }
   }
 
   return {
-    check: (ctx, username, password) => counted(ctx, username, () => users.authenticate(username, password)),
+    isKnown,
+    async check(ctx, username, password) {
+      const ask = () => users.authenticate(username, password)
+      const checked = await counted(ctx, username, isKnown(ctx, username), ask)
+      // Somebody who has to choose another password first has not signed in yet.
+      if (checked.kind === 'right' && !checked.user.mustChangePassword)
+        knownBrowsers.note(ctx, cookieScopeOf(ctx), SOURCE, username)
+      return checked
+    },
     checkOwn: (ctx, user, password) =>
-      counted(ctx, user.username, async () => ((await users.checkPassword(user.uid, password)) ? user : null)),
+      counted(ctx, user.username, false, async () => ((await users.checkPassword(user.uid, password)) ? user : null)),
     async note(ctx, username, action, outcome) {
       const { client, correlationId } = stateOf(ctx)
       const act = { organisation: '', actor: `user:${username}`, action, subject: '', outcome }

@@ -44,7 +44,7 @@ export function addForgotPages(router: Router, parts: ForgotPageParts): void {
     requireOwnForm(ctx)
     const asked = ((await readForm(ctx, limits)).get('username') ?? '').trim()
     if (!mail.isSetUp) return show(ctx, 'ask')
-    const wait = await countForgot(ctx, throttle, 'forgot center', asked)
+    const wait = await countForgot(ctx, throttle, 'forgot center', asked, credentials.isKnown(ctx, asked))
     if (wait !== null) {
       await credentials.note(ctx, asked, 'password-forgotten', 'throttled')
       return show(ctx, wait)

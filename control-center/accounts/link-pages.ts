@@ -65,6 +65,7 @@ export function showForgot(ctx: Context, page: ForgotPage, state: 'ask' | 'asked
 
 /**
  * Asked again and again, a request for a new password is as good as a guess: counted as such, before anything is looked up.
+ * @param isKnown whether the browser signed in to that account before
  * @returns the seconds until the next try; null: it may go on
  */
 export function countForgot(
@@ -72,8 +73,9 @@ export function countForgot(
   throttle: Throttle,
   source: string,
   username: string,
+  isKnown = false,
 ): Promise<number | null> {
-  return countAttempt(ctx, throttle, { source, username }, false)
+  return countAttempt(ctx, throttle, { source, username }, isKnown)
 }
 
 /** Whoever tries tokens that there are none of is counted by network. @throws ERR_THROTTLED */

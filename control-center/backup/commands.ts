@@ -6,7 +6,7 @@ import type { Exit } from '../../host/cli/command.ts'
 import { partProgress } from '../../host/cli/part-progress.ts'
 import { whyNot } from '../../host/cli/run-host.ts'
 import { printable, type Terminal } from '../../host/cli/terminal.ts'
-import { version } from '../../host/cli/version.ts'
+import { version } from '../../host/version.ts'
 import { readCenterSettings } from '../config/settings.ts'
 import { CONTROL_CENTER, WITHOUT_TELEMETRY } from './saved.ts'
 

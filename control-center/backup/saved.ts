@@ -1,4 +1,5 @@
 import { PLATFORM_TABLES, type Saved, type SavedTables } from '../../host/backup/saved.ts'
+import { programName } from '../../host/program-name.ts'
 import { CENTER_SCHEMA } from '../database/schema.ts'
 import { TELEMETRY_FILE } from '../telemetry/database/open-telemetry.ts'
 import { TELEMETRY_SCHEMA, type TelemetryDatabase } from '../telemetry/database/tables.ts'
@@ -14,14 +15,14 @@ const TELEMETRY: SavedTables = {
   ownFile: TELEMETRY_FILE,
   isOptional: true,
   // Each kind of database searches in its own way.
-  derived: { tables: ['log_words'], make: (db) => makeWords(db as unknown as TelemetryDatabase) },
+  derived: { tables: { log_words: '001-telemetry' }, make: (db) => makeWords(db as unknown as TelemetryDatabase) },
 }
 
 /** All that makes a control center what it is. Bundles and artifacts are in its tables; in its folder is nothing else to save. */
 export const CONTROL_CENTER: Saved = {
   name: 'control center',
   user: 'control center',
-  restoreCommand: 'npm run control-center -- restore',
+  restoreCommand: `${programName('control-center')} restore`,
   tables: [PLATFORM_TABLES, OWN, TELEMETRY],
   folders: [],
   secretFile: 'set-up-code',

@@ -10,7 +10,7 @@ import { PACKAGE_STEPS } from '../packages/tables.ts'
 import { PIPELINE_STEPS, RUN_LEASE_STEPS } from '../pipelines/tables.ts'
 import { REGISTRY_STEPS } from '../registries/tables.ts'
 import { ROLLOUT_STEPS } from '../rollouts/tables.ts'
-import { SATELLITE_STEPS } from '../satellites/tables.ts'
+import { REPORT_HEALTH_STEPS, SATELLITE_STEPS } from '../satellites/tables.ts'
 import { SOLUTION_USER_STEPS } from '../solution-users/tables.ts'
 
 /**
@@ -35,6 +35,7 @@ export const CENTER_SCHEMA: Schema = {
     '014-password-links': ACCOUNT_STEPS,
     '015-mail-shares': MAIL_SHARE_STEPS,
     '016-run-leases': RUN_LEASE_STEPS,
+    '017-report-health': REPORT_HEALTH_STEPS,
   },
   migrationTableName: 'center_migration',
   migrationLockTableName: 'center_migration_lock',

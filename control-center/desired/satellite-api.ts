@@ -1,8 +1,9 @@
 import type Router from '@koa/router'
 import type { Context } from 'koa'
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import * as z from 'zod'
 import { readWith } from '../../host/admin/read-with.ts'
-import { LONGEST_WAIT, Report } from '../../host/cloud/protocol.ts'
+import { LONGEST_WAIT, REPORT_EVERY, Report } from '../../host/cloud/protocol.ts'
 import { readJson } from '../../host/http/read-body.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
@@ -27,9 +28,13 @@ const DesiredQuery = z.strictObject({
   wait: z.coerce.number().int().min(0).max(LONGEST_WAIT).default(0),
 })
 
+/** Bytes of reports per environment in `REPORT_EVERY`. Chosen here: enough for 50 nodes with long reports; most have a few kB. */
+const MOST_REPORTED = 8 * 1024 * 1024
+
 /** What a managed Satellite asks: the key, its desired state, bundles of that state; and what it tells of itself. */
 export function addDesiredSatelliteRoutes(router: Router, parts: DesiredSatelliteParts): void {
   const { signing, desiredStates, waiting, packages, reports, limits } = parts
+  const reported = new RateLimiterMemory({ points: MOST_REPORTED, duration: REPORT_EVERY / 1000 })
 
   router.get('/key', (ctx) => {
     ctx.body = { publicKey: signing.publicKey }
@@ -58,10 +63,26 @@ export function addDesiredSatelliteRoutes(router: Router, parts: DesiredSatellit
   })
 
   router.post('/report', async (ctx) => {
+    await countReport(ctx)
     const report = readWith(Report, await readJson(ctx, limits))
     await reports.take(environmentOf(ctx).id, report)
     ctx.status = 204
   })
+
+  /** By the environment and its bytes, before they are read. @throws ERR_THROTTLED */
+  async function countReport(ctx: Context): Promise<void> {
+    const bytes = Math.min(ctx.request.length ?? limits.JSON_BODY, limits.JSON_BODY)
+    try {
+      await reported.consume(environmentOf(ctx).id, bytes)
+    } catch (refused) {
+      if (!(refused instanceof RateLimiterRes)) throw refused
+      ctx.set('Retry-After', String(Math.max(1, Math.ceil(refused.msBeforeNext / 1000))))
+      throw new PlatformError(
+        'ERR_THROTTLED',
+        'The reports of this environment are too large. Wait a moment, then retry.',
+      )
+    }
+  }
 
   async function newer(environment: string, after: number) {
     const found = await desiredStates.statement(environment)

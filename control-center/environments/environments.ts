@@ -23,7 +23,7 @@ export type Environment = {
 }
 
 export interface Environments {
-  /** @throws ERR_NAME_EXISTS */
+  /** @throws ERR_NAME_EXISTS, ERR_REQUEST_INVALID where the organisation has as many as it may have */
   create(organisation: string, wanted: Pick<Environment, 'name' | 'type'>): Promise<Environment>
   /** By name. */
   list(organisation: string): Promise<readonly Environment[]>
@@ -38,6 +38,9 @@ export interface Environments {
   /** @returns false when it was none of them */
   removeSolution(id: string, solution: string): Promise<boolean>
 }
+
+/** Of an organisation. Chosen here: as many as a rollout can have. What is bounded for each environment would else be unbounded. */
+export const MOST_ENVIRONMENTS = 200
 
 /** @param now the clock, in epoch milliseconds */
 export function createEnvironments(db: CenterDatabase, now: () => number = Date.now): Environments {
@@ -57,9 +60,21 @@ export function createEnvironments(db: CenterDatabase, now: () => number = Date.
     throw new PlatformError('ERR_NOT_FOUND', `There is no environment "${name.slice(0, 100)}".`)
   }
 
+  async function needRoom(organisation: string): Promise<void> {
+    const { count } = await db
+      .selectFrom('environments')
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .where('organisation', '=', organisation)
+      .executeTakeFirstOrThrow()
+    if (Number(count) < MOST_ENVIRONMENTS) return
+    const message = `An organisation can have at most ${MOST_ENVIRONMENTS} environments. Delete one first.`
+    throw new PlatformError('ERR_REQUEST_INVALID', message)
+  }
+
   return {
     need,
     async create(organisation, { name, type }) {
+      await needRoom(organisation)
       const environment = { id: randomUUID(), organisation, name, type, createdAt: now() }
       const { createdAt, ...row } = environment
       if (await insertOnce(db, 'environments', { ...row, created_at: createdAt })) return environment

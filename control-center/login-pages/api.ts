@@ -32,8 +32,11 @@ export function addLoginPageRoutes(router: Router, { access, activity, loginPage
     const { design, base } = readWith(NewLoginPage, await readJson(ctx, limits))
     compileDesign(design, LONGEST_FORGOT)
     const act = { action: 'login-page-publish', subject: place.solution }
-    const publish = () => loginPages.publish(place, design, member.name, base)
-    ctx.body = await recorded(ctx, activity, member, act, publish)
+    ctx.body = await recorded(ctx, activity, member, act, async () => {
+      const published = await loginPages.publish(place, design, member.name, base)
+      act.subject = `${place.solution} ${published.number}`
+      return published
+    })
     await loginPages.dropDraft(place, personOf(member))
     ctx.status = 201
   })

@@ -32,7 +32,11 @@ export function addPackageRoutes(router: Router, parts: PackageApiParts): void {
     bundleChecks.needRoom(Math.min(ctx.request.length ?? limits.BUNDLE_SIZE, limits.BUNDLE_SIZE))
     const packed = await readBytes(ctx, ['application/zip'], limits.BUNDLE_SIZE)
     const act = { action: 'package-upload', subject: name ?? (await bundleChecks.nameOf(packed)) }
-    const keep = () => packages.upload(member.organisation.id, packed, name, member.name)
+    async function keep() {
+      const done = await packages.upload(member.organisation.id, packed, name, member.name)
+      act.subject = `${done.name} ${done.sha256.slice(0, 12)}`
+      return done
+    }
     const { isNew, ...uploaded } = await explainUpload(packed, limits, () => recorded(ctx, activity, member, act, keep))
     ctx.status = isNew ? 201 : 200
     ctx.set('Location', `/api/organisations/${member.organisation.name}/packages/${uploaded.name}`)

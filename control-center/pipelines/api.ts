@@ -182,8 +182,10 @@ function addArtifactRoutes(router: Router, { access, activity, artifacts }: Pipe
   router.delete(`${all}/:artifact`, async (ctx) => {
     const member = await access.need(ctx, 'pipelines')
     const name = packageNameOf(ctx.params)
-    const act = { action: 'artifact-delete', subject: name }
-    await recorded(ctx, activity, member, act, () => artifacts.remove(member.organisation.id, name, idOf(ctx)))
+    const id = idOf(ctx)
+    const artifact = (await artifacts.list(member.organisation.id, name)).find((one) => one.id === id)
+    const act = { action: 'artifact-delete', subject: `${name} ${artifact?.name ?? id}` }
+    await recorded(ctx, activity, member, act, () => artifacts.remove(member.organisation.id, name, id))
     ctx.status = 204
   })
 }

@@ -146,11 +146,9 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
         createConnection: () => far,
       })
       asked.on('error', () => response.destroy())
-      asked.on('response', (answer) => {
-        const kept = Object.entries(answer.headers).filter(([name]) => !OF_CONNECTION.includes(name))
-        response.writeHead(answer.statusCode ?? 502, Object.fromEntries(kept))
-        answer.pipe(response)
-      })
+      asked.on('response', (answer) => pass(answer, response))
+      // Such as after 101, which nobody asked for.
+      asked.on('close', () => response.headersSent || response.destroy())
       response.on('close', () => far.destroy())
       request.pipe(asked)
     } catch (error) {
@@ -162,7 +160,10 @@ export async function openBuilderProxy(options: BuilderProxyOptions): Promise<Bu
   server.maxConnections = MOST_CONNECTIONS
   // A layer may take long; the step's own time bounds it.
   server.requestTimeout = 0
+  // A connection could not be accepted. A server that cannot listen rejects below.
+  server.on('error', () => {})
   server.on('connection', keep)
+  // The parser ends a CONNECT with its headers, so this is the connection itself, whatever body was announced.
   server.on('connect', (request, socket, head) => void tunnel(request, socket as Socket, head))
   const door = fence === null ? null : await openDoor(server)
   server.listen(0, '127.0.0.1')
@@ -197,6 +198,7 @@ async function openDoor(server: Server): Promise<{ readonly file: string; close(
   const file = join(folder, 'proxy')
   const door = createDoor((socket) => void server.emit('connection', socket))
   door.maxConnections = MOST_CONNECTIONS
+  door.on('error', () => {})
   door.listen(file)
   await once(door, 'listening')
   return {
@@ -206,6 +208,14 @@ async function openDoor(server: Server): Promise<{ readonly file: string; close(
       await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+function pass(answer: IncomingMessage, response: ServerResponse): void {
+  const kept = Object.entries(answer.headers).filter(([name]) => !OF_CONNECTION.includes(name))
+  const status = answer.statusCode ?? 0
+  // Node's parser accepts any three digits, but `writeHead` throws below 100 (RFC 9110, 15).
+  response.writeHead(status < 100 ? 502 : status, Object.fromEntries(kept))
+  answer.pipe(response)
 }
 
 const CHALLENGE = { 'proxy-authenticate': 'Basic realm="builder"' }

@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import { PlatformError } from '../../runtime/errors.ts'
+import { startChild } from '../../runtime/start-child.ts'
 import type { BuilderProxy } from './builder-proxy.ts'
 
 export type BuilderCall = {
@@ -37,17 +37,20 @@ export async function runBuilder(call: BuilderCall): Promise<void> {
   signal.throwIfAborted()
   const [command = '', ...args] = words
   const [program = '', ...all] = [...(wayOut?.fence ?? []), ...words]
-  const child = spawn(program, all, {
+  const started = startChild(program, all, {
     cwd: folder,
     env: { ...handedOn(), ...wayOut?.environment, TMPDIR: folder },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   })
+  if ('failure' in started) throw failed(`"${command}" could not be started: ${(await started.failure).message}`)
+  const { child } = started
   const ended = Promise.withResolvers<number | NodeJS.Signals>()
-  child.once('error', (error) => ended.reject(failed(`"${command}" could not be started: ${error.message}`)))
+  // Such as a signal that it cannot be sent.
+  child.on('error', () => {})
   child.once('close', (code, by) => ended.resolve(code ?? by ?? -1))
   for (const stream of [child.stdout, child.stderr]) {
-    sayLines(stream, (line) => say(withoutSecrets(readable(line), secrets)))
+    if (stream !== null) sayLines(stream, secrets, say)
   }
   let isLate = false
   const end = () => {
@@ -77,13 +80,21 @@ export async function runBuilder(call: BuilderCall): Promise<void> {
 /** So much of a line is told, in characters. */
 const LONGEST_LINE = 2000
 
-function sayLines(stream: Readable, say: (line: string) => void): void {
+/** Secrets are replaced before a line is cut: a part of one would not be found. */
+function sayLines(stream: Readable, secrets: readonly string[], say: (line: string) => void): void {
+  const longestSecret = Math.max(0, ...secrets.map(({ length }) => length))
+  const most = LONGEST_LINE + longestSecret
   let text = ''
-  const told = (line: string) => (line.trim() === '' ? undefined : say(line.slice(0, LONGEST_LINE)))
+  function told(line: string): void {
+    const shown = withoutSecrets(readable(line), secrets)
+    // Where the line was cut, the last characters may be a part of a secret.
+    const whole = line.length < most ? shown : shown.slice(0, Math.max(0, shown.length - longestSecret))
+    if (whole.trim() !== '') say(whole.slice(0, LONGEST_LINE))
+  }
   stream.setEncoding('utf8').on('data', (chunk: string) => {
     const lines = (text + chunk).split(/\r?\n|\r/)
-    text = (lines.pop() ?? '').slice(0, LONGEST_LINE)
-    lines.forEach(told)
+    text = (lines.pop() ?? '').slice(0, most)
+    for (const line of lines) told(line.slice(0, most))
   })
   stream.on('end', () => told(text))
 }
@@ -108,7 +119,9 @@ function readable(line: string): string {
 }
 
 function withoutSecrets(line: string, secrets: readonly string[]): string {
-  return secrets.reduce((text, secret) => text.replaceAll(secret, '***'), line)
+  // The longest first: another one may be a part of it.
+  const longestFirst = secrets.filter((secret) => secret !== '').toSorted((one, other) => other.length - one.length)
+  return longestFirst.reduce((text, secret) => text.replaceAll(secret, '***'), line)
 }
 
 function failed(message: string): PlatformError {

@@ -1,7 +1,7 @@
 import { isLoopback } from '../../host/http/sites.ts'
+import { isElastic } from '../registries/elastic.ts'
 import type { Registry } from '../registries/registries.ts'
 import type { Pipeline } from './pipelines.ts'
-import { isElastic } from './registry-login.ts'
 
 /** The systems that the procedure is written for. */
 export const SYSTEMS = ['unix', 'windows'] as const
@@ -13,6 +13,8 @@ export type Commands = {
   readonly configFile: string
   readonly logIn: string
   readonly pull: string
+  /** Creates the folder that `run` mounts. */
+  readonly folder: string
   readonly run: string
 }
 
@@ -32,6 +34,11 @@ export type DockerInformation = {
   readonly config: string | null
   readonly commands: Readonly<Record<System, Commands>>
 }
+
+/** The image's account (Dockerfile): a folder that Docker creates belongs to root, and the host cannot write to it. */
+const ACCOUNT = 10001
+const UNIX_FOLDER = '/srv/solhost'
+const WINDOWS_FOLDER = 'C:\\solhost'
 
 export type InformationParts = {
   readonly registry: Pick<Registry, 'host' | 'region' | 'namespace'>
@@ -62,7 +69,8 @@ export function dockerInformation(parts: InformationParts): DockerInformation {
           ? `aws ecr get-login-password --region ${region} | docker login --username AWS --password-stdin ${host}`
           : `docker login ${host}`,
         pull: `docker pull ${image}`,
-        run: runCommand(parts, image, ' \\\n  ', '/srv/solhost'),
+        folder: `sudo install -d -m 0700 -o ${ACCOUNT} -g ${ACCOUNT} ${UNIX_FOLDER}`,
+        run: runCommand(parts, image, ' \\\n  ', UNIX_FOLDER),
       },
       windows: {
         configFile: '%USERPROFILE%\\.docker\\config.json',
@@ -70,7 +78,8 @@ export function dockerInformation(parts: InformationParts): DockerInformation {
           ? `(Get-ECRLoginCommand -Region ${region}).Password | docker login --username AWS --password-stdin ${host}`
           : `docker login ${host}`,
         pull: `docker pull ${image}`,
-        run: runCommand(parts, image, ' `\n  ', 'C:\\solhost'),
+        folder: `New-Item -ItemType Directory -Force ${WINDOWS_FOLDER}`,
+        run: runCommand(parts, image, ' `\n  ', WINDOWS_FOLDER),
       },
     },
   }
@@ -89,6 +98,7 @@ export function imageOf(
 function runCommand({ cloudUrl, cloudPublicKey }: InformationParts, image: string, next: string, folder: string) {
   const environment = [
     ['ENVIRONMENT', 'onprem'],
+    ['PLATFORM_DATABASE', 'alpha'],
     ['DB_ALPHA_SERVER', 'database-server'],
     ['DB_ALPHA_PORT', '5432'],
     ['DB_ALPHA_PASSWORD', 'database-password'],

@@ -12,6 +12,9 @@ const IMAGE = new RegExp(`^(?:${HOST}/)?${PART}(?:/${PART})*(?::${TAG})?(?:@sha2
 const TRANSPORT =
   /^(?:atomic|containers-storage|dir|docker|docker-archive|docker-daemon|oci|oci-archive|ostree|sif|tarball):/
 
+/** The prefix of images that runs build on the control center's machine. Each run removes its own. */
+export const RUN_IMAGES = 'localhost/solhost-run-'
+
 /** `<docker-repo-name>` */
 export const RepositoryName = z
   .string()
@@ -25,6 +28,7 @@ export const BaseImage = z
   .trim()
   .max(300)
   .regex(IMAGE, 'must be the name of an image, such as registry.example.org/solhost:1.0')
+  .refine((name) => !name.startsWith(RUN_IMAGES), 'must not be an image of another run')
   .refine((name) => !TRANSPORT.test(name), 'must be in a registry')
 
 /** A version as a tag: "+" and the like are no part of one. */

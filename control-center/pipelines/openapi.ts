@@ -55,7 +55,13 @@ const Run = z.object({
 
 const RunLine = z.object({ number: z.int(), time: z.int(), step: z.enum(RUN_STEPS), text: z.string() })
 
-const Commands = z.object({ configFile: z.string(), logIn: z.string(), pull: z.string(), run: z.string() })
+const Commands = z.object({
+  configFile: z.string(),
+  logIn: z.string(),
+  pull: z.string(),
+  folder: z.string().describe('creates the folder that `run` mounts'),
+  run: z.string(),
+})
 const DockerInformation = z.object({
   registryHost: z.string(),
   namespaceName: z.string(),

@@ -1,15 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import * as z from 'zod'
 import { PlatformError } from '../../runtime/errors.ts'
-import type { Registry, RegistryKeys } from '../registries/registries.ts'
-
-/** What a builder signs in to a registry with. */
-export type RegistryLogin = { readonly username: string; readonly password: string }
-
-/** Whether a registry is one of the provider whose tool prints login passwords (guide 4.3). */
-export function isElastic(host: string): boolean {
-  return /^\d{12}\.dkr\.ecr(?:-fips)?\.[a-z0-9-]+\.amazonaws\.com(?:\.cn)?$/.test(host)
-}
+import type { AccessKeys, Registry, RegistryKeys, RegistryLogin } from '../registries/registries.ts'
 
 /** In ms. */
 const PATIENCE = 20_000
@@ -20,8 +12,7 @@ const Answer = z.object({
 })
 
 /**
- * An elastic registry wants a password of hours that it gives for the access keys. Any other gets the keys themselves: their
- * id is the user name there.
+ * Amazon ECR exchanges the access keys for a temporary password. All other registries get the credentials as entered.
  * @param send how a request goes out
  * @throws ERR_REGISTRY_LOGIN
  */
@@ -30,7 +21,7 @@ export async function logInToRegistry(
   keys: RegistryKeys,
   send: typeof fetch = fetch,
 ): Promise<RegistryLogin> {
-  if (!isElastic(host)) return { username: keys.accessKeyId, password: keys.secretAccessKey }
+  if ('username' in keys) return keys
   const place = `api.ecr.${region}.amazonaws.com${host.endsWith('.cn') ? '.cn' : ''}`
   const request = signedRequest({ place, region, keys, time: new Date() })
   const answer = await send(`https://${place}/`, {
@@ -40,7 +31,7 @@ export async function logInToRegistry(
   })
     .then(async (response) => ({ status: response.status, text: (await response.text()).slice(0, LONGEST) }))
     .catch((error: Error) => refuse(`${place} cannot be reached: ${error.message}`))
-  if (answer.status !== 200) refuse(`${place} answered ${answer.status}: look at the registry’s access keys`)
+  if (answer.status !== 200) refuse(`${place} answered ${answer.status}: check the registry’s access keys`)
   const token = tokenOf(answer.text)
   const [username, password] = token?.split(':', 2) ?? []
   if (!username || !password) return refuse(`${place} gave no login password`)
@@ -63,7 +54,7 @@ function refuse(what: string): never {
 export type SignedRequest = {
   readonly place: string
   readonly region: string
-  readonly keys: RegistryKeys
+  readonly keys: AccessKeys
   readonly time: Date
 }
 

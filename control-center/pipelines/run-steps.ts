@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { BundleChecks } from '../packages/bundle-checks.ts'
 import type { Packages } from '../packages/packages.ts'
-import type { Registries, Registry } from '../registries/registries.ts'
+import type { Registries, Registry, RegistryLogin } from '../registries/registries.ts'
 import type { ArtifactOrigin, Artifacts } from './artifacts.ts'
 import { contextFiles, packContext } from './build-context.ts'
 import { runBuilder } from './builder.ts'
@@ -13,9 +13,9 @@ import type { BuilderFence } from './builder-fence.ts'
 import { type BuilderHosts, registryOfImage } from './builder-hosts.ts'
 import { type BuilderProxy, openBuilderProxy } from './builder-proxy.ts'
 import { hasNoTls, imageOf } from './docker-information.ts'
-import { tagOf } from './image-names.ts'
+import { RUN_IMAGES, tagOf } from './image-names.ts'
 import type { Pipeline } from './pipelines.ts'
-import { logInToRegistry, type RegistryLogin } from './registry-login.ts'
+import { logInToRegistry } from './registry-login.ts'
 import type { Run } from './run-rows.ts'
 import type { RunStep } from './run-states.ts'
 import type { UpstreamProxy } from './upstream-proxy.ts'
@@ -81,7 +81,7 @@ function stepsOf(
     ...{ pipeline: pipeline.name, run: run.number },
   }
   /** Nobody else can guess it: what one run builds, no other can build on. */
-  const local = `localhost/solhost-run-${randomUUID()}`
+  const local = `${RUN_IMAGES}${randomUUID()}`
   /** Also where the run was ended: what it built is in the way of nobody, but takes room. */
   const quietly = { signal: new AbortController().signal, say: () => {} }
   let isBuilding = false

@@ -5,8 +5,8 @@ import { readJson } from '../../host/http/read-body.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Access } from '../access/access.ts'
 import { type Activity, recorded } from '../access/activity.ts'
-import { RegistryInput } from './openapi.ts'
-import type { Registries } from './registries.ts'
+import { keysIn, RegistryInput } from './openapi.ts'
+import type { NewRegistry, Registries } from './registries.ts'
 
 export type RegistryApiParts = {
   readonly access: Access
@@ -18,6 +18,12 @@ export type RegistryApiParts = {
 export function addRegistryRoutes(router: Router, { access, registries, activity, limits }: RegistryApiParts): void {
   const all = '/organisations/:organisation/registries'
 
+  async function readRegistry(ctx: Context): Promise<NewRegistry> {
+    const input = readWith(RegistryInput, await readJson(ctx, limits))
+    const { name, host, namespace } = input
+    return { name, host, namespace, keys: keysIn(input) }
+  }
+
   router.get(all, async (ctx) => {
     const { organisation } = await access.need(ctx, 'credentials')
     ctx.body = { items: await registries.list(organisation.id) }
@@ -25,7 +31,7 @@ export function addRegistryRoutes(router: Router, { access, registries, activity
 
   router.post(all, async (ctx) => {
     const member = await access.need(ctx, 'credentials')
-    const wanted = readWith(RegistryInput, await readJson(ctx, limits))
+    const wanted = await readRegistry(ctx)
     const act = { action: 'registry-create', subject: wanted.name }
     ctx.body = await recorded(ctx, activity, member, act, () => registries.create(member.organisation.id, wanted))
     ctx.status = 201
@@ -33,7 +39,7 @@ export function addRegistryRoutes(router: Router, { access, registries, activity
 
   router.put(`${all}/:registry`, async (ctx) => {
     const member = await access.need(ctx, 'credentials')
-    const wanted = readWith(RegistryInput, await readJson(ctx, limits))
+    const wanted = await readRegistry(ctx)
     const act = { action: 'registry-replace', subject: wanted.name }
     const replace = () => registries.replace(member.organisation.id, idOf(ctx), wanted)
     ctx.body = await recorded(ctx, activity, member, act, replace)

@@ -1,49 +1,97 @@
 import * as z from 'zod'
 import { inPath, json, jsonBody, list, operation, ref } from '../../host/admin/openapi-parts.ts'
 import { ORGANISATION } from '../openapi-parts.ts'
+import { isElastic, regionOf } from './elastic.ts'
+import type { RegistryKeys } from './registries.ts'
 
 const HOST = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*(:[1-9][0-9]{0,4})?$/
 /** As names of repositories are written (OCI distribution specification, "name"). */
 const NAMESPACE = /^[a-z0-9]+([._-]+[a-z0-9]+)*(\/[a-z0-9]+([._-]+[a-z0-9]+)*)*$/
 
-export const RegistryInput = z.strictObject({
-  name: z.string().trim().min(1).max(100).describe('for people'),
-  host: z
-    .string()
-    .trim()
-    .max(255)
-    .regex(HOST, 'must be a host name in lower case, with a port where it needs one, such as registry.example.org')
-    .describe('{registry_host} of the deployment procedure'),
-  region: z
-    .string()
-    .trim()
-    .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'must be 1 to 63 lower-case letters, digits and hyphens')
-    .describe('<region-name>'),
-  namespace: z
-    .string()
-    .trim()
-    .max(200)
-    .regex(NAMESPACE, 'must be lower-case letters, digits, ".", "_", "-", in parts divided by "/"')
-    .describe('<namespace-name>'),
-  accessKeyId: z
-    .string()
-    .trim()
-    .regex(/^\w{16,128}$/, 'must be 16 to 128 letters, digits and underscores')
-    .describe('AWS_ACCESS_KEY_ID'),
-  secretAccessKey: z
-    .string()
-    .trim()
-    .regex(/^[\x21-\x7e]{16,512}$/, 'must be 16 to 512 characters of ASCII without spaces')
-    .describe('AWS_SECRET_ACCESS_KEY; it is never shown again'),
-})
+/** Characters that HTTP's Basic scheme sends as they are; a user name ends at the first colon (RFC 7617, section 2). */
+const USERNAME = /^[\x21-\x39\x3b-\x7e]{1,255}$/
+/** Tokens are one word; a service account's key can be JSON of several lines. */
+const PASSWORD = /^[\t\n\r\x20-\x7e]{1,8192}$/
+
+export const RegistryInput = z
+  .strictObject({
+    name: z.string().trim().min(1).max(100).describe('for people'),
+    host: z
+      .string()
+      .trim()
+      .max(255)
+      .regex(HOST, 'must be a host name in lower case, with a port if needed, such as registry.example.org')
+      .describe('{registry_host} of the deployment procedure, such as ghcr.io; docker.io for Docker Hub'),
+    namespace: z
+      .string()
+      .trim()
+      .max(200)
+      .regex(NAMESPACE, 'must be lower-case letters, digits, ".", "_", "-", in parts divided by "/"')
+      .describe('<namespace-name>: the account, group or project that the repositories are in'),
+    username: z
+      .string()
+      .trim()
+      .regex(USERNAME, 'must be 1 to 255 ASCII characters without spaces or colons')
+      .optional()
+      .describe('a user, robot account or deploy token; not for Amazon ECR'),
+    password: z
+      .string()
+      .trim()
+      .regex(PASSWORD, 'must be 1 to 8192 ASCII characters')
+      .optional()
+      .describe('the password or token of that user; it is never shown again'),
+    region: z.string().trim().max(63).optional().describe('<region-name>, for Amazon ECR alone; the host contains it'),
+    accessKeyId: z
+      .string()
+      .trim()
+      .regex(/^\w{16,128}$/, 'must be 16 to 128 letters, digits and underscores')
+      .optional()
+      .describe('AWS_ACCESS_KEY_ID, for Amazon ECR alone'),
+    secretAccessKey: z
+      .string()
+      .trim()
+      .regex(/^[\x21-\x7e]{16,512}$/, 'must be 16 to 512 ASCII characters without spaces')
+      .optional()
+      .describe('AWS_SECRET_ACCESS_KEY, for Amazon ECR alone; it is never shown again'),
+  })
+  .superRefine((input, ctx) => {
+    const isOfElastic = isElastic(input.host)
+    const [needed, foreign] = isOfElastic ? [ACCESS_KEYS, LOGIN] : [LOGIN, [...ACCESS_KEYS, 'region'] as const]
+    const refuse = (field: string, message: string) => ctx.addIssue({ code: 'custom', path: [field], message })
+    for (const field of needed)
+      if (input[field] === undefined) refuse(field, `${input.host} needs ${needed.join(' and ')}`)
+    for (const field of foreign) {
+      if (input[field] === undefined) continue
+      const what = isOfElastic ? 'an Amazon ECR registry' : 'not an Amazon ECR registry'
+      refuse(field, `${input.host} is ${what}: send ${needed.join(' and ')} instead`)
+    }
+    const region = regionOf(input.host)
+    if (isOfElastic && (input.region ?? region) !== region) refuse('region', `must be ${region}, as in the host`)
+  })
+
+const LOGIN = ['username', 'password'] as const
+const ACCESS_KEYS = ['accessKeyId', 'secretAccessKey'] as const
+
+/** The credentials of a checked input. */
+export function keysIn({
+  username,
+  password,
+  accessKeyId,
+  secretAccessKey,
+}: z.infer<typeof RegistryInput>): RegistryKeys {
+  if (username !== undefined && password !== undefined) return { username, password }
+  if (accessKeyId !== undefined && secretAccessKey !== undefined) return { accessKeyId, secretAccessKey }
+  throw new TypeError('the input was not checked by the schema')
+}
 
 const Registry = z.object({
   id: z.string(),
   name: z.string(),
   host: z.string(),
-  region: z.string(),
+  region: z.string().describe("of Amazon ECR; '' for others"),
   namespace: z.string(),
-  keyEnd: z.string().describe('the last 4 characters of AWS_ACCESS_KEY_ID'),
+  username: z.string().nullable().describe('null for Amazon ECR'),
+  keyEnd: z.string().nullable().describe('the last 4 characters of AWS_ACCESS_KEY_ID; null for others'),
   createdAt: z.int(),
   changedAt: z.int(),
 })
@@ -61,16 +109,16 @@ export const registryPaths = {
     parameters: [organisation],
     get: operation('Image registries; nothing of their secrets', { 200: json(list(ref('Registry'))) }),
     post: {
-      ...operation('Add one with its access keys', { 201: json(ref('Registry')) }),
+      ...operation('Add one with its user name and password or access keys', { 201: json(ref('Registry')) }),
       requestBody: jsonBody(ref('RegistryInput')),
     },
   },
   [`${ORGANISATION}/registries/{registry}`]: {
     parameters: [organisation, inPath('registry')],
     put: {
-      ...operation('Replace it and its access keys', { 200: json(ref('Registry')) }),
+      ...operation('Replace it and its credentials', { 200: json(ref('Registry')) }),
       requestBody: jsonBody(ref('RegistryInput')),
     },
-    delete: operation('Delete it with its access keys', { 204: { description: 'deleted' } }),
+    delete: operation('Delete it with its user name and password or access keys', { 204: { description: 'deleted' } }),
   },
 }

@@ -4,6 +4,8 @@ import { isUniqueViolation } from '../../host/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { insertOnce } from '../database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
+import { isElastic, regionOf } from './elastic.ts'
+import type { RegistryTables } from './tables.ts'
 
 /** An image registry of an organisation, without its keys. Times are epoch ms. */
 export type Registry = {
@@ -11,19 +13,25 @@ export type Registry = {
   readonly name: string
   /** `{registry_host}` of the deployment procedure (guide 4.3), with the region in it. */
   readonly host: string
-  /** `<region-name>` */
+  /** `<region-name>`; '' for what is not of Amazon ECR */
   readonly region: string
   /** `<namespace-name>`, the folder of the registry that repositories lie in. */
   readonly namespace: string
-  /** The last characters of the access key's id: enough to tell one from another. */
-  readonly keyEnd: string
+  /** Null for Amazon ECR. */
+  readonly username: string | null
+  /** The last characters of the access key's id: enough to tell one from another. Null for all but Amazon ECR. */
+  readonly keyEnd: string | null
   readonly createdAt: number
   readonly changedAt: number
 }
 
-export type RegistryKeys = { readonly accessKeyId: string; readonly secretAccessKey: string }
+/** Of Amazon ECR. */
+export type AccessKeys = { readonly accessKeyId: string; readonly secretAccessKey: string }
+/** Of any other registry: a user, robot account or deploy token, with its password or token. */
+export type RegistryLogin = { readonly username: string; readonly password: string }
+export type RegistryKeys = AccessKeys | RegistryLogin
 
-export type RegistryInput = Pick<Registry, 'name' | 'host' | 'region' | 'namespace'> & RegistryKeys
+export type NewRegistry = Pick<Registry, 'name' | 'host' | 'namespace'> & { readonly keys: RegistryKeys }
 
 /** The registries that pipelines push images to and Satellites pull them from. `organisation` is always an id. */
 export interface Registries {
@@ -33,12 +41,12 @@ export interface Registries {
   /** For whoever speaks to the registry; never for an answer, a page or a log. Null when there is no such registry. */
   secret(organisation: string, id: string): Promise<RegistryKeys | null>
   /** @throws ERR_NAME_EXISTS, ERR_REQUEST_INVALID when there are too many */
-  create(organisation: string, wanted: RegistryInput): Promise<Registry>
+  create(organisation: string, wanted: NewRegistry): Promise<Registry>
   /**
    * Chosen here: always with the keys. Else whoever may enter another host could have the kept keys sent there.
    * @throws ERR_NOT_FOUND, ERR_NAME_EXISTS
    */
-  replace(organisation: string, id: string, wanted: RegistryInput): Promise<Registry>
+  replace(organisation: string, id: string, wanted: NewRegistry): Promise<Registry>
   /** @throws ERR_NOT_FOUND */
   remove(organisation: string, id: string): Promise<Registry>
 }
@@ -49,21 +57,31 @@ const MOST_REGISTRIES = 100
 
 /** @param now the clock, in epoch milliseconds */
 export function createRegistries(db: CenterDatabase, key: PlatformKey, now: () => number = Date.now): Registries {
-  function columnsOf(id: string, { name, host, region, namespace, accessKeyId, secretAccessKey }: RegistryInput) {
+  function columnsOf(id: string, { name, host, namespace, keys }: NewRegistry) {
+    const [first, secret] =
+      'username' in keys ? [keys.username, keys.password] : [keys.accessKeyId, keys.secretAccessKey]
     return {
       name,
       host,
-      region,
+      region: regionOf(host),
       namespace,
-      key_end: accessKeyId.slice(-SHOWN),
-      access_key_id: key.encrypt(purposeOf(id, 'id'), accessKeyId),
-      secret_access_key: key.encrypt(purposeOf(id, 'secret'), secretAccessKey),
+      key_end: first.slice(-SHOWN),
+      access_key_id: key.encrypt(purposeOf(id, 'id'), first),
+      secret_access_key: key.encrypt(purposeOf(id, 'secret'), secret),
       changed_at: now(),
     }
   }
 
   function rowOf(organisation: string, id: string) {
     return db.selectFrom('registries').selectAll().where('organisation', '=', organisation).where('id', '=', id)
+  }
+
+  function registryOf(row: Omit<RegistryTables['registries'], 'organisation'>): Registry {
+    const { id, name, host, namespace, created_at, changed_at } = row
+    const own = isElastic(host)
+      ? { region: row.region, username: null, keyEnd: row.key_end }
+      : { region: '', username: key.decrypt(purposeOf(id, 'id'), row.access_key_id) ?? '', keyEnd: null }
+    return { id, name, host, namespace, ...own, createdAt: created_at, changedAt: changed_at }
   }
 
   async function need(organisation: string, id: string): Promise<Registry> {
@@ -97,12 +115,16 @@ export function createRegistries(db: CenterDatabase, key: PlatformKey, now: () =
     async secret(organisation, id) {
       const row = await rowOf(organisation, id).executeTakeFirst()
       if (row === undefined) return null
-      const accessKeyId = key.decrypt(purposeOf(id, 'id'), row.access_key_id)
-      const secretAccessKey = key.decrypt(purposeOf(id, 'secret'), row.secret_access_key)
-      if (accessKeyId !== null && secretAccessKey !== null) return { accessKeyId, secretAccessKey }
+      const first = key.decrypt(purposeOf(id, 'id'), row.access_key_id)
+      const secret = key.decrypt(purposeOf(id, 'secret'), row.secret_access_key)
+      if (first !== null && secret !== null) {
+        return isElastic(row.host)
+          ? { accessKeyId: first, secretAccessKey: secret }
+          : { username: first, password: secret }
+      }
       throw new PlatformError(
         'ERR_PLATFORM_KEY',
-        `The access keys of the registry "${row.name}" cannot be read with the platform's key: enter them again.`,
+        `The password or access keys of the registry "${row.name}" cannot be read with the platform's key: enter them again.`,
       )
     },
     async create(organisation, wanted) {
@@ -139,19 +161,4 @@ function purposeOf(id: string, part: 'id' | 'secret'): string {
 
 function nameExists(name: string): PlatformError {
   return new PlatformError('ERR_NAME_EXISTS', `There is a registry "${name}" already; choose another name.`)
-}
-
-type Row = {
-  id: string
-  name: string
-  host: string
-  region: string
-  namespace: string
-  key_end: string
-  created_at: number
-  changed_at: number
-}
-
-function registryOf({ id, name, host, region, namespace, key_end, created_at, changed_at }: Row): Registry {
-  return { id, name, host, region, namespace, keyEnd: key_end, createdAt: created_at, changedAt: changed_at }
 }

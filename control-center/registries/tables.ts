@@ -1,7 +1,7 @@
 import type { Steps } from '../../host/database/migrations.ts'
 
 export type RegistryTables = {
-  /** Image registries with the access keys that the operator entered. `key_end`: the last characters of the key's id. */
+  /** Image registries with what an operator entered to sign in. `region` and `key_end`, the last characters of the key's id, are of Amazon ECR. */
   registries: {
     id: string
     organisation: string
@@ -10,7 +10,7 @@ export type RegistryTables = {
     region: string
     namespace: string
     key_end: string
-    /** Both encrypted with the platform key. */
+    /** Both encrypted with the platform key; user name and password where the host is not of Amazon ECR. */
     access_key_id: string
     secret_access_key: string
     created_at: number

@@ -38,16 +38,7 @@ function failureOf({ solution, sha256, number, since }: Asked, node: NodeReport)
   if (result === undefined || result.sha256 !== sha256) return CHANGED
   if (result.outcome === 'active') return null
   const message = result.message ?? result.code ?? ''
-  return { code: 'refused', message, faults: (result.faults ?? []).map(faultOf) }
-}
-
-/** What a Satellite says is shown as text, and no more of it than is known. */
-function faultOf({ message, file, line }: { message: string; file?: unknown; line?: unknown }) {
-  return {
-    message,
-    ...(typeof file === 'string' ? { file: file.slice(0, 300) } : {}),
-    ...(typeof line === 'number' ? { line } : {}),
-  }
+  return { code: 'refused', message, faults: result.faults ?? [] }
 }
 
 export const CHANGED: StepFailure = {

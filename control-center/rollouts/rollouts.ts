@@ -22,7 +22,11 @@ export const PACES = ['one-by-one', 'all'] as const
 export type StepFailure = {
   readonly code: 'refused' | 'silent' | 'changed' | 'statement'
   readonly message: string
-  readonly faults: readonly { readonly message: string; readonly file?: string; readonly line?: number }[]
+  readonly faults: readonly {
+    readonly message: string
+    readonly file?: string | undefined
+    readonly line?: number | undefined
+  }[]
 }
 
 /** What an environment was to run before; null: nothing was asked of it. */

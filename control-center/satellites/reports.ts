@@ -1,6 +1,6 @@
-import { REPORT_EVERY, Report } from '../../host/cloud/protocol.ts'
+import { REPORT_EVERY, type Report } from '../../host/cloud/protocol.ts'
 import { firstRows, put } from '../database/portable.ts'
-import type { CenterDatabase } from '../database/tables.ts'
+import type { CenterDatabase, CenterTables } from '../database/tables.ts'
 
 /** What a node last said of itself, and when, in epoch ms. */
 export type NodeReport = Report & { readonly seenAt: number }
@@ -32,18 +32,18 @@ export function createReports(
   taken: (environment: string) => void,
   now: () => number = Date.now,
 ): Reports {
-  async function read(environment: string): Promise<readonly NodeReport[]> {
+  /** Columns of the reports of nodes that count as running, newest first. */
+  function rowsOf<Column extends keyof CenterTables['satellite_reports']>(
+    environment: string,
+    columns: readonly Column[],
+  ) {
     const query = db
       .selectFrom('satellite_reports')
-      .select(['seen_at', 'content'])
+      .select(columns)
       .where('environment', '=', environment)
       .where('seen_at', '>=', now() - LIVE_FOR)
       .orderBy('seen_at', 'desc')
-    const rows = await firstRows(db, query, MOST_NODES).execute()
-    return rows.flatMap(({ seen_at, content }) => {
-      const report = Report.safeParse(JSON.parse(content))
-      return report.success ? [{ ...report.data, seenAt: seen_at }] : []
-    })
+    return firstRows(db, query, MOST_NODES).execute()
   }
 
   /** Those that were silent for longest make room. */
@@ -60,14 +60,20 @@ export function createReports(
   }
 
   return {
-    live: read,
+    async live(environment) {
+      const rows = await rowsOf(environment, ['seen_at', 'content'])
+      return rows.map(({ seen_at, content }) => ({ ...(JSON.parse(content) as Report), seenAt: seen_at }))
+    },
     async take(environment, report) {
       const seen = now()
-      const row = { environment, node: report.node, seen_at: seen, content: JSON.stringify(report) }
+      const { node, health: own } = report
+      const findings = JSON.stringify(report.findings.map((text) => text.slice(0, LONGEST_FINDING).toWellFormed()))
+      const row = { environment, node, seen_at: seen, content: JSON.stringify(report), health: own, findings }
       await put(db, 'satellite_reports', ['environment', 'node'], row)
       await makeRoom(environment)
       const state = { environment, last_seen_at: seen, version: report.version }
-      const health = JSON.stringify(healthOf(await read(environment)))
+      // Reads these columns only: the reports of all nodes can be megabytes, and one token can send many.
+      const health = JSON.stringify(healthOf(await rowsOf(environment, ['health', 'findings'])))
       await put(db, 'environment_states', ['environment'], { ...state, health })
       taken(environment)
     },
@@ -89,9 +95,16 @@ export type EnvironmentHealth = {
 }
 
 const MOST_FINDINGS = 20
+/** Characters of a finding in the environment's state; the whole text is in the node's report. */
+const LONGEST_FINDING = 500
 
-function healthOf(reports: readonly NodeReport[]): EnvironmentHealth {
-  const worst = Math.max(0, ...reports.map(({ health }) => HEALTH_RANKS.indexOf(health)))
-  const findings = [...new Set(reports.flatMap((report) => report.findings))].slice(0, MOST_FINDINGS)
-  return { health: HEALTH_RANKS[worst] ?? 'bad', findings, nodes: reports.length }
+function healthOf(nodes: readonly Pick<CenterTables['satellite_reports'], 'health' | 'findings'>[]): EnvironmentHealth {
+  const worst = Math.max(0, ...nodes.map(({ health }) => HEALTH_RANKS.indexOf(health as Report['health'])))
+  const findings = new Set<string>()
+  for (const node of nodes) {
+    for (const finding of JSON.parse(node.findings ?? '[]') as string[]) {
+      if (findings.size < MOST_FINDINGS) findings.add(finding)
+    }
+  }
+  return { health: HEALTH_RANKS[worst] ?? 'bad', findings: [...findings], nodes: nodes.length }
 }

@@ -1,8 +1,18 @@
 import type { Steps } from '../../host/database/migrations.ts'
 
 export type SatelliteTables = {
-  /** The last report of each node of an environment: a `Report` as JSON. */
-  satellite_reports: { environment: string; node: string; seen_at: number; content: string }
+  /**
+   * The last report of each node of an environment: a `Report` as JSON, and the parts that decide the environment's health, with
+   * the findings as JSON. These parts are null in reports of an earlier version.
+   */
+  satellite_reports: {
+    environment: string
+    node: string
+    seen_at: number
+    content: string
+    health: string | null
+    findings: string | null
+  }
 }
 
 export const SATELLITE_STEPS: Steps = (schema, { key, text }) => [
@@ -17,4 +27,9 @@ export const SATELLITE_STEPS: Steps = (schema, { key, text }) => [
       constraint.onDelete('cascade'),
     ),
   schema.createIndex('satellite_reports_time').on('satellite_reports').columns(['seen_at']),
+]
+
+export const REPORT_HEALTH_STEPS: Steps = (schema, { key, text }) => [
+  schema.alterTable('satellite_reports').addColumn('health', key),
+  schema.alterTable('satellite_reports').addColumn('findings', text),
 ]

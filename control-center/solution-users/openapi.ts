@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { inPath, inQuery, json, jsonBody, list, operation, ref } from '../../host/admin/openapi-parts.ts'
 import { SolutionName } from '../../host/cloud/protocol.ts'
 import { PLATFORM_LOCALES } from '../../host/web/texts.ts'
+import { isVisible, visible } from '../../runtime/visible-name.ts'
 import { MailAddress } from '../mail/mail-address.ts'
 import { ORGANISATION } from '../openapi-parts.ts'
 
@@ -13,14 +14,11 @@ const MOST_ROLES_OF_USER = 20
 const MOST_PERMISSIONS_OF_ROLE = 40
 const MOST_DIRECT = 200
 
-/** What no name may have: controls, what turns text around or cannot be seen, line ends, half characters. */
-const UNFIT = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u
-
 const Name = z
   .string()
   .min(1)
   .max(200)
-  .refine((text) => text.trim() === text && !UNFIT.test(text), 'must be visible characters without space around them')
+  .refine(isVisible, `must be ${visible(200)}`)
 
 export const RoleNameOfSolution = Name.max(100)
 const Permissions = (most: number) => z.array(Name).max(most)

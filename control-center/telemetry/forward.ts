@@ -3,17 +3,15 @@ import type { Logger } from 'pino'
 import { type BatchQueue, createBatchQueue } from '../../host/telemetry/export/batch-queue.ts'
 import { createSender, type Sender } from '../../host/telemetry/export/sender.ts'
 import { SIGNALS, type Signal } from '../../host/telemetry/telemetry-settings.ts'
-import { type Message, messageAnswer, writeRequest } from './otlp/messages.ts'
-import { listOf, messageOf } from './otlp/values.ts'
+import { type Format, messageAnswer } from './otlp/messages.ts'
 import type { ForwardSettings } from './telemetry-settings.ts'
-
-/** Whose telemetry it is, in words. */
-export type Origin = { readonly organisation: string; readonly environment: string }
 
 /** Sends what Satellites tell on to a collector, in their words, with the names of organisation and environment. */
 export interface Forward {
-  /** Resolves when it is in the queue on disk. Where nothing is set it does nothing. */
-  pass(signal: Signal, request: Message, count: number, origin: Origin): Promise<void>
+  /** How requests of a signal are forwarded; null: not at all. */
+  formatOf(signal: Signal): Format | null
+  /** Resolves when it is in the queue on disk. @param request of so many items, with its origin, in `formatOf` */
+  pass(signal: Signal, request: Uint8Array, count: number): Promise<void>
   stop(): Promise<void>
 }
 
@@ -57,33 +55,14 @@ export async function openForward({ settings, home, bound, log }: ForwardParts):
   }
 
   return {
-    async pass(signal, request, count, origin) {
+    formatOf: (signal) => (senders.has(signal) ? format : null),
+    async pass(signal, request, count) {
       const to = senders.get(signal)
-      if (to === undefined) return
-      await to.queue.put(writeRequest(signal, withOrigin(signal, request, origin), format), count, format)
-      to.sender.wake()
+      await to?.queue.put(request, count, format)
+      to?.sender.wake()
     },
     async stop() {
       await Promise.all([...senders.values()].map(({ sender }) => sender.stop(STOP_PATIENCE)))
     },
   }
-}
-
-const LISTS = { metrics: 'resourceMetrics', logs: 'resourceLogs', traces: 'resourceSpans' } as const
-const ORGANISATION = 'solhost.organisation'
-const ENVIRONMENT = 'solhost.environment'
-
-/** What a Satellite says of these names itself counts for nothing: its token says whose it is. */
-function withOrigin(signal: Signal, request: Message, { organisation, environment }: Origin): Message {
-  const list = LISTS[signal]
-  const own = [
-    { key: ORGANISATION, value: { stringValue: organisation } },
-    { key: ENVIRONMENT, value: { stringValue: environment } },
-  ]
-  const items = listOf(request[list]).map((item) => {
-    const resource = messageOf(item.resource)
-    const others = listOf(resource.attributes).filter(({ key }) => key !== ORGANISATION && key !== ENVIRONMENT)
-    return { ...item, resource: { ...resource, attributes: [...others, ...own] } }
-  })
-  return { ...request, [list]: items }
 }

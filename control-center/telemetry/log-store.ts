@@ -47,7 +47,7 @@ export type ErrorPlace = {
 /** Lines of logs, numbered as they came; each number is seen before a higher one. */
 export interface LogStore {
   /** Within a transaction. */
-  store(db: TelemetryDatabase, environment: string, lines: readonly LogLine[]): Promise<void>
+  store(db: TelemetryDatabase, environment: string, lines: readonly SearchableLine[]): Promise<void>
   /** The newest first. */
   read(filter: LogFilter, place: LogPlace): Promise<readonly StoredLine[]>
   /** Null when none of these environments has it. */
@@ -131,10 +131,7 @@ export function createLogStore(reading: TelemetryDatabase, depths: readonly numb
         .executeTakeFirstOrThrow()
       const numbered = lines.map((line, index) => ({ id: Number(last) - lines.length + 1 + index, ...line }))
       await insertLines(db, environment, numbered)
-      await logSearchOf(db).add(
-        db,
-        numbered.map((line) => ({ id: line.id, words: wordsOfLine(environment, line) })),
-      )
+      for (let from = 0; from < numbered.length; from += PAGE) await search.add(db, numbered.slice(from, from + PAGE))
     },
     async read(filter, place) {
       const { environments, words } = filter
@@ -184,7 +181,7 @@ export function createLogStore(reading: TelemetryDatabase, depths: readonly numb
 
 type Row = TelemetryTables['log_lines']
 
-/** Lines at once. */
+/** Lines whose words are added together. */
 const PAGE = 1000
 
 /** The words of all lines, which have none: after a restore. Within a transaction. */
@@ -201,8 +198,15 @@ export async function makeWords(db: TelemetryDatabase): Promise<void> {
   }
 }
 
-function wordsOfLine(environment: string, line: LogLine): string[] {
-  return [...wordsOf(searched(line)), ...scopeWords(environment, line)]
+/** With its words, as the search stores them: finding them costs far more than everything else done with a line. */
+export type SearchableLine = LogLine & { readonly words: string }
+
+export function searchableLine(environment: string, line: LogLine): SearchableLine {
+  return { ...line, words: wordsOfLine(environment, line) }
+}
+
+function wordsOfLine(environment: string, line: LogLine): string {
+  return [...wordsOf(searched(line)), ...scopeWords(environment, line)].join(' ')
 }
 
 type PlaceRow = { solution: string; file: string; line: number; count: number; id: number }
@@ -210,7 +214,7 @@ type PlaceRow = { solution: string; file: string; line: number; count: number; i
 async function insertLines(
   db: TelemetryDatabase,
   environment: string,
-  lines: readonly (LogLine & { readonly id: number })[],
+  lines: readonly (SearchableLine & { readonly id: number })[],
 ): Promise<void> {
   const columns = {
     id: 'whole',

@@ -20,7 +20,7 @@ export type StoredPoints = { readonly rejected: number; readonly why: string }
 /** Metrics of environments: differences and values, summed up in slots of time. */
 export interface MetricStore {
   /** Within a transaction. A point that was stored before changes nothing. */
-  store(db: TelemetryDatabase, environment: string, points: readonly MetricPoint[]): Promise<StoredPoints>
+  store(db: TelemetryDatabase, environment: string, points: readonly NamedPoint[]): Promise<StoredPoints>
   /** After a transaction that was undone: what was remembered of it counts for nothing. */
   forget(): void
 }
@@ -71,7 +71,7 @@ export function createMetricStore(kept: KeptSteps, most: number, now: () => numb
   async function make(
     db: TelemetryDatabase,
     environment: string,
-    named: readonly Named[],
+    named: readonly NamedPoint[],
     found: Map<string, Series>,
   ): Promise<void> {
     const fresh = new Map(named.filter(({ hash }) => !found.has(hash)).map((one) => [one.hash, one]))
@@ -115,7 +115,7 @@ export function createMetricStore(kept: KeptSteps, most: number, now: () => numb
 
   return {
     async store(db, environment, points) {
-      const named = points.map(nameOf).sort((one, other) => one.point.time - other.point.time)
+      const named = points.toSorted((one, other) => one.point.time - other.point.time)
       const there = new Map<string, Series>()
       await look(db, environment, [...new Set(named.map(({ hash }) => hash))], there)
       await make(db, environment, named, there)
@@ -160,9 +160,10 @@ export function createMetricStore(kept: KeptSteps, most: number, now: () => numb
   }
 }
 
-type Named = { readonly point: MetricPoint; readonly attributes: string; readonly hash: string }
+/** A point with its attributes as JSON, and the hash of its series. */
+export type NamedPoint = { readonly point: MetricPoint; readonly attributes: string; readonly hash: string }
 
-function nameOf(point: MetricPoint): Named {
+export function namedPoint(point: MetricPoint): NamedPoint {
   const attributes = JSON.stringify(
     Object.fromEntries(Object.entries(point.attributes).sort(([a], [b]) => (a < b ? -1 : 1))),
   )

@@ -1,38 +1,45 @@
-import { createHash } from 'node:crypto'
-import { promisify } from 'node:util'
-import { gunzip } from 'node:zlib'
 import Router from '@koa/router'
 import type { Context, Middleware } from 'koa'
-import { readBytes } from '../../host/http/read-body.ts'
 import { SIGNALS, type Signal } from '../../host/telemetry/telemetry-settings.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import { createGate } from '../../runtime/gate.ts'
 import { environmentOf, requireSatellite, type SatelliteAccessParts } from '../satellites/satellite-access.ts'
-import { createComing } from './coming.ts'
-import { CONTENT_TYPES, type Format, readRequest, writeAnswer, writeStatus } from './otlp/messages.ts'
+import { createArriving } from './arriving.ts'
+import { CONTENT_TYPES, type Format, writeAnswer, writeStatus } from './otlp/messages.ts'
+import { createShares } from './shares.ts'
 import type { Telemetry } from './telemetry.ts'
 
 export type ReceiverParts = SatelliteAccessParts & { readonly telemetry: Telemetry }
 
-/** A body, packed and unpacked, in bytes. A host's has some ten thousand. */
+/** Of a body before it is decompressed, in bytes. */
 const MOST_PACKED = 4 * 1024 * 1024
-const MOST_UNPACKED = 16 * 1024 * 1024
-/** Bodies that are unpacked and read at the same time. */
-const AT_ONCE = 2
+/** Bodies that arrive or wait to be read, in bytes: anyone with a token can send slowly. */
+const MOST_ARRIVING = { environment: 24 * 1024 * 1024, organisation: 48 * 1024 * 1024, all: 128 * 1024 * 1024 }
+/** Minimum bytes per second, after `GRACE` ms. Chosen here: even a modem is faster, and by then a host's usual body has arrived. */
+const RATE = 4096
+const GRACE = 10_000
 /** When something that could not be taken may come again, in seconds. */
 const AGAIN = 5
 /** Codes of gRPC by statuses of HTTP. @see https://grpc.io/docs/guides/status-codes/ */
-const CODES: Readonly<Record<number, number>> = { 400: 3, 401: 16, 403: 7, 404: 5, 413: 3, 415: 3, 429: 8, 503: 14 }
-const unzip = promisify(gunzip)
+const CODES: Readonly<Record<number, number>> = {
+  400: 3,
+  401: 16,
+  403: 7,
+  404: 5,
+  408: 4,
+  413: 3,
+  415: 3,
+  429: 8,
+  503: 14,
+}
 
 /**
  * Takes metrics, logs and traces by OTLP over HTTP: `POST /otlp/v1/metrics`, `…/logs` and `…/traces`, with the remote environment
  * token. What is answered with 200 is in the database. @see https://opentelemetry.io/docs/specs/otlp/#otlphttp
  */
-export function otlpReceiver(parts: ReceiverParts): Router {
+export function otlpReceiver(parts: ReceiverParts, rate = RATE, grace = GRACE): Router {
   const router = new Router({ prefix: '/otlp/v1', sensitive: true })
-  const coming = createComing()
-  const turns = createGate(AT_ONCE)
+  const types = Object.values(CONTENT_TYPES)
+  const arriving = createArriving({ shares: createShares(MOST_ARRIVING), types, most: MOST_PACKED, rate, grace })
   router.use(refuseInItsFormat)
   router.use(requireSatellite(parts.environments, parts.environmentTokens, parts.activity))
   for (const signal of SIGNALS) router.post(`/${signal}`, (ctx) => receive(ctx, signal))
@@ -40,45 +47,24 @@ export function otlpReceiver(parts: ReceiverParts): Router {
 
   async function receive(ctx: Context, signal: Signal): Promise<void> {
     const format = formatOf(ctx)
+    const isZipped = isZippedIn(ctx)
     const environment = environmentOf(ctx)
-    const bytes = Math.min(ctx.request.length ?? MOST_PACKED, MOST_PACKED)
-    const { request, hash, size } = await coming.take(environment.id, bytes, async () => {
-      const packed = await readPacked(ctx)
-      await turns.enter()
-      try {
-        const body = await packed.unpack()
-        const digest = createHash('sha256').update(signal).update(body).digest('base64url')
-        return { request: readRequest(signal, body, format), hash: digest, size: body.length }
-      } finally {
-        turns.leave()
-      }
-    })
-    const { rejected, why } = await parts.telemetry.take(environment, signal, request, { hash, size })
+    const read = await arriving.read(ctx, environment, (bytes) =>
+      parts.telemetry.read(environment, { signal, format, isZipped, bytes }),
+    )
+    const { rejected, why } = await parts.telemetry.take(environment, read)
     ctx.status = 200
     ctx.type = CONTENT_TYPES[format]
     ctx.body = writeAnswer(signal, rejected, why, format)
   }
 }
 
-async function readPacked(ctx: Context): Promise<{ readonly unpack: () => Promise<Buffer> }> {
+function isZippedIn(ctx: Context): boolean {
   const encoding = ctx.get('Content-Encoding').trim().toLowerCase()
-  if (encoding !== '' && encoding !== 'gzip' && encoding !== 'identity') {
-    const given = encoding.slice(0, 100)
-    throw new PlatformError('ERR_CONTENT_TYPE', `The content encoding must be gzip or none, but is ${given}.`)
-  }
-  const packed = await readBytes(ctx, Object.values(CONTENT_TYPES), MOST_PACKED)
-  return { unpack: () => (encoding === 'gzip' ? unpacked(packed) : Promise.resolve(packed)) }
-}
-
-async function unpacked(packed: Buffer): Promise<Buffer> {
-  try {
-    return await unzip(packed, { maxOutputLength: MOST_UNPACKED })
-  } catch (error) {
-    if ((error as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE') {
-      throw new PlatformError('ERR_BODY_TOO_LARGE', `The body unpacks to more than ${MOST_UNPACKED} bytes.`)
-    }
-    throw new PlatformError('ERR_BAD_REQUEST', 'The body is not compressed by gzip.', {}, { cause: error })
-  }
+  if (encoding === '' || encoding === 'identity') return false
+  if (encoding === 'gzip') return true
+  const given = encoding.slice(0, 100)
+  throw new PlatformError('ERR_CONTENT_TYPE', `The content encoding must be gzip or none, but is ${given}.`)
 }
 
 function formatOf(ctx: Context): Format {
@@ -95,9 +81,9 @@ const refuseInItsFormat: Middleware = async (ctx, next) => {
     const format = formatOf(ctx)
     ctx.status = status
     ctx.type = CONTENT_TYPES[format]
-    if (status === 429 || status === 503) ctx.set('Retry-After', String(AGAIN))
+    if (status === 408 || status === 429 || status === 503) ctx.set('Retry-After', String(AGAIN))
     // What was not read would be taken for the next request.
-    if (status === 413 || status === 429 || status === 503) ctx.set('Connection', 'close')
+    if (status === 408 || status === 413 || status === 429 || status === 503) ctx.set('Connection', 'close')
     ctx.body = writeStatus(CODES[status] ?? 2, message, format)
   }
 }

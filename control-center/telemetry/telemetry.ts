@@ -1,18 +1,17 @@
 import { EventEmitter } from 'node:events'
 import type { Logger } from 'pino'
 import type { DatabaseSettings } from '../../host/database/open.ts'
-import type { Signal } from '../../host/telemetry/telemetry-settings.ts'
 import type { Environment } from '../environments/environments.ts'
 import { type Analysis, createAnalysis } from './analysis.ts'
 import { openTelemetryDatabase } from './database/open-telemetry.ts'
+import type { TelemetryDatabase } from './database/tables.ts'
 import { createFollowers, type Followers } from './followers.ts'
-import { type Origin, openForward } from './forward.ts'
+import { openForward } from './forward.ts'
 import { createLogStore, type LogStore } from './log-store.ts'
 import { createMetricStore, type StoredPoints } from './metric-store.ts'
-import type { Message } from './otlp/messages.ts'
-import { readLogs } from './otlp/read-logs.ts'
-import { type ReadItems, readMetrics } from './otlp/read-metrics.ts'
-import { readTraces } from './otlp/read-traces.ts'
+import type { Items, PackedBody, ReadBody } from './reading/read-body.ts'
+import { createBodyReader } from './reading/reader.ts'
+import type { Origin } from './reading/with-origin.ts'
 import { sweepTelemetry } from './retention.ts'
 import type { CenterTelemetrySettings } from './telemetry-settings.ts'
 import { createTraceStore, type TraceStore } from './trace-store.ts'
@@ -20,16 +19,13 @@ import { createTelemetryWriter } from './writer.ts'
 
 /** What Satellites tell of themselves: taken, kept for a time, asked for, passed on. */
 export interface Telemetry {
+  /** @throws ERR_BAD_REQUEST, ERR_BODY_TOO_LARGE, ERR_TELEMETRY_BUSY */
+  read(environment: Environment, body: SentBody): Promise<ReadBody>
   /**
    * Resolves when it is committed. What was taken before is not taken twice.
    * @throws ERR_THROTTLED, ERR_TELEMETRY_BUSY
    */
-  take(
-    environment: Environment,
-    signal: Signal,
-    request: Message,
-    body: { readonly hash: string; readonly size: number },
-  ): Promise<StoredPoints>
+  take(environment: Environment, body: ReadBody): Promise<StoredPoints>
   readonly logs: LogStore
   readonly traces: TraceStore
   readonly analysis: Analysis
@@ -40,6 +36,9 @@ export interface Telemetry {
   sweep(): Promise<void>
   stop(): Promise<void>
 }
+
+/** A body as a Satellite sends it. */
+export type SentBody = Pick<PackedBody, 'signal' | 'format' | 'isZipped' | 'bytes'>
 
 export type TelemetryParts = {
   readonly where: DatabaseSettings
@@ -76,31 +75,35 @@ export async function openTelemetry(parts: TelemetryParts): Promise<Telemetry> {
   })
   const looking = where.database.kind === 'embedded' ? null : setInterval(() => news.emit('news'), LOOK_EVERY)
   looking?.unref()
-  const isForwarding = Object.keys(settings.forward.targets).length > 0
+  const reader = createBodyReader()
   let sweeping: Promise<void> | null = null
 
-  /** How the items of a signal are read, and stored within a transaction. */
-  function storing(environment: string, signal: Signal, request: Message) {
-    if (signal === 'metrics') {
-      const read = readMetrics(request, now())
-      return { read, store: (db: typeof writing) => metrics.store(db, environment, read.items) }
-    }
-    if (signal === 'logs') {
-      const read = readLogs(request, now())
-      return { read, store: (db: typeof writing) => logs.store(db, environment, read.items).then(() => DONE) }
-    }
-    const read = readTraces(request, now())
-    return { read, store: (db: typeof writing) => traces.store(db, environment, read.items).then(() => DONE) }
+  /** Within a transaction. */
+  async function store(db: TelemetryDatabase, environment: string, body: Items): Promise<StoredPoints> {
+    if (body.signal === 'metrics') return metrics.store(db, environment, body.items)
+    if (body.signal === 'logs') await logs.store(db, environment, body.items)
+    else await traces.store(db, environment, body.items)
+    return DONE
   }
 
   return {
-    async take(environment, signal, request, { hash, size }) {
-      const { read, store } = storing(environment.id, signal, request)
-      writer.needRoom(environment.id, size)
+    async read(environment, body) {
+      const format = forward.formatOf(body.signal)
+      const passed = format && { format, origin: await originOf(environment) }
+      return reader.read(environment, { ...body, environment: environment.id, now: now(), forward: passed })
+    },
+    async take(environment, body) {
+      const { hash, size } = body
+      writer.needRoom(environment, size)
       // Before the commit: a Satellite that gets no answer sends it again, and then it is stored already.
-      if (isForwarding) await forward.pass(signal, request, read.items.length, await originOf(environment))
-      const stored = await writer.write({ environment: environment.id, hash, size, store })
-      return together(read, stored)
+      if (body.forward !== null) await forward.pass(body.signal, body.forward, body.items.length)
+      const stored = await writer.write({
+        owner: environment,
+        hash,
+        size,
+        store: (db) => store(db, environment.id, body),
+      })
+      return together(body, stored)
     },
     logs,
     traces,
@@ -121,6 +124,7 @@ export async function openTelemetry(parts: TelemetryParts): Promise<Telemetry> {
     },
     async stop() {
       clearInterval(looking ?? undefined)
+      await reader.stop()
       await forward.stop()
       await writer.flush()
       await sweeping?.catch(() => {})
@@ -131,7 +135,7 @@ export async function openTelemetry(parts: TelemetryParts): Promise<Telemetry> {
 
 const DONE: StoredPoints = { rejected: 0, why: '' }
 
-function together(read: ReadItems<unknown>, stored: StoredPoints): StoredPoints {
+function together(read: Pick<ReadBody, 'rejected' | 'why'>, stored: StoredPoints): StoredPoints {
   const rejected = read.rejected + stored.rejected
   return { rejected, why: rejected === 0 ? '' : read.rejected > 0 ? read.why : stored.why }
 }

@@ -1,11 +1,13 @@
 import type { Logger } from 'pino'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { TelemetryDatabase } from './database/tables.ts'
+import { createFairQueue } from './fair-queue.ts'
 import type { StoredPoints } from './metric-store.ts'
+import { createShares, type Owner } from './shares.ts'
 
 /** What one request of a Satellite brings. `hash`: of its body; `size`: of it, in bytes. */
 export type Incoming = {
-  readonly environment: string
+  readonly owner: Owner
   readonly hash: string
   readonly size: number
   /** Stores what it brings, within a transaction. */
@@ -16,12 +18,12 @@ export type Incoming = {
 export interface TelemetryWriter {
   /**
    * Resolves when it is committed, or was before: then nothing is stored a second time.
-   * @throws ERR_THROTTLED when too much of this environment waits
+   * @throws ERR_THROTTLED when too much of this environment or organisation waits
    * @throws ERR_TELEMETRY_BUSY when too much waits at all, or the database does not take it
    */
   write(incoming: Incoming): Promise<StoredPoints>
   /** The same refusals, before something else is done with a request. */
-  needRoom(environment: string, size: number): void
+  needRoom(owner: Owner, size: number): void
   /** Resolves when nothing waits. */
   flush(): Promise<void>
 }
@@ -41,44 +43,37 @@ export type WriterParts = {
 const AT_ONCE = 32
 const MOST_AT_ONCE = 4 * 1024 * 1024
 /** Bodies that wait, in bytes. */
-const MOST_WAITING = 96 * 1024 * 1024
-const MOST_OF_ENVIRONMENT = 24 * 1024 * 1024
+const MOST_WAITING = { environment: 24 * 1024 * 1024, organisation: 48 * 1024 * 1024, all: 96 * 1024 * 1024 }
 
 const DONE: StoredPoints = { rejected: 0, why: '' }
 
 type Waiting = {
+  readonly owner: Owner
   readonly incoming: Incoming
   readonly resolve: (stored: StoredPoints) => void
   readonly reject: (error: Error) => void
 }
 
 export function createTelemetryWriter({ db, log, undone, written, now = Date.now }: WriterParts): TelemetryWriter {
-  let waiting: Waiting[] = []
+  const waiting = createFairQueue<Waiting>()
+  const shares = createShares(MOST_WAITING)
   let running: Promise<void> | null = null
-  let size = 0
-  const sizes = new Map<string, number>()
-
-  function count(environment: string, bytes: number): void {
-    size += bytes
-    const sum = (sizes.get(environment) ?? 0) + bytes
-    if (sum === 0) sizes.delete(environment)
-    else sizes.set(environment, sum)
-  }
 
   function next(): readonly Waiting[] {
-    let bytes = 0
-    const index = waiting.findIndex((one, place) => {
-      bytes += one.incoming.size
-      return place >= AT_ONCE || (place > 0 && bytes > MOST_AT_ONCE)
-    })
-    const taken = index < 0 ? waiting : waiting.slice(0, index)
-    waiting = index < 0 ? [] : waiting.slice(index)
+    const taken: Waiting[] = []
+    let room = MOST_AT_ONCE
+    while (taken.length < AT_ONCE) {
+      const one = waiting.next(({ incoming }) => taken.length === 0 || incoming.size <= room)
+      if (one === null) break
+      taken.push(one)
+      room -= one.incoming.size
+    }
     return taken
   }
 
   async function store(
     transaction: TelemetryDatabase,
-    { environment, hash, store: storeOwn }: Incoming,
+    { owner: { id: environment }, hash, store: storeOwn }: Incoming,
   ): Promise<StoredPoints> {
     const { numInsertedOrUpdatedRows } = await transaction
       .insertInto('telemetry_batches')
@@ -114,32 +109,28 @@ export function createTelemetryWriter({ db, log, undone, written, now = Date.now
     return new PlatformError('ERR_TELEMETRY_BUSY', 'The telemetry cannot be stored now.', {}, { cause: error })
   }
 
-  function needRoom(environment: string, bytes: number): void {
-    if ((sizes.get(environment) ?? 0) + bytes > MOST_OF_ENVIRONMENT) {
-      throw new PlatformError('ERR_THROTTLED', 'The environment sends more than can be stored.')
-    }
-    if (size + bytes > MOST_WAITING) {
-      throw new PlatformError('ERR_TELEMETRY_BUSY', 'More telemetry comes than can be stored.')
-    }
-  }
-
   async function run(): Promise<void> {
-    while (waiting.length > 0) {
-      const group = next()
+    for (let group = next(); group.length > 0; group = next()) {
+      const start = performance.now()
       await writeGroup(group)
-      for (const { incoming } of group) count(incoming.environment, -incoming.size)
+      const time = performance.now() - start
+      const bytes = group.reduce((sum, { incoming }) => sum + incoming.size, 0)
+      for (const { owner, incoming } of group) {
+        shares.count(owner, -incoming.size)
+        waiting.used(owner, (time * incoming.size) / Math.max(1, bytes))
+      }
     }
     running = null
   }
 
   return {
-    needRoom,
+    needRoom: shares.need,
     write(incoming) {
-      const { environment, size: bytes } = incoming
-      needRoom(environment, bytes)
-      count(environment, bytes)
+      const { owner, size } = incoming
+      shares.need(owner, size)
+      shares.count(owner, size)
       return new Promise((resolve, reject) => {
-        waiting.push({ incoming, resolve, reject })
+        waiting.add({ owner, incoming, resolve, reject })
         running ??= run()
       })
     },

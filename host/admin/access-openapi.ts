@@ -1,7 +1,8 @@
 import * as z from 'zod'
-import { isPlain, Name } from '../../plugins/security/host.ts'
+import { Name } from '../../plugins/security/host.ts'
 import { PartialOAuthForm, SECRET_PLACEHOLDER } from '../../runtime/bundle/manifest-schema.ts'
 import { createLimits, type Limits } from '../../runtime/limits.ts'
+import { isVisible, visible } from '../../runtime/visible-name.ts'
 import { GrantedHosts } from '../grants/granted-host.ts'
 import { LONGEST_LIFETIME } from '../login/login-token.ts'
 import { Scope } from './api-tokens.ts'
@@ -38,6 +39,7 @@ export const AuditQuery = z.strictObject({
   solution: z.string().max(200).optional(),
   actor: z.string().max(250).optional(),
   action: z.string().max(100).optional(),
+  target: z.string().max(250).optional(),
   outcome: z.string().max(200).optional(),
   correlationId: z.string().max(100).optional(),
   from: Time.optional(),
@@ -106,9 +108,8 @@ export const OAuthSettingsForm = PartialOAuthForm.refine(
 
 /** Names as `security.login` takes them. */
 export function loginTokenForm(limits: Limits) {
-  const permission = z.string().min(1).max(limits.PERMISSION_LENGTH).refine(isPlain, {
-    error: 'must have no control characters',
-  })
+  const error = `must be ${visible(limits.PERMISSION_LENGTH)}`
+  const permission = z.string().min(1).max(limits.PERMISSION_LENGTH).refine(isVisible, { error })
   return z.strictObject({
     username: Name,
     uid: Name,
@@ -150,6 +151,7 @@ const AuditEntry = z.object({
   time: EpochMs,
   actor: z.string(),
   action: z.string(),
+  target: z.string().optional().describe('what the action changed, such as user:{name} or token:{id} ({name})'),
   solution: z.string().optional(),
   outcome: z.string(),
   address: z.string(),
@@ -186,6 +188,7 @@ const AUDIT_FILTERS = [
   inQuery('solution', TEXT),
   inQuery('actor', TEXT, 'such as admin, token:{id} or user:{name}'),
   inQuery('action', TEXT),
+  inQuery('target', TEXT, 'in full, such as user:{name}, version:{first 12 digits of its SHA-256} or secret:{name}'),
   inQuery('outcome', TEXT, 'ok, refused, throttled or a code'),
   inQuery('correlationId', TEXT),
   inQuery('from', { type: 'integer' }, 'epoch ms, included'),

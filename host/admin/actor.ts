@@ -2,6 +2,7 @@ import type { Context } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { AuditAction, AuditEntry } from '../audit/audit.ts'
 import { stateOf } from '../http/request.ts'
+import type { Named } from './audited.ts'
 
 /** Who uses the API: the admin account, which may do everything, or a token with its scopes. */
 export type Actor = {
@@ -42,8 +43,7 @@ export function needScope(ctx: Context, subject: string | null, kind: 'read' | '
 }
 
 /** An entry of the audit for what the request did. */
-export function auditOf(ctx: Context, action: AuditAction, outcome: string, solution?: string): AuditEntry {
+export function auditOf(ctx: Context, action: AuditAction, outcome: string, named: Named): AuditEntry {
   const { client, correlationId } = stateOf(ctx)
-  const where = solution === undefined ? {} : { solution }
-  return { actor: actorOf(ctx).name, action, outcome, address: client.address, correlationId, ...where }
+  return { actor: actorOf(ctx).name, action, outcome, address: client.address, correlationId, ...named }
 }

@@ -21,14 +21,14 @@ export function addAuditRoutes(router: Router, { audit }: { readonly audit: Audi
     needScope(ctx, 'audit', 'read')
     const { limit, ...filter } = readWith(AuditExportQuery, { ...ctx.query })
     // Who was here when leaves the house: that is written down before the first of it does.
-    await audit.record(auditOf(ctx, 'audit-export', 'ok'))
+    await audit.record(auditOf(ctx, 'audit-export', 'ok', { target: 'audit' }))
     ctx.type = 'text/csv; charset=utf-8; header=present'
     ctx.set('Content-Disposition', 'attachment; filename="audit.csv"')
     ctx.body = Readable.from(auditCsv(audit, filter, limit))
   })
 }
 
-const COLUMNS = ['time', 'actor', 'action', 'solution', 'outcome', 'address', 'correlationId'] as const
+const COLUMNS = ['time', 'actor', 'action', 'target', 'solution', 'outcome', 'address', 'correlationId'] as const
 
 /** The newest entries as CSV, newest first; a page at a time is in memory. */
 export async function* auditCsv(
@@ -48,7 +48,7 @@ export async function* auditCsv(
   }
 }
 
-function cellsOf({ time, actor, action, solution, outcome, address, correlationId }: WrittenEntry): string[] {
+function cellsOf({ time, actor, action, target, solution, outcome, address, correlationId }: WrittenEntry): string[] {
   const at = new Date(time).toISOString()
-  return [at, actor, action, solution ?? '', outcome, address, correlationId ?? ''].map(writeCell)
+  return [at, actor, action, target ?? '', solution ?? '', outcome, address, correlationId ?? ''].map(writeCell)
 }

@@ -1,26 +1,25 @@
 import type { Context } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
-import type { Audit, AuditAction } from '../audit/audit.ts'
+import type { Audit, AuditAction, AuditEntry } from '../audit/audit.ts'
 import { auditOf } from './actor.ts'
 
-/**
- * Does what an operator asks for and writes it down; what was refused as well.
- * @param solution a function where the name comes out only while it is done
- */
+/** The names in an entry. `work` sets those that are known only once it has begun. */
+export type Named = { -readonly [Key in 'solution' | 'target']?: AuditEntry[Key] }
+
+/** Runs an operator's action and records it, even if it is refused. */
 export async function audited<T>(
   ctx: Context,
   audit: Audit,
   action: AuditAction,
-  solution: string | undefined | (() => string | undefined),
-  work: () => Promise<T>,
+  named: Named,
+  work: (named: Named) => Promise<T>,
 ): Promise<T> {
-  const named = () => (typeof solution === 'function' ? solution() : solution)
   try {
-    const done = await work()
-    await audit.record(auditOf(ctx, action, 'ok', named()))
+    const done = await work(named)
+    await audit.record(auditOf(ctx, action, 'ok', named))
     return done
   } catch (error) {
-    if (error instanceof PlatformError) await audit.record(auditOf(ctx, action, error.code, named()))
+    if (error instanceof PlatformError) await audit.record(auditOf(ctx, action, error.code, named))
     throw error
   }
 }

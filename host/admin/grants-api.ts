@@ -3,7 +3,8 @@ import type { Context } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Audit } from '../audit/audit.ts'
-import { askedFor, type DatabasePlace, isPlatformDatabase, warnOfGrants } from '../grants/grant-warnings.ts'
+import { grantsTarget, secretTarget, solutionTarget, userTarget } from '../audit/targets.ts'
+import { askedFor, type PlatformPlace, refusalOf, warnOfGrants } from '../grants/grant-warnings.ts'
 import type { DatabaseGrant, GrantStore } from '../grants/grants.ts'
 import { readJson } from '../http/read-body.ts'
 import type { LoginTokens } from '../login/login-token.ts'
@@ -25,8 +26,7 @@ export type GrantApiParts = {
   readonly loginTokens: LoginTokens
   readonly audit: Audit
   readonly limits: Limits
-  /** Where the platform keeps its own data: no solution gets there. */
-  readonly platformDatabase: DatabasePlace
+  readonly platformDatabase: PlatformPlace
 }
 
 /** What an operator lets a solution reach, keeps for it, and whom he signs in to it. */
@@ -34,6 +34,13 @@ export function addGrantRoutes(router: Router, parts: GrantApiParts): void {
   const { store, catalog, grants, secrets, loginTokens, audit, limits, platformDatabase } = parts
   const LoginTokenForm = loginTokenForm(limits)
   const nameOf = (ctx: Context) => (ctx.params as { name: string }).name
+  const named = (ctx: Context) => ({ solution: nameOf(ctx), target: solutionTarget(nameOf(ctx)) })
+  const secretOf = (ctx: Context) => (ctx.params as { secret: string }).secret
+  // An invalid name may be the secret itself, sent in the wrong place.
+  const secretNamed = (ctx: Context) =>
+    SecretName.safeParse(secretOf(ctx)).success
+      ? { solution: nameOf(ctx), target: secretTarget(secretOf(ctx)) }
+      : named(ctx)
 
   router.get('/solutions/:name/grants', async (ctx) => {
     needScope(ctx, `solutions:${nameOf(ctx)}`, 'read')
@@ -42,13 +49,14 @@ export function addGrantRoutes(router: Router, parts: GrantApiParts): void {
   })
 
   router.put('/solutions/:name/grants', async (ctx) => {
-    ctx.body = await audited(ctx, audit, 'solution-grants', nameOf(ctx), async () => {
+    ctx.body = await audited(ctx, audit, 'solution-grants', named(ctx), async (named) => {
       // No token, whatever it may write: who uploads a solution for its author must not grant it anything.
       needScope(ctx, null, 'write')
       const { name } = await findSolution(store, nameOf(ctx))
       const form = readWith(GrantsForm, await readJson(ctx, limits))
       const wanted = { ...form, databases: databasesOf(form.databases) }
-      for (const [each, grant] of Object.entries(wanted.databases)) refusePlatformDatabase(each, grant)
+      named.target = grantsTarget(await grants.show(name), wanted)
+      for (const [each, grant] of Object.entries(wanted.databases)) refuseDangerous(each, grant)
       const shown = await grants.put(name, wanted)
       return { ...shown, warnings: warnOfGrants(wanted, await askedBy(name), platformDatabase) }
     })
@@ -60,12 +68,9 @@ export function addGrantRoutes(router: Router, parts: GrantApiParts): void {
     return askedFor([...solution.modules.map(({ manifest }) => manifest), solution.manifest])
   }
 
-  function refusePlatformDatabase(name: string, grant: DatabaseGrant): void {
-    if (!isPlatformDatabase(grant, platformDatabase)) return
-    throw new PlatformError(
-      'ERR_REQUEST_INVALID',
-      `databases.${name}: "${grant.database}" on ${grant.server} is the platform's own database. Grant another one.`,
-    )
+  function refuseDangerous(name: string, grant: DatabaseGrant): void {
+    const refusal = refusalOf(grant, platformDatabase)
+    if (refusal !== null) throw new PlatformError('ERR_REQUEST_INVALID', `databases.${name}: ${refusal}`)
   }
 
   router.get('/solutions/:name/secrets', async (ctx) => {
@@ -75,10 +80,10 @@ export function addGrantRoutes(router: Router, parts: GrantApiParts): void {
   })
 
   router.put('/solutions/:name/secrets/:secret', async (ctx) => {
-    await audited(ctx, audit, 'solution-secret', nameOf(ctx), async () => {
+    await audited(ctx, audit, 'solution-secret', secretNamed(ctx), async () => {
       needScope(ctx, `solutions:${nameOf(ctx)}`, 'write')
       const { name } = await findSolution(store, nameOf(ctx))
-      const secret = readWith(SecretName, (ctx.params as { secret: string }).secret)
+      const secret = readWith(SecretName, secretOf(ctx))
       const { value, hosts } = readWith(SecretForm, await readJson(ctx, limits))
       await secrets.put(name, secret, value, hosts)
     })
@@ -86,20 +91,21 @@ export function addGrantRoutes(router: Router, parts: GrantApiParts): void {
   })
 
   router.delete('/solutions/:name/secrets/:secret', async (ctx) => {
-    await audited(ctx, audit, 'solution-secret', nameOf(ctx), async () => {
+    await audited(ctx, audit, 'solution-secret', secretNamed(ctx), async () => {
       needScope(ctx, `solutions:${nameOf(ctx)}`, 'write')
       const { name } = await findSolution(store, nameOf(ctx))
-      if (await secrets.remove(name, (ctx.params as { secret: string }).secret)) return
+      if (await secrets.remove(name, secretOf(ctx))) return
       throw new PlatformError('ERR_NOT_FOUND', 'The solution has no such secret.')
     })
     ctx.status = 204
   })
 
   router.post('/solutions/:name/login-tokens', async (ctx) => {
-    ctx.body = await audited(ctx, audit, 'solution-login-token', nameOf(ctx), async () => {
+    ctx.body = await audited(ctx, audit, 'solution-login-token', named(ctx), async (named) => {
       needScope(ctx, `solutions:${nameOf(ctx)}`, 'write')
       const solution = await catalog.need(nameOf(ctx))
       const { expiresIn, ...login } = readWith(LoginTokenForm, await readJson(ctx, limits))
+      named.target = userTarget(login)
       const unknown = login.permissions.find((permission) => permissionsOf(solution)?.includes(permission) === false)
       if (unknown === undefined) return loginTokens.issue(solution.name, login, expiresIn)
       throw new PlatformError(

@@ -2,6 +2,7 @@ import type Router from '@koa/router'
 import type { Context } from 'koa'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Audit } from '../audit/audit.ts'
+import { solutionTarget, versionTarget } from '../audit/targets.ts'
 import { readOptionalJson } from '../http/read-body.ts'
 import { activeBundle, generateLoginPage, lookAtLoginPage } from '../login/generated-login-page.ts'
 import type { Catalog } from '../solutions/catalog.ts'
@@ -35,10 +36,13 @@ export function addLoginPageRoutes(router: Router, parts: LoginPageApiParts): vo
 
   router.post('/solutions/:name/login-page/generate', async (ctx) => {
     const name = nameOf(ctx)
-    const { isNew, ...uploaded } = await audited(ctx, audit, 'solution-upload', name, async () => {
+    const named = { solution: name, target: solutionTarget(name) }
+    const { isNew, ...uploaded } = await audited(ctx, audit, 'solution-upload', named, async (named) => {
       needScope(ctx, `solutions:${name}`, 'write')
       const form = readWith(GenerateForm, (await readOptionalJson(ctx, limits)) ?? {})
-      return generateLoginPage(name, form, { uploads, limits })
+      const done = await generateLoginPage(name, form, { uploads, limits })
+      named.target = versionTarget(done.sha256)
+      return done
     })
     ctx.status = isNew ? 201 : 200
     ctx.set('Location', `/admin/api/solutions/${name}`)

@@ -21,9 +21,10 @@ export function addMaintenanceRoutes(router: Router, { maintenance, audit, limit
   })
 
   router.put('/maintenance', async (ctx) => {
-    ctx.body = await audited(ctx, audit, 'maintenance', undefined, async () => {
+    ctx.body = await audited(ctx, audit, 'maintenance', {}, async (named) => {
       needScope(ctx, 'maintenance', 'write')
       const { on } = readWith(MaintenanceForm, await readJson(ctx, limits))
+      named.target = on ? 'on' : 'off'
       await maintenance.set(on)
       return { on }
     })

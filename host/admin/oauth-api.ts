@@ -3,6 +3,7 @@ import type { Context } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Audit } from '../audit/audit.ts'
+import { solutionTarget } from '../audit/targets.ts'
 import { readJson, readOptionalJson } from '../http/read-body.ts'
 import { stateOf } from '../http/request.ts'
 import type { Sites } from '../http/sites.ts'
@@ -38,6 +39,7 @@ export type OAuthApiParts = {
 export function addOAuthRoutes(router: Router, parts: OAuthApiParts): void {
   const { store, catalog, secrets, oauthSettings, providerRequests, testOAuthSettings, sites, audit, limits } = parts
   const nameOf = (ctx: Context) => (ctx.params as { name: string }).name
+  const named = (ctx: Context) => ({ solution: nameOf(ctx), target: solutionTarget(nameOf(ctx)) })
 
   router.get('/solutions/:name/oauth', async (ctx) => {
     needScope(ctx, `solutions:${nameOf(ctx)}`, 'read')
@@ -46,7 +48,7 @@ export function addOAuthRoutes(router: Router, parts: OAuthApiParts): void {
   })
 
   router.put('/solutions/:name/oauth', async (ctx) => {
-    ctx.body = await audited(ctx, audit, 'solution-oauth', nameOf(ctx), async () => {
+    ctx.body = await audited(ctx, audit, 'solution-oauth', named(ctx), async () => {
       // No token: they say where all users of the solution sign in, over the head of whoever may upload it.
       needScope(ctx, null, 'write')
       const { name } = await findSolution(store, nameOf(ctx))
@@ -57,7 +59,7 @@ export function addOAuthRoutes(router: Router, parts: OAuthApiParts): void {
   })
 
   router.delete('/solutions/:name/oauth', async (ctx) => {
-    await audited(ctx, audit, 'solution-oauth', nameOf(ctx), async () => {
+    await audited(ctx, audit, 'solution-oauth', named(ctx), async () => {
       needScope(ctx, null, 'write')
       const { name } = await findSolution(store, nameOf(ctx))
       if (await oauthSettings.remove(name)) return

@@ -1,8 +1,6 @@
 import type { Context } from 'koa'
+import { cookieValues } from '../http/cookies.ts'
 import { stateOf } from '../http/request.ts'
-
-/** A browser sends each that it has by this name: those of pages on other ports of the host name are among them. */
-const MOST_COOKIES = 5
 
 /**
  * Chosen here: `Lax`, so that a link to a page finds who is signed in; no GET changes anything, and all else shows by
@@ -16,16 +14,8 @@ export function setPageCookie(ctx: Context, value: string | null): void {
   ctx.cookies.set(nameOf(ctx), value, { httpOnly: true, sameSite: 'lax', secure, path: '/admin/', overwrite: true })
 }
 
-/** More than one: a script on another port can set one with a longer path, which comes first and is none of ours. */
 export function readPageCookies(ctx: Context): readonly string[] {
-  const prefix = `${nameOf(ctx)}=`
-  return ctx
-    .get('Cookie')
-    .split(/; */)
-    .filter((pair) => pair.startsWith(prefix))
-    .map((pair) => pair.slice(prefix.length))
-    .filter((value) => /^[A-Za-z0-9_-]{43}$/.test(value))
-    .slice(-MOST_COOKIES)
+  return cookieValues(ctx, nameOf(ctx)).filter((value) => value.length === 43)
 }
 
 function isSecure(ctx: Context): boolean {

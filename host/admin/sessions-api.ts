@@ -1,6 +1,7 @@
 import type Router from '@koa/router'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Audit } from '../audit/audit.ts'
+import { userTarget } from '../audit/targets.ts'
 import type { Remembered } from '../sessions/remembered.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { SessionQuery } from './access-openapi.ts'
@@ -22,11 +23,13 @@ export function addSessionRoutes(router: Router, { sessions, remembered, audit }
   })
 
   router.delete('/sessions/:id', async (ctx) => {
-    await audited(ctx, audit, 'session-end', undefined, async () => {
+    const { id } = ctx.params as { id: string }
+    await audited(ctx, audit, 'session-end', { target: `session:${id}` }, async (named) => {
       needScope(ctx, 'sessions', 'write')
-      const { id } = ctx.params as { id: string }
       const ended = await sessions.endByPublicId(id)
       if (ended === null) throw new PlatformError('ERR_NOT_FOUND', 'There is no such session, or it has ended.')
+      named.solution = ended.solution
+      named.target = userTarget(ended)
       // Else the browser would sign itself in again.
       if (ended.selector !== null) await remembered.endSeries(ended.selector)
     })

@@ -3,6 +3,7 @@ import type { Context } from 'koa'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Supervisor } from '../../runtime/supervisor.ts'
 import type { Audit } from '../audit/audit.ts'
+import { solutionTarget, versionTarget } from '../audit/targets.ts'
 import { answerEvents } from '../http/event-stream.ts'
 import { readBytes, readJson } from '../http/read-body.ts'
 import type { Remembered } from '../sessions/remembered.ts'
@@ -13,7 +14,7 @@ import { type LogLine, lineFilter, type SolutionLog } from '../solutions/solutio
 import type { SolutionStore, SolutionSummary } from '../solutions/solution-store.ts'
 import type { Uploaded, Uploads } from '../solutions/upload.ts'
 import { actorOf, needScope } from './actor.ts'
-import { audited } from './audited.ts'
+import { audited, type Named } from './audited.ts'
 import { findSolution } from './find-solution.ts'
 import { Activation, LogQuery } from './openapi.ts'
 import { readWith } from './read-with.ts'
@@ -57,19 +58,21 @@ export function addSolutionRoutes(router: Router, parts: SolutionApiParts): void
   router.put('/solutions/:name', async (ctx) => {
     const name = nameFor(ctx, 'write')
     const packed = await readBundleOf(ctx)
-    await answerUpload(ctx, packed, name, () => uploads.upload(packed, name))
+    await answerUpload(ctx, packed, { solution: name, target: solutionTarget(name) }, () =>
+      uploads.upload(packed, name),
+    )
   })
 
   // Chosen here: with a scope for all solutions, since which one it is comes out only when the bundle was read.
   router.post('/solutions', async (ctx) => {
     needScope(ctx, 'solutions:*', 'write')
     const packed = await readBundleOf(ctx)
-    let name: string | undefined
-    const upload = () =>
+    const upload = (named: Named) =>
       uploads.uploadByManifest(packed, (read) => {
-        name = read
+        named.solution = read
+        named.target = solutionTarget(read)
       })
-    await answerUpload(ctx, packed, () => name, upload)
+    await answerUpload(ctx, packed, {}, upload)
   })
 
   /** Before its body is taken in: an upload is refused rather than a login. @throws ERR_MEMORY_FULL */
@@ -81,11 +84,15 @@ export function addSolutionRoutes(router: Router, parts: SolutionApiParts): void
   async function answerUpload(
     ctx: Context,
     packed: Uint8Array,
-    name: Parameters<typeof audited>[3],
-    upload: () => Promise<Uploaded>,
+    named: Named,
+    upload: (named: Named) => Promise<Uploaded>,
   ): Promise<void> {
     const { isNew, ...uploaded } = await explainUpload(packed, limits, () =>
-      audited(ctx, audit, 'solution-upload', name, upload),
+      audited(ctx, audit, 'solution-upload', named, async (named) => {
+        const done = await upload(named)
+        named.target = versionTarget(done.sha256)
+        return done
+      }),
     )
     ctx.status = isNew ? 201 : 200
     ctx.set('Location', `/admin/api/solutions/${uploaded.name}`)
@@ -94,7 +101,9 @@ export function addSolutionRoutes(router: Router, parts: SolutionApiParts): void
 
   router.delete('/solutions/:name', async (ctx) => {
     const name = nameFor(ctx, 'write')
-    await audited(ctx, audit, 'solution-delete', name, () => uploads.remove(name))
+    await audited(ctx, audit, 'solution-delete', { solution: name, target: solutionTarget(name) }, () =>
+      uploads.remove(name),
+    )
     await Promise.all([sessions.endAll(name), remembered.endAll(name)])
     ctx.status = 204
   })
@@ -102,7 +111,9 @@ export function addSolutionRoutes(router: Router, parts: SolutionApiParts): void
   router.post('/solutions/:name/activate', async (ctx) => {
     const name = nameFor(ctx, 'write')
     const { sha256 } = readWith(Activation, await readJson(ctx, limits))
-    await audited(ctx, audit, 'solution-activate', name, () => uploads.activate(name, sha256))
+    await audited(ctx, audit, 'solution-activate', { solution: name, target: versionTarget(sha256) }, () =>
+      uploads.activate(name, sha256),
+    )
     ctx.body = shown(await findSolution(store, name))
   })
 

@@ -15,7 +15,7 @@ export type TestingApiParts = { readonly testing: Testing; readonly audit: Audit
 export function addTestingRoutes(router: Router, { testing, audit, limits }: TestingApiParts): void {
   router.post('/testing', async (ctx) => {
     if (!testing.isOn) throw new PlatformError('ERR_NOT_FOUND', 'There is nothing at this address.')
-    ctx.body = await audited(ctx, audit, 'testing', undefined, async () => {
+    ctx.body = await audited(ctx, audit, 'testing', { target: 'clock and throttles' }, async () => {
       needScope(ctx, null, 'write')
       const { clockOffsetMs, throttles } = readWith(TestingForm, await readJson(ctx, limits))
       testing.set({

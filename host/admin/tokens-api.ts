@@ -2,6 +2,7 @@ import type Router from '@koa/router'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Audit } from '../audit/audit.ts'
+import { tokenTarget } from '../audit/targets.ts'
 import { readJson } from '../http/read-body.ts'
 import { NewToken } from './access-openapi.ts'
 import { needScope } from './actor.ts'
@@ -19,13 +20,15 @@ export function addTokenRoutes(router: Router, { tokens, audit, limits }: TokenA
   })
 
   router.post('/tokens', async (ctx) => {
-    const made = await audited(ctx, audit, 'token-create', undefined, async () => {
+    const made = await audited(ctx, audit, 'token-create', {}, async (named) => {
       needScope(ctx, null, 'write')
       const { name, scopes, expiresAt = null } = readWith(NewToken, await readJson(ctx, limits))
       if (expiresAt !== null && expiresAt <= Date.now()) {
         throw new PlatformError('ERR_REQUEST_INVALID', 'expiresAt must be in the future, in milliseconds since 1970.')
       }
-      return tokens.create({ name, scopes, expiresAt })
+      const token = await tokens.create({ name, scopes, expiresAt })
+      named.target = tokenTarget(token)
+      return token
     })
     ctx.status = 201
     ctx.set('Location', `/admin/api/tokens/${made.id}`)
@@ -33,9 +36,11 @@ export function addTokenRoutes(router: Router, { tokens, audit, limits }: TokenA
   })
 
   router.delete('/tokens/:id', async (ctx) => {
-    await audited(ctx, audit, 'token-delete', undefined, async () => {
+    const { id } = ctx.params as { id: string }
+    await audited(ctx, audit, 'token-delete', { target: `token:${id}` }, async (named) => {
       needScope(ctx, null, 'write')
-      const { id } = ctx.params as { id: string }
+      const token = (await tokens.list()).find((one) => one.id === id)
+      if (token !== undefined) named.target = tokenTarget(token)
       if (!(await tokens.remove(id))) throw new PlatformError('ERR_NOT_FOUND', 'There is no such token.')
     })
     ctx.status = 204

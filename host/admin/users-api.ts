@@ -3,12 +3,13 @@ import type Router from '@koa/router'
 import type { Context } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
-import type { Audit } from '../audit/audit.ts'
+import { type Audit, ERASED_USER } from '../audit/audit.ts'
+import { userTarget } from '../audit/targets.ts'
 import { readBytes, readJson } from '../http/read-body.ts'
 import type { User, Users } from '../users/users.ts'
 import type { UsersCsv } from '../users/users-csv.ts'
 import { auditOf, needScope } from './actor.ts'
-import { audited } from './audited.ts'
+import { audited, type Named } from './audited.ts'
 import { readWith } from './read-with.ts'
 import { ImportQuery, NewUser, UserChange, UserQuery } from './users-openapi.ts'
 
@@ -21,6 +22,12 @@ export type UserApiParts = {
 
 /** The default users. A password comes in and never goes out. */
 export function addUserRoutes(router: Router, { users, usersCsv, audit, limits }: UserApiParts): void {
+  /** Read before the change: a user who is deleted has no name any more. */
+  async function target(ctx: Context): Promise<Named> {
+    const user = await users.get(uidOf(ctx))
+    return { target: user === null ? `uid:${uidOf(ctx)}` : userTarget(user) }
+  }
+
   router.get('/users', async (ctx) => {
     needScope(ctx, 'users', 'read')
     const { items, next } = await users.list(readWith(UserQuery, { ...ctx.query }))
@@ -28,9 +35,11 @@ export function addUserRoutes(router: Router, { users, usersCsv, audit, limits }
   })
 
   router.post('/users', async (ctx) => {
-    const user = await audited(ctx, audit, 'user-create', undefined, async () => {
+    const user = await audited(ctx, audit, 'user-create', {}, async (named) => {
       needScope(ctx, 'users', 'write')
-      return users.create(readWith(NewUser, await readJson(ctx, limits)))
+      const wanted = readWith(NewUser, await readJson(ctx, limits))
+      named.target = userTarget(wanted)
+      return users.create(wanted)
     })
     ctx.status = 201
     ctx.set('Location', `/admin/api/users/${user.uid}`)
@@ -46,7 +55,7 @@ export function addUserRoutes(router: Router, { users, usersCsv, audit, limits }
   })
 
   router.patch('/users/:uid', async (ctx) => {
-    const user = await audited(ctx, audit, 'user-change', undefined, async () => {
+    const user = await audited(ctx, audit, 'user-change', await target(ctx), async () => {
       needScope(ctx, 'users', 'write')
       return users.change(uidOf(ctx), readWith(UserChange, await readJson(ctx, limits)))
     })
@@ -54,7 +63,7 @@ export function addUserRoutes(router: Router, { users, usersCsv, audit, limits }
   })
 
   router.delete('/users/:uid', async (ctx) => {
-    await audited(ctx, audit, 'user-delete', undefined, () => {
+    await audited(ctx, audit, 'user-delete', await target(ctx), () => {
       needScope(ctx, 'users', 'write')
       return users.delete(uidOf(ctx))
     })
@@ -62,7 +71,7 @@ export function addUserRoutes(router: Router, { users, usersCsv, audit, limits }
   })
 
   router.post('/users/:uid/sign-out', async (ctx) => {
-    await audited(ctx, audit, 'session-end', undefined, () => {
+    await audited(ctx, audit, 'session-end', await target(ctx), () => {
       needScope(ctx, 'users', 'write')
       return users.signOut(uidOf(ctx))
     })
@@ -70,9 +79,10 @@ export function addUserRoutes(router: Router, { users, usersCsv, audit, limits }
   })
 
   router.post('/users/:uid/erase', async (ctx) => {
-    await audited(ctx, audit, 'user-erase', undefined, () => {
+    await audited(ctx, audit, 'user-erase', await target(ctx), async (named) => {
       needScope(ctx, 'users', 'write')
-      return users.erase(uidOf(ctx))
+      await users.erase(uidOf(ctx))
+      named.target = ERASED_USER
     })
     ctx.status = 204
   })
@@ -80,7 +90,7 @@ export function addUserRoutes(router: Router, { users, usersCsv, audit, limits }
   router.get('/users.csv', async (ctx) => {
     needScope(ctx, 'users', 'read')
     // Everybody's names leave the house: that is written down before the first of them does.
-    await audit.record(auditOf(ctx, 'user-export', 'ok'))
+    await audit.record(auditOf(ctx, 'user-export', 'ok', { target: 'users' }))
     ctx.type = 'text/csv; charset=utf-8; header=present'
     ctx.set('Content-Disposition', 'attachment; filename="users.csv"')
     ctx.body = Readable.from(usersCsv.export())
@@ -93,7 +103,7 @@ export function addUserRoutes(router: Router, { users, usersCsv, audit, limits }
       needScope(ctx, 'users', 'write')
       return usersCsv.import(await readBytes(ctx, ['text/csv'], limits.JSON_BODY), { dryRun })
     }
-    ctx.body = dryRun ? await importUsers() : await audited(ctx, audit, 'user-import', undefined, importUsers)
+    ctx.body = dryRun ? await importUsers() : await audited(ctx, audit, 'user-import', { target: 'users' }, importUsers)
   })
 }
 

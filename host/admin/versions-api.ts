@@ -3,6 +3,7 @@ import type { Context } from 'koa'
 import { unpackBundle } from '../../runtime/bundle/unpack-bundle.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Audit } from '../audit/audit.ts'
+import { solutionTarget, versionTarget } from '../audit/targets.ts'
 import { type ComparedVersion, compareVersions, type VersionDifference } from '../solutions/compare-versions.ts'
 import { createQueue } from '../solutions/queue.ts'
 import type { SolutionStore } from '../solutions/solution-store.ts'
@@ -45,10 +46,18 @@ export function addVersionRoutes(router: Router, { store, uploads, audit, limits
 
   router.delete('/solutions/:name/versions/:sha256', async (ctx) => {
     const name = nameOf(ctx)
-    await audited(ctx, audit, 'solution-version-delete', name, async () => {
-      needScope(ctx, `solutions:${name}`, 'write')
-      await uploads.removeVersion(name, sha256Of(ctx))
-    })
+    await audited(
+      ctx,
+      audit,
+      'solution-version-delete',
+      { solution: name, target: solutionTarget(name) },
+      async (named) => {
+        needScope(ctx, `solutions:${name}`, 'write')
+        const sha256 = sha256Of(ctx)
+        named.target = versionTarget(sha256)
+        await uploads.removeVersion(name, sha256)
+      },
+    )
     ctx.status = 204
   })
 }

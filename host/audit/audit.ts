@@ -28,6 +28,11 @@ export type AuditEntry = {
   /** `admin`, `token:{id}`, `user:{name}`, or `solution:{name}` for what its scripts ask for. */
   readonly actor: string
   readonly action: AuditAction
+  /**
+   * What the action changed: `user:{name}`, `token:{id} ({name})`, `version:{first 12 digits of its SHA-256}`, `secret:{name}`,
+   * the grants that were added, changed or removed. Absent where the actor is the target, as in a sign-in.
+   */
+  readonly target?: string
   readonly solution?: string
   readonly outcome: string
   readonly address: string
@@ -56,7 +61,7 @@ export interface Audit {
   /** How often these actions ended in which way, by steps of time in epoch ms; steps without any are left out. */
   countOutcomes(asked: OutcomesAsked): Promise<readonly OutcomeCount[]>
   flush(): Promise<void>
-  /** Entries of the user of this name keep no name: their actor becomes `user:erased`. */
+  /** Replaces the user's name in all entries, as actor and as target, with `user:erased`. */
   eraseUser(username: string): Promise<void>
   /** Removes what is older than `AUDIT_KEPT`. */
   sweep(): Promise<void>
@@ -70,6 +75,7 @@ export type AuditFilter = {
   readonly solution?: string | undefined
   readonly actor?: string | undefined
   readonly action?: string | undefined
+  readonly target?: string | undefined
   readonly outcome?: string | undefined
   readonly correlationId?: string | undefined
   /** Epoch ms, both included. */
@@ -88,6 +94,8 @@ export type OutcomesAsked = {
 
 export type OutcomeCount = { readonly at: number; readonly outcome: string; readonly count: number }
 
+/** An erased user, as actor and as target. */
+export const ERASED_USER = 'user:erased'
 /** Entries wait this long for others, in ms. */
 const BATCH_TIME = 50
 /** While the database is away, so many are kept. */
@@ -145,11 +153,12 @@ export function createAudit(db: Database, limits: Limits, now: () => number = Da
     })
   }
 
-  function matching({ solution, actor, action, outcome, correlationId, from, to }: AuditFilter) {
+  function matching({ solution, actor, action, target, outcome, correlationId, from, to }: AuditFilter) {
     let query = db.selectFrom('audit')
     if (solution !== undefined) query = query.where('solution', '=', solution)
     if (actor !== undefined) query = query.where('actor', '=', actor)
     if (action !== undefined) query = query.where('action', '=', action)
+    if (target !== undefined) query = query.where('target', '=', target)
     if (outcome !== undefined) query = query.where('outcome', '=', outcome)
     if (correlationId !== undefined) query = query.where('correlation', '=', correlationId)
     if (from !== undefined) query = query.where('time', '>=', from)
@@ -209,8 +218,9 @@ export function createAudit(db: Database, limits: Limits, now: () => number = Da
     flush,
     async eraseUser(username) {
       await flush()
-      const actor = oneLine(`user:${username}`)
-      await db.updateTable('audit').set({ actor: 'user:erased' }).where('actor', '=', actor).execute()
+      const name = oneLine(`user:${username}`)
+      await db.updateTable('audit').set({ actor: ERASED_USER }).where('actor', '=', name).execute()
+      await db.updateTable('audit').set({ target: ERASED_USER }).where('target', '=', name).execute()
     },
     async sweep() {
       await db
@@ -222,9 +232,12 @@ export function createAudit(db: Database, limits: Limits, now: () => number = Da
 }
 
 /** Whether no index finds what is asked for. */
-function isSlow({ solution, actor, action, outcome, correlationId, from = 0, to }: AuditFilter, now: number): boolean {
+function isSlow(
+  { solution, actor, action, target, outcome, correlationId, from = 0, to }: AuditFilter,
+  now: number,
+): boolean {
   const isAskedForMuch = (action !== undefined || outcome !== undefined) && (to ?? now) - from > INDEXED_TIME
-  return isAskedForMuch && [solution, actor, correlationId].every((one) => one === undefined)
+  return isAskedForMuch && [solution, actor, target, correlationId].every((one) => one === undefined)
 }
 
 function entryOf(row: Row & { correlation_id: string | null }): WrittenEntry {
@@ -233,6 +246,7 @@ function entryOf(row: Row & { correlation_id: string | null }): WrittenEntry {
     time: row.time,
     actor: row.actor,
     action: row.action as AuditAction,
+    ...(row.target === null ? {} : { target: row.target }),
     ...(row.solution === null ? {} : { solution: row.solution }),
     outcome: row.outcome,
     address: row.address,
@@ -240,11 +254,12 @@ function entryOf(row: Row & { correlation_id: string | null }): WrittenEntry {
   }
 }
 
-function rowOf({ actor, action, solution, outcome, address, correlationId }: AuditEntry, time: number) {
+function rowOf({ actor, action, target, solution, outcome, address, correlationId }: AuditEntry, time: number) {
   return {
     time,
     actor: oneLine(actor),
     action: action as string,
+    target: target === undefined ? null : oneLine(target),
     solution: solution === undefined ? null : oneLine(solution),
     outcome: oneLine(outcome),
     address: oneLine(address),

@@ -1,7 +1,8 @@
-import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { PlatformError } from '../../runtime/errors.ts'
+import { makeHome } from '../database/make-home.ts'
 import { PLATFORM, type Saved } from './saved.ts'
 
 /**
@@ -26,7 +27,7 @@ type User = Pick<Saved, 'user' | 'restoreCommand' | 'mayReplace'>
  * @throws ERR_PLATFORM_IN_USE while a restore changes the folder, or after one that was cut off
  */
 export function holdHome(home: string, { user, restoreCommand, mayReplace }: User = PLATFORM): HomeLock {
-  mkdirSync(home, { recursive: true, mode: 0o700 })
+  makeHome(home)
   const lock = lockOf(home, 'BEGIN; SELECT count(*) FROM sqlite_schema')
   if (lock === 'taken')
     throw inUse(`A backup is being restored into ${home}. Start the ${user} when "${restoreCommand}" has ended.`)
@@ -46,7 +47,7 @@ export function holdHome(home: string, { user, restoreCommand, mayReplace }: Use
  * @throws ERR_PLATFORM_IN_USE while a host or another restore uses the folder
  */
 export function takeHome(home: string, { user }: User = PLATFORM): HomeLock {
-  mkdirSync(home, { recursive: true, mode: 0o700 })
+  makeHome(home)
   const lock = lockOf(home, 'BEGIN EXCLUSIVE')
   if (lock === 'taken')
     throw inUse(

@@ -293,7 +293,8 @@ async function writeTables(db: Database, restoring: Restoring): Promise<void> {
       throw invalid(file, `${part} has other rows than its manifest says`)
   }
   for (const { name, derived } of tables) {
-    if (derived !== undefined) onPart('writing', name)
-    await derived?.make(db)
+    if (derived?.make === undefined) continue
+    onPart('writing', name)
+    await derived.make(db)
   }
 }

@@ -1,5 +1,6 @@
 import { PLATFORM_SCHEMA, type Schema } from '../database/migrations.ts'
 import type { Database, DatabaseSettings } from '../database/open.ts'
+import { SOLHOST } from '../program-name.ts'
 import { BACKUP_TABLES, type BackupTable } from './tables.ts'
 
 /** Tables that are brought up to date together, and so are saved together. */
@@ -14,7 +15,12 @@ export type SavedTables = {
   /** Whether a backup may lack them. */
   readonly isOptional?: true
   /** Tables that are in no backup, and what makes their rows of the others. */
-  readonly derived?: { readonly tables: readonly string[]; readonly make: (db: Database) => Promise<void> }
+  readonly derived?: {
+    /** The schema version that created each. */
+    readonly tables: Readonly<Record<string, string>>
+    /** Left out: the host creates the rows when it needs them. */
+    readonly make?: (db: Database) => Promise<void>
+  }
 }
 
 /** All that makes a platform, or a control center, what it is. */
@@ -33,12 +39,17 @@ export type Saved = {
   readonly mayReplace: boolean
 }
 
-export const PLATFORM_TABLES: SavedTables = { name: 'platform', schema: PLATFORM_SCHEMA, tables: BACKUP_TABLES }
+export const PLATFORM_TABLES: SavedTables = {
+  name: 'platform',
+  schema: PLATFORM_SCHEMA,
+  tables: BACKUP_TABLES,
+  derived: { tables: { media_pieces: '009-media-pieces' } },
+}
 
 export const PLATFORM: Saved = {
   name: 'platform',
   user: 'host',
-  restoreCommand: 'solhost restore',
+  restoreCommand: `${SOLHOST} restore`,
   tables: [PLATFORM_TABLES],
   folders: ['databases', 'plugins'],
   secretFile: 'admin-password',
@@ -53,6 +64,14 @@ export function tablesAt(
   const versions = Object.keys(schema.versions)
   const last = versions.indexOf(version)
   return Object.entries(tables).filter(([, { since }]) => versions.indexOf(since) <= last)
+}
+
+/** Those that are in no backup. */
+export function derivedAt({ schema, derived }: SavedTables, version: string): readonly string[] {
+  const versions = Object.keys(schema.versions)
+  return Object.entries(derived?.tables ?? {}).flatMap(([name, since]) =>
+    versions.indexOf(since) <= versions.indexOf(version) ? [name] : [],
+  )
 }
 
 /** One database, and what of all that is saved lies there. */

@@ -38,4 +38,4 @@ export const BACKUP_TABLES = {
   provider_logins: { key: ['id'], since: OAUTH },
   admin_sessions: { key: ['id_hash'], since: '004-admin-sessions' },
   cloud_login_pages: { key: ['solution'], since: '006-cloud-login-pages' },
-} as const satisfies Record<keyof Tables, BackupTable>
+} as const satisfies Record<Exclude<keyof Tables, 'media_pieces'>, BackupTable>

@@ -7,7 +7,7 @@ import type { Database } from '../database/open.ts'
 import { firstRows } from '../database/portable.ts'
 import { readSchema } from '../database/schema-version.ts'
 import type { Row } from './read-tables.ts'
-import { type SavedTables, tablesAt } from './saved.ts'
+import { derivedAt, type SavedTables, tablesAt } from './saved.ts'
 import type { BackupTable } from './tables.ts'
 
 type AnyTables = Record<string, Record<string, unknown>>
@@ -68,7 +68,7 @@ export async function makeTables(
 }
 
 function namesOf({ tables, derived }: SavedTables): readonly string[] {
-  return [...Object.keys(tables), ...(derived?.tables ?? [])]
+  return [...Object.keys(tables), ...Object.keys(derived?.tables ?? {})]
 }
 
 async function refuseForeignTables(db: Database, saved: SavedTables, what: string): Promise<void> {
@@ -90,7 +90,7 @@ async function dropTables(db: Database, saved: SavedTables): Promise<void> {
 
 /** Removes all rows; within the transaction that writes the others. */
 export async function emptyTables(db: Database, saved: SavedTables, version: string): Promise<void> {
-  const names = [...tablesAt(saved, version).map(([name]) => name), ...(saved.derived?.tables ?? [])]
+  const names = [...tablesAt(saved, version).map(([name]) => name), ...derivedAt(saved, version)]
   for (const name of names.toReversed()) await anyTables(db).deleteFrom(name).execute()
 }
 

@@ -1,3 +1,4 @@
+import { SOLHOST } from '../program-name.ts'
 import { type Command, EXIT_CODES } from './command.ts'
 import { usageOf } from './read-arguments.ts'
 
@@ -10,11 +11,11 @@ export function helpOfAll(commands: Readonly<Record<string, Command>>): string {
 ${lines.join('')}${row('help [command]', 'this text, or how a command is used')}${row('version', 'the version')}
 A first solution:
 
-  solhost init shop          makes a folder that runs as it is
-  solhost dev shop           runs it here; each save shows in open pages
-  solhost check shop         says what an upload would say
-  solhost start              starts a host
-  solhost deploy shop http://127.0.0.1:8080 --user admin
+  ${SOLHOST} init shop          makes a folder that runs as it is
+  ${SOLHOST} dev shop           runs it here; each save shows in open pages
+  ${SOLHOST} check shop         says what an upload would say
+  ${SOLHOST} start              starts a host
+  ${SOLHOST} deploy shop http://127.0.0.1:8080 --user admin
 
 Exit codes:
 ${exitCodes()}`
@@ -25,7 +26,7 @@ export function helpOfGroup(group: string, commands: Readonly<Record<string, Com
   const lines = Object.entries(commands).flatMap(([name, { summary }]) =>
     name.startsWith(`${group} `) ? [row(name, summary)] : [],
   )
-  return `solhost ${group} <command>\n\n${lines.join('')}\n"solhost help ${group} <command>" says how one is used.\n`
+  return `solhost ${group} <command>\n\n${lines.join('')}\n"${SOLHOST} help ${group} <command>" shows how to use one.\n`
 }
 
 export function helpOf(name: string, command: Command): string {

@@ -1,5 +1,6 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest, type RequestOptions as SecureRequestOptions } from 'node:https'
+import { SOLHOST } from '../program-name.ts'
 import { CommandError } from './command.ts'
 import { printable } from './terminal.ts'
 
@@ -158,7 +159,7 @@ function jsonOf(text: string): unknown {
 }
 
 const ADVICE: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'Nothing listens there. Start a host with "solhost start", or correct the address.',
+  ECONNREFUSED: `Nothing listens there. Start a host with "${SOLHOST} start", or correct the address.`,
   ENOTFOUND: 'There is no such host name. Correct the address.',
   ECONNRESET: 'The connection was cut. Try again; if it stays so, ask the operator.',
   EPROTO: 'It speaks another protocol there: is it http instead of https?',

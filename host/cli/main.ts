@@ -1,9 +1,11 @@
 import { nearestKey } from '../../runtime/bundle/nearest-key.ts'
+import { SOLHOST } from '../program-name.ts'
+import { version } from '../version.ts'
 import { type Command, CommandError, EXIT_CODES, type Exit } from './command.ts'
 import { helpOf, helpOfAll, helpOfGroup } from './help.ts'
+import { answerLauncher } from './launcher.ts'
 import { readArguments } from './read-arguments.ts'
 import { createTerminal, printable, type Terminal } from './terminal.ts'
-import { version } from './version.ts'
 
 /**
  * In the order in which somebody meets them. Those of one subject have two words, such as `users add`. Each is loaded when
@@ -84,10 +86,10 @@ async function commandNamed(name: string): Promise<Command> {
   const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (load !== undefined) return load()
   if (isGroup(name))
-    throw new CommandError('usage', `solhost ${name}: which command?\n"solhost help ${name}" lists them.`)
+    throw new CommandError('usage', `solhost ${name}: which command?\n"${SOLHOST} help ${name}" lists them.`)
   const nearest = nearestKey(name, Object.keys(COMMANDS))
   const meant = nearest === null ? '' : ` Did you mean "${nearest}"?`
-  throw new CommandError('usage', `There is no command "${name}".${meant} "solhost help" lists the commands.`)
+  throw new CommandError('usage', `There is no command "${name}".${meant} "${SOLHOST} help" lists the commands.`)
 }
 
 function explain(error: unknown, terminal: Terminal): Exit {
@@ -113,5 +115,6 @@ function endWithLauncher(): void {
     if (process.listenerCount('disconnect') === 1) process.exit(EXIT_CODES.failed.code)
   }
   process.on('disconnect', end)
+  answerLauncher()
   if (process.env.SOLHOST_LAUNCHER !== undefined && !process.connected) end()
 }

@@ -1,5 +1,6 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { nearestKey } from '../../runtime/bundle/nearest-key.ts'
+import { SOLHOST } from '../program-name.ts'
 import { type Command, CommandError, type Given } from './command.ts'
 
 /** Every command has it. */
@@ -60,6 +61,6 @@ function problemOf(error: unknown, words: readonly string[], known: readonly str
 function wrongUse(name: string, problem: string): CommandError {
   return new CommandError(
     'usage',
-    `solhost ${name}: ${problem}${problem.endsWith('?') ? '' : '.'}\n"solhost help ${name}" shows how it is used.`,
+    `solhost ${name}: ${problem}${problem.endsWith('?') ? '' : '.'}\n"${SOLHOST} help ${name}" shows how to use it.`,
   )
 }

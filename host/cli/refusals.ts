@@ -1,3 +1,4 @@
+import { SOLHOST } from '../program-name.ts'
 import { CommandError, type Exit } from './command.ts'
 import type { ApiAnswer } from './host-api.ts'
 import { printable } from './terminal.ts'
@@ -22,7 +23,7 @@ const REFUSALS: Readonly<Record<number, Refusal>> = {
   },
   404: {
     exit: 'failed',
-    text: (detail) => `The host has no such solution: ${detail}\nNext: "solhost deploy" puts one there.`,
+    text: (detail) => `The host has no such solution: ${detail}\nNext: "${SOLHOST} deploy" uploads one.`,
   },
   409: {
     exit: 'failed',
@@ -47,7 +48,7 @@ const USER_REFUSALS: Readonly<Record<number, Refusal>> = {
       `The token is known, but may not do this: ${detail}\n` +
       'Next: ask the operator for one with the scope users:read, or users:write to change them.',
   },
-  404: { exit: 'failed', text: (detail) => `${detail}\nNext: "solhost users list" shows who is there.` },
+  404: { exit: 'failed', text: (detail) => `${detail}\nNext: "${SOLHOST} users list" lists the users.` },
   409: {
     exit: 'failed',
     text: (detail) => `${detail}\nNext: choose another name, or change that user by "users set".`,

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Settings } from '../config/settings.ts'
+import { diskFull, isDiskFull } from '../database/disk-full.ts'
 import type { Exit } from './command.ts'
 import { leaveEarlySignals } from './early-signals.ts'
 import { printableJson } from './terminal.ts'
@@ -60,6 +61,7 @@ export function whyNot(error: unknown): string {
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
     return `The folder PLATFORM_HOME cannot be used: ${(error as Error).message}. ${whoseFolder(code)}`
   }
+  if (isDiskFull(error)) return diskFull('PLATFORM_HOME', error).message
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 

@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { MANIFEST } from '../../runtime/bundle/layout.ts'
+import { SOLHOST } from '../program-name.ts'
 import { CommandError } from './command.ts'
 
 /** A solution on the author's disk, read once. */
@@ -31,13 +32,13 @@ const TEST_FILE = /\.test\.[jt]s$/
 export function readSolutionFolder(shown: string): SolutionFolder {
   const path = resolve(shown)
   if (!isFolder(path)) {
-    const advice = 'Name the folder that holds solution.json; "solhost init <name>" makes one.'
+    const advice = `Name the folder that contains solution.json; "${SOLHOST} init <name>" creates one.`
     throw new CommandError('usage', `There is no folder "${shown}". ${advice}`)
   }
   if (!existsSync(join(path, MANIFEST))) {
     const below = entriesIn(path)?.find(({ name }) => existsSync(join(path, name, MANIFEST)))?.name
     const meant =
-      below === undefined ? '"solhost init <name>" makes a new one' : `did you mean "${join(shown, below)}"?`
+      below === undefined ? `"${SOLHOST} init <name>" creates a new one` : `did you mean "${join(shown, below)}"?`
     throw new CommandError('usage', `"${shown}" holds no ${MANIFEST}, so it is not the folder of a solution; ${meant}`)
   }
   return { shown, path, files: readAll(path, namesBelow(path)) }
@@ -91,11 +92,6 @@ export function writeOwnFile(path: string, name: string, content: string): void 
   refuseLink(path, name)
   mkdirSync(dirname(join(path, name)), { recursive: true })
   writeFileSync(join(path, name), content)
-}
-
-/** How a command that is told next names the folder: quoted where the shell needs it. */
-export function shellWord(word: string): string {
-  return /^[\w./:@%+=~-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 
 function namesBelow(path: string): string[] {

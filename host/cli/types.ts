@@ -22,6 +22,11 @@ const HEAD = `// What the scripts of this solution can use, for editors. Made by
 /** In every sandbox, beside the plugins. */
 const SURROUNDINGS = `/** Lines in the solution's log, with the position of the call. */
 declare const console: Record<'debug' | 'log' | 'info' | 'warn' | 'error' | 'trace', (...values: unknown[]) => void>
+
+interface String {
+  /** Of a constant of EventType: the name of the event type. */
+  getName(): string
+}
 `
 
 /**
@@ -30,7 +35,10 @@ declare const console: Record<'debug' | 'log' | 'info' | 'warn' | 'error' | 'tra
  */
 const OWN_NAMES: Readonly<Record<string, readonly (readonly [from: string, to: string])[]>> = {
   'events-manager': [
-    ['declare const EventType: { readonly [name: string]: string }', 'declare const EventType: SolutionEventTypes'],
+    [
+      'declare const EventType: { readonly [name: string]: EventTypeName }',
+      'declare const EventType: SolutionEventTypes',
+    ],
     [
       '  addEventListener(eventType: string,',
       `  addEventListener<Type extends keyof SolutionEvents>(

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { SOLHOST } from '../program-name.ts'
 import { usernameKey } from '../users/username.ts'
 import { readPermissionCell, writePermissionCell } from '../users/users-csv-cells.ts'
 import { CommandError } from './command.ts'
@@ -77,7 +78,7 @@ export async function openUserDirectory(
       // The first of those that begin so, by name, is the one that is no longer; but for how a database sorts.
       for await (const user of list(username)) if (usernameKey(user.username) === key) return user
       const text = `There is no user "${printable(username)}" on this host.`
-      throw new CommandError('failed', `${text} "solhost users list ${url.origin}" shows who is there.`)
+      throw new CommandError('failed', `${text} "${SOLHOST} users list ${url.origin}" lists the users.`)
     },
     create: (user) => ask('POST', USERS, user),
     change: (uid, input) => ask('PATCH', `${USERS}/${encodeURIComponent(uid)}`, input),

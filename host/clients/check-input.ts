@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { NumberElement } from '../../runtime/forms/form-definition.ts'
+import { formatsOf } from './render/context.ts'
 import { optionsOf } from './render/inputs.ts'
 import { localDate, localNumber } from './render/local-format.ts'
 import { type InputDefinition, isRequired, type Shown } from './render/parts.ts'
@@ -24,7 +25,7 @@ export function checkInput(one: Shown<InputDefinition>, value: unknown): InputFa
     case 'email':
       if (typeof value !== 'string') return 'wrong type'
       if (value.length > element.maxLength)
-        return { key: 'platform.form.toolong', values: [localNumber(context.locale, element.maxLength)] }
+        return { key: 'platform.form.toolong', values: [localNumber(formatsOf(context), element.maxLength)] }
       return element.type !== 'email' || EMAIL.safeParse(value.trim()).success
         ? null
         : { key: 'platform.form.bademail' }
@@ -37,7 +38,7 @@ export function checkInput(one: Shown<InputDefinition>, value: unknown): InputFa
       if (value === null) return null
       if (typeof value !== 'string') return 'wrong type'
       if (!DATE.safeParse(value).success) return { key: 'platform.form.baddate' }
-      return between(value, element.min, element.max, (date) => localDate(context.locale, date))
+      return between(value, element.min, element.max, (date) => localDate(formatsOf(context), date))
     case 'checkbox':
       return typeof value === 'boolean' ? null : 'wrong type'
     case 'select':
@@ -61,7 +62,7 @@ export function isMissing(one: Shown<InputDefinition>): boolean {
 
 function checkNumber({ element, context }: Shown<NumberElement>, value: number): InputFault | null {
   const { min, max, decimals } = element
-  const format = (number: number) => localNumber(context.locale, number)
+  const format = (number: number) => localNumber(formatsOf(context), number)
   const outside = between(value, min, max, format)
   if (outside !== null) return outside
   const step = element.step ?? (decimals === undefined ? undefined : 10 ** -decimals)

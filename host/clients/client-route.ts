@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
-import { readCookie } from '../http/cookies.ts'
+import { readCookies } from '../http/cookies.ts'
 import { sourceOfPost } from '../http/fetch-metadata.ts'
 import { readQuery } from '../http/read-body.ts'
 import { cookieScope, stateOf } from '../http/request.ts'
@@ -93,7 +93,7 @@ function visitorOf(
   const { client } = stateOf(ctx)
   const { name } = solution
   const scope = cookieScope(ctx, sites, name)
-  const rememberCookie = readCookie(ctx, 'remember', scope)
+  const rememberCookies = readCookies(ctx, 'remember', scope)
   const query = pageAskedFor(ctx).slice(ctx.path.length)
   return {
     solution,
@@ -103,13 +103,14 @@ function visitorOf(
     client,
     serverUrl: sites.originOf(name, client),
     locale,
+    languages: ctx.get('Accept-Language'),
     url: readQuery(ctx),
     page: `/solution/${name}/index.html${query}`,
     browser: formTokens.browserOf(ctx, scope),
     account: accountOf(ctx, solution, found, { sites, formTokens }),
     async forget() {
       if (found !== null) await sessions.end(name, found.cookie)
-      if (rememberCookie !== undefined) await remembered.end(name, rememberCookie)
+      for (const cookie of rememberCookies) await remembered.end(name, cookie)
     },
   }
 }

@@ -3,9 +3,11 @@ import type { FormDefinition } from '../../runtime/forms/form-definition.ts'
 import type { Json } from '../../runtime/plugin.ts'
 import type { SandboxClient } from '../../runtime/supervisor.ts'
 import { createCorrelationId } from '../http/correlation.ts'
+import { localeOfFormats } from '../http/languages.ts'
 import { argumentOf, queryParams } from '../login/query-params.ts'
+import { pageOfSolution } from '../login/sign-out-target.ts'
 import type { ActiveSolution } from '../solutions/catalog.ts'
-import type { Effects } from '../solutions/host-call.ts'
+import type { Effects, SolutionPage } from '../solutions/host-call.ts'
 import { checkAgain } from './check-again.ts'
 import { checkEvent } from './check-event.ts'
 import type { ClientCallResult } from './client-calls.ts'
@@ -86,6 +88,8 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
   let isLost = false
   /** Rises each time the client is opened anew: what was done in the one before does not count in it. */
   let generation = 0
+  /** The generation for which the user saw that a press was lost. */
+  let undoneIn = -1
   let page = ''
   let handled = 0
   let grace: NodeJS.Timeout | null = null
@@ -100,6 +104,7 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
     return createScreen({
       solution,
       locale,
+      formatsOf: (ofLocale) => localeOfFormats(ofLocale, visitor.languages),
       user: visitor.found === null ? null : { ...visitor.found.session, tenant: user?.tenant ?? null },
       account: () => visitor.account,
       isTesting: parts.isTesting,
@@ -312,6 +317,16 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
     if (visitor.isLoginForm) return isCounted ? signIn(effects) : undefined
     if (effects.logout !== null) return leave(effects)
     if (effects.showUrl !== null) goTo(effects.showUrl, effects.showUrlTarget)
+    else if (effects.close !== undefined) await closeFor(effects.close)
+  }
+
+  /** The user stays signed in. A solution that is not there is this one. */
+  async function closeFor({ solution: name, argument }: SolutionPage): Promise<void> {
+    const page = (of: string | null) => pageOfSolution({ solution: of, argument }, visitor.client, parts)
+    const href = (await page(name)) ?? (await page(solution.name))
+    if (href === null) return
+    goTo(href, null)
+    void end(null)
   }
 
   async function keepSession({ tenant, locale }: Effects): Promise<void> {
@@ -326,6 +341,17 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
 
   function sayFailed(reference: string, key = 'platform.client.failed'): void {
     send({ kind: 'message', text: screen.text(key, [reference]), level: 'error' })
+  }
+
+  /**
+   * A press was lost with the context of its scripts. It is not repeated in the new context, where the form it was meant for starts
+   * again. Reported once per context.
+   */
+  function sayUndone(mayBeDone = false): void {
+    if (isOver || undoneIn === generation) return
+    undoneIn = generation
+    const text = screen.text(mayBeDone ? 'platform.client.maybedone' : 'platform.client.undone')
+    send({ kind: 'message', text, level: 'warning' })
   }
 
   function goTo(href: string, target: string | null | undefined): void {
@@ -384,6 +410,7 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
     if (!(await isStillSignedIn())) return
     // The version could not be opened: what is done meanwhile is done in the next one.
     if (work !== null && !isOpen && frame.kind === 'event') work.note(frame)
+    if (isLost && isPress(frame)) sayUndone()
     if (sandbox === null || !isOpen) return
     // What was meant for a form that is not shown any more comes to nothing, as a click beside it would.
     if (frame.form === screen.shown) await react(from, frame)
@@ -424,6 +451,7 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
     if (isCounted && !(await mayTry())) return
     const result = await call('forms.event', [event], isCounted ? 'login' : 'open')
     handled = Math.max(handled, seq)
+    if (result.failure?.code === 'client_gone' && event.type === 'onAction') sayUndone(result.failure.changedSomething)
     await apply(result, isCounted)
   }
 
@@ -531,6 +559,10 @@ export function createClient(id: string, opener: Visitor, parts: ClientParts, ov
 
 function isEnteredAlike({ manifest: one }: ActiveSolution, { manifest: other }: ActiveSolution): boolean {
   return (['authenticator', 'loginForm', 'loginSolution'] as const).every((key) => one[key] === other[key])
+}
+
+function isPress(frame: NumberedFrame): boolean {
+  return frame.kind === 'event' && frame.type === 'onAction'
 }
 
 /** Whose account it is for is not known: it counts for the network alone. */

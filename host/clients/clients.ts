@@ -36,6 +36,8 @@ export type Visitor = {
   readonly client: ClientSide
   readonly serverUrl: string
   readonly locale: string
+  /** What the browser asks for, as `Accept-Language` has it. */
+  readonly languages: string
   /** The query of the page. */
   readonly url: ReadonlyMap<string, string>
   /** Path and query of the page, see `pageAskedFor`. */

@@ -37,6 +37,8 @@ export interface Screen {
 export type ScreenParts = {
   readonly solution: ActiveSolution
   readonly locale: string
+  /** See `RenderContext.formats`, for a locale that a script may choose later. */
+  readonly formatsOf?: (locale: string) => string
   readonly user: ShownUser | null
   /** The bar above the form, see `ShellModel`. */
   readonly account: () => ShellModel['user']
@@ -78,7 +80,16 @@ export function createScreen(parts: ScreenParts): Screen {
   }
 
   function contextOf(form: string): RenderContext {
-    return { form, locale, messages, permissions, isTesting, ...ofMedia, listenedEvents }
+    return {
+      form,
+      locale,
+      formats: parts.formatsOf?.(locale),
+      messages,
+      permissions,
+      isTesting,
+      ...ofMedia,
+      listenedEvents,
+    }
   }
 
   function render(): RenderedForm {

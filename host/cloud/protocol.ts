@@ -100,6 +100,14 @@ export const KeyAnswer = z.object({ publicKey: z.string().regex(/^[A-Za-z0-9_-]{
 
 /* GET `bundles/{sha256}`: `application/zip`, only of a bundle that the environment's desired state names. */
 
+/** All other fields of an error are dropped: anyone with a token could send anything. */
+const ReportedFault = z.object({
+  message: Text,
+  file: z.string().max(300).optional(),
+  line: z.int().min(0).optional(),
+  column: z.int().min(0).optional(),
+})
+
 /** How one solution of a desired state came out. `code` and `faults` are those of an upload (design section 7). */
 export const SolutionResult = z.object({
   name: SolutionName,
@@ -107,10 +115,7 @@ export const SolutionResult = z.object({
   outcome: z.enum(['active', 'failed']),
   code: z.string().max(100).optional(),
   message: Text.optional(),
-  faults: z
-    .array(z.looseObject({ message: Text }))
-    .max(50)
-    .optional(),
+  faults: z.array(ReportedFault).max(50).optional(),
 })
 export type SolutionResult = z.infer<typeof SolutionResult>
 

@@ -1,6 +1,7 @@
 import { PlatformError } from '../../runtime/errors.ts'
 import { LIMITS, type LimitName, parseQuantity, quantityForm } from '../../runtime/limits.ts'
-import type { Property } from './properties.ts'
+import { misspeltNames } from './misspelt.ts'
+import { PROPERTIES, type Property } from './properties.ts'
 import { readSecretFile } from './secret-file.ts'
 import type { ReadSetting } from './shown-settings.ts'
 import { unreadSecret } from './unread-secret.ts'
@@ -31,7 +32,15 @@ export function readProperties(
     if (value === undefined) faults.push(faultLine(name, property, text))
     values.set(name, value)
   }
-  return { values, read, overrides: readLimits(environment, read, faults), faults }
+  const overrides = readLimits(environment, read, faults)
+  // Those of a host are known to the control center too: both may share one environment.
+  faults.push(...misspeltNames(environment, knownNames({ ...PROPERTIES, ...properties })))
+  return { values, read, overrides, faults }
+}
+
+function knownNames(properties: Readonly<Record<string, Property>>): string[] {
+  const files = Object.entries(properties).filter(([, { secret }]) => secret)
+  return [...Object.keys(properties), ...files.map(([name]) => `${name}_FILE`), ...Object.keys(LIMITS)]
 }
 
 /** @throws ERR_SETTINGS_INVALID with all of them, if there are any. @param who cannot start */

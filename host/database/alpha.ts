@@ -18,6 +18,7 @@ export const alpha: ServerKind = {
   adapter: PostgresAdapter,
   conflict: 'on conflict',
   rowLimit: 'limit',
+  byteLength: 'octet_length',
   systemDatabase: 'postgres',
   createDialect: alphaDialect,
   // template0: the other templates may have been made with an encoding of their own.
@@ -30,6 +31,7 @@ export const alpha: ServerKind = {
     counts: (column) => column.generatedByDefaultAsIdentity(),
   }),
   isUniqueViolation: (error) => codeOf(error) === '23505',
+  isFull: (error) => codeOf(error) === '53100',
   isDeadlock: (error) => codeOf(error) === '40P01' || codeOf(error) === '40001',
   // duplicate_database; of two at once one may see the catalogue's own unique index.
   isDatabaseThere: (error) => codeOf(error) === '42P04' || codeOf(error) === '23505',

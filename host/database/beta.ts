@@ -18,6 +18,7 @@ export const beta: ServerKind = {
   adapter: MssqlAdapter,
   conflict: null,
   rowLimit: 'top',
+  byteLength: 'datalength',
   systemDatabase: 'master',
   createDialect: betaDialect,
   createDatabase: (name) => sql`create database ${sql.id(name)}`,
@@ -30,6 +31,8 @@ export const beta: ServerKind = {
   }),
   // Violation of a key, of a unique index.
   isUniqueViolation: (error) => has(error, 2627, 2601),
+  // The last one is of the log.
+  isFull: (error) => has(error, 1101, 1105, 9002),
   isDeadlock: (error) => has(error, 1205),
   isDatabaseThere: (error) => has(error, 1801),
   failureOf,

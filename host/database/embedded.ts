@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { type Dialect, type Driver, SqliteAdapter, SqliteDialect, type SqliteStatement } from 'kysely'
 import { createFileSync, type FileSync } from './file-sync.ts'
@@ -9,6 +10,7 @@ export const embedded: DatabaseKind = {
   adapter: SqliteAdapter,
   conflict: 'on conflict',
   rowLimit: 'limit',
+  byteLength: 'octet_length',
   columns: async () => ({
     key: 'text',
     text: 'text',
@@ -16,12 +18,24 @@ export const embedded: DatabaseKind = {
     id: 'integer',
     counts: (column) => column.autoIncrement(),
   }),
-  isUniqueViolation(error) {
-    const { code, errcode } = error as { code?: unknown; errcode?: unknown }
-    // SQLITE_CONSTRAINT_PRIMARYKEY, _UNIQUE and _ROWID
-    return code === 'ERR_SQLITE_ERROR' && (errcode === 1555 || errcode === 2067 || errcode === 2579)
-  },
+  // SQLITE_CONSTRAINT_PRIMARYKEY, _UNIQUE and _ROWID
+  isUniqueViolation: (error) => has(error, 1555, 2067, 2579),
+  // SQLITE_FULL, and SQLITE_IOERR_SHMSIZE, which is how the index of the log runs out of room.
+  isFull: (error) => has(error, 13, 4874),
   isDeadlock: () => false,
+}
+
+function has(error: unknown, ...codes: readonly number[]): boolean {
+  const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown }
+  return code === 'ERR_SQLITE_ERROR' && codes.includes(Number(errcode))
+}
+
+/** Why a file can't be used as a database; null: the error has another reason. */
+export function wrongFile(file: string, error: unknown): string | null {
+  // SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_CANTOPEN
+  if (has(error, 11)) return 'a damaged database'
+  if (has(error, 26)) return 'not a database'
+  return has(error, 14) && statSync(file, { throwIfNoEntry: false })?.isDirectory() === true ? 'a folder' : null
 }
 
 /** Prepared statements that are kept, the longest unused go first: to prepare one takes longer than to run it. */
@@ -46,6 +60,7 @@ export function embeddedDialect(file: string, sync: FileSync = createFileSync(`$
     createDriver: () =>
       oneAtATime(
         dialect.createDriver(),
+        () => database.isTransaction,
         async () => {
           if (!wrote) return
           wrote = false
@@ -65,8 +80,17 @@ class OneConnectionAdapter extends SqliteAdapter {
   }
 }
 
-/** @param afterRelease awaited by whoever used the connection, while the next one has it already */
-function oneAtATime(driver: Driver, afterRelease: () => Promise<void>, close: () => Promise<void>): Driver {
+/**
+ * @param isInTransaction false after an error that undid the transaction itself, as one on a full disk does
+ *   (https://www.sqlite.org/lang_transaction.html)
+ * @param afterRelease awaited by the caller that used the connection, while the next caller already has it
+ */
+function oneAtATime(
+  driver: Driver,
+  isInTransaction: () => boolean,
+  afterRelease: () => Promise<void>,
+  close: () => Promise<void>,
+): Driver {
   let last = Promise.resolve()
   let letNext = () => {}
   return {
@@ -87,7 +111,10 @@ function oneAtATime(driver: Driver, afterRelease: () => Promise<void>, close: ()
     },
     beginTransaction: (connection, settings) => driver.beginTransaction(connection, settings),
     commitTransaction: (connection) => driver.commitTransaction(connection),
-    rollbackTransaction: (connection) => driver.rollbackTransaction(connection),
+    async rollbackTransaction(connection) {
+      // Its own error would hide the one that undid it.
+      if (isInTransaction()) await driver.rollbackTransaction(connection)
+    },
     async destroy() {
       await close()
       await driver.destroy()

@@ -27,6 +27,7 @@ export const gamma: ServerKind = {
   adapter: MysqlAdapter,
   conflict: 'on duplicate key',
   rowLimit: 'limit',
+  byteLength: 'octet_length',
   systemDatabase: null,
   createDialect: gammaDialect,
   createDatabase: (name) => sql`create database if not exists ${sql.id(name)} character set utf8mb4`,
@@ -42,6 +43,7 @@ export const gamma: ServerKind = {
     }
   },
   isUniqueViolation: (error) => numberOf(error) === 1062,
+  isFull: (error) => numberOf(error) === 1021 || numberOf(error) === 1114,
   isDeadlock: (error) => numberOf(error) === 1213 || numberOf(error) === 1020,
   // A table, a column, an index of that name exists: no schema change of MySQL can be undone.
   isDoneAlready: (error) => [1050, 1060, 1061].includes(numberOf(error)),

@@ -44,9 +44,13 @@ export interface DatabaseKind {
   readonly conflict: 'on conflict' | 'on duplicate key' | null
   /** How a query says how many rows it wants. */
   readonly rowLimit: 'limit' | 'top'
+  /** The function that counts the bytes of a column without reading them. */
+  readonly byteLength: 'octet_length' | 'datalength'
   /** Asked once, before the migrations: a server's version may decide. */
   readonly columns: (db: Kysely<never>) => Promise<ColumnTypes>
   readonly isUniqueViolation: (error: unknown) => boolean
+  /** Whether a statement failed because the disk is full. */
+  readonly isFull: (error: unknown) => boolean
   /** Two statements waited for one another and this one was undone: it may be tried again. */
   readonly isDeadlock: (error: unknown) => boolean
   /** Whether a step of a migration was done by a start that was cut off; only where schema changes cannot be undone. */

@@ -231,6 +231,32 @@ const VERSIONS: Readonly<Record<string, Steps>> = {
       .addColumn('source', key, (column) => column.notNull())
       .addColumn('checked_at', 'bigint', (column) => column.notNull()),
   ],
+  '007-audit-target': (schema, { key }) => [
+    schema.alterTable('audit').addColumn('target', key),
+    schema.createIndex('audit_target').on('audit').columns(['target']),
+  ],
+  '008-remembered-values': (schema, { key, text }) => [
+    schema.alterTable('remembered').addColumn('custom', text),
+    schema.alterTable('remembered').addColumn('tenant', text),
+    schema.alterTable('remembered').addColumn('locale', key),
+  ],
+  '009-media-pieces': (schema, { key, bytes }) => [
+    schema
+      .createTable('media_pieces')
+      .addColumn('solution', key, (column) => column.notNull())
+      .addColumn('sha256', key, (column) => column.notNull())
+      .addColumn('path', key, (column) => column.notNull())
+      .addColumn('piece', 'integer', (column) => column.notNull())
+      .addColumn('content', bytes, (column) => column.notNull())
+      .addPrimaryKeyConstraint('media_pieces_key', ['solution', 'sha256', 'path', 'piece'])
+      .addForeignKeyConstraint(
+        'media_pieces_file',
+        ['solution', 'sha256', 'path'],
+        'media',
+        ['solution', 'sha256', 'path'],
+        (constraint) => constraint.onDelete('cascade'),
+      ),
+  ],
 }
 
 /** Their names, in order; the last one is the schema of this version. */

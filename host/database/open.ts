@@ -1,11 +1,13 @@
-import { accessSync, chmodSync, constants, mkdirSync } from 'node:fs'
+import { accessSync, chmodSync, constants } from 'node:fs'
 import { join } from 'node:path'
-import { Kysely, type LogEvent } from 'kysely'
+import { type Dialect, Kysely, type LogEvent } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import { PlatformError } from '../../runtime/errors.ts'
-import { embedded, embeddedDialect } from './embedded.ts'
+import { diskFull, isDiskFull } from './disk-full.ts'
+import { embedded, embeddedDialect, wrongFile } from './embedded.ts'
 import type { DatabaseKind, DatabaseServer, Failure, KindName, ServerKind, ServerKindName } from './kind.ts'
 import { SERVER_KINDS } from './kinds.ts'
+import { makeHome } from './make-home.ts'
 import { migrationsFor, PLATFORM_SCHEMA, type Schema } from './migrations.ts'
 import { readSchema, refuseNewerSchema } from './schema-version.ts'
 import { serverDialect, unreachable } from './server-dialect.ts'
@@ -41,7 +43,7 @@ export async function openDatabase(
 ): Promise<Database> {
   if (typeof where === 'string') return openEmbedded(where, 'platform', schemas)
   const { kind, name } = where.database
-  mkdirSync(where.home, { recursive: true, mode: 0o700 })
+  makeHome(where.home)
   // Said here with its code; SQLite would say that it cannot open a file.
   accessSync(where.home, constants.R_OK | constants.W_OK | constants.X_OK)
   if (kind === 'embedded') return openEmbedded(where.home, name, schemas, watch)
@@ -54,12 +56,29 @@ async function openEmbedded(
   schemas: readonly Schema[],
   watch?: QueryWatch,
 ): Promise<Database> {
-  mkdirSync(home, { recursive: true, mode: 0o700 })
+  makeHome(home)
   const file = join(home, `${name}.sqlite`)
-  const db = new Kysely<Tables>({ dialect: embeddedDialect(file), ...(watch ? { log: watch } : {}) })
+  const db = new Kysely<Tables>({ dialect: openFile(file), ...(watch ? { log: watch } : {}) })
   chmodSync(file, 0o600)
   await migrate(db, embedded, file, schemas)
   return db
+}
+
+/** @throws ERR_DATABASE_FILE, ERR_DISK_FULL */
+function openFile(file: string): Dialect {
+  try {
+    return embeddedDialect(file)
+  } catch (error) {
+    throw errorOfFile(file, error)
+  }
+}
+
+function errorOfFile(file: string, error: unknown): unknown {
+  if (isDiskFull(error)) return diskFull(`the database ${file}`, error)
+  const wrong = wrongFile(file, error)
+  if (wrong === null) return error
+  const advice = 'Restore a backup, or move it away to start without its data'
+  return new PlatformError('ERR_DATABASE_FILE', `${file} is ${wrong}. ${advice}.`, {}, { cause: error })
 }
 
 async function openUpToDate(
@@ -191,6 +210,8 @@ async function migrate(
   if (error === undefined) return
   await db.destroy()
   if (error instanceof PlatformError) throw error
+  if (isDiskFull(error)) throw diskFull(`the database ${title}`, error)
+  if (wrongFile(title, error) !== null) throw errorOfFile(title, error)
   onError(error)
   throw new PlatformError(
     'ERR_DATABASE_VERSION',

@@ -1,4 +1,4 @@
-import { type Insertable, type Kysely, sql } from 'kysely'
+import { type Insertable, type Kysely, type RawBuilder, sql } from 'kysely'
 import type { DatabaseKind } from './kind.ts'
 import { KINDS, kindOf } from './kinds.ts'
 import type { Tables } from './tables.ts'
@@ -121,6 +121,11 @@ export function firstRows<Query extends { limit(count: number): unknown; top(cou
   count: number,
 ): Query {
   return (kindOf(db).rowLimit === 'top' ? query.top(count) : query.limit(count)) as Query
+}
+
+/** How many bytes a column of them has: `byteLength(db, 'content')`. */
+export function byteLength(db: Kysely<Tables>, column: string): RawBuilder<number> {
+  return sql<number>`${sql.raw(kindOf(db).byteLength)}(${sql.ref(column)})`
 }
 
 function asAny(db: Kysely<Tables>): Kysely<AnyTables> {

@@ -20,6 +20,8 @@ export type Tables = {
     uploaded_at: number
   }
   media: { solution: string; sha256: string; path: string; etag: string; content: Uint8Array }
+  /** The content of larger media files again, in pieces: see host/solutions/media-pieces.ts. */
+  media_pieces: { solution: string; sha256: string; path: string; piece: number; content: Uint8Array }
   solution_log: {
     id: Generated<number>
     solution: string
@@ -92,6 +94,11 @@ export type Tables = {
     ended_at: number | null
     /** The row of `provider_logins` that it rests on, or null. */
     provider_login: string | null
+    /** The `custom_*` fields of the sign-in as JSON, encrypted; null in rows older than this column. */
+    custom: string | null
+    tenant: string | null
+    /** Null in rows older than this column. */
+    locale: string | null
   }
   /** Single-use tokens that were used, until they would have expired. */
   used_tokens: { id: string; expires_at: number }
@@ -112,6 +119,7 @@ export type Tables = {
     time: number
     actor: string
     action: string
+    target: string | null
     solution: string | null
     outcome: string
     address: string

@@ -1,9 +1,9 @@
-import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Router from '@koa/router'
 import Koa, { type Context, type Next } from 'koa'
 import type { WebSocket } from 'ws'
 import type { DebugSession, Supervisor } from '../../runtime/supervisor.ts'
+import { listening } from '../http/listen.ts'
 import { httpServer } from '../http/server.ts'
 import { createWebSocketServer, takeWebSocket } from '../http/upgrades.ts'
 import type { DebugTarget, DebugTargets } from './targets.ts'
@@ -73,7 +73,7 @@ export async function startDebugger(parts: DebuggerParts, port: number): Promise
     }
   }
 
-  const server = await listening(httpServer(app), port)
+  const server = await listening(httpServer(app), port, ADDRESS)
 
   function address(): string {
     return `${ADDRESS}:${(server.address() as AddressInfo).port}`
@@ -162,14 +162,4 @@ function createRelay() {
       ended: end,
     },
   }
-}
-
-function listening(server: Server, port: number): Promise<Server> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, ADDRESS, () => {
-      server.off('error', reject)
-      resolve(server)
-    })
-  })
 }

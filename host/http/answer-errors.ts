@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { Context, Middleware } from 'koa'
 import type { Logger } from 'pino'
 import { type ErrorCode, PlatformError } from '../../runtime/errors.ts'
+import { diskFull, isDiskFull } from '../database/disk-full.ts'
 import { type ErrorKind, type ErrorModel, errorPage, type PageFrame } from '../web/pages.ts'
 import { PLATFORM_LOCALES } from '../web/texts.ts'
 import { allowPage } from './content-security.ts'
@@ -54,6 +55,9 @@ export type ErrorOptions = {
   readonly page?: (ctx: Context, frame: PageFrame, model: ErrorModel) => string
 }
 
+/** Their message reveals nothing internal, and the caller needs it to continue. */
+const SHOWN: readonly ErrorCode[] = [...EXPECTED, 'ERR_DISK_FULL', 'ERR_STORAGE_FULL']
+
 /** The one place that turns errors into HTTP: a page for people, problem+json (RFC 9457) for everything else. */
 export function answerErrors(log: Logger, { isLive = false, page = plainPage }: ErrorOptions = {}): Middleware {
   return async (ctx, next) => {
@@ -68,14 +72,19 @@ export function answerErrors(log: Logger, { isLive = false, page = plainPage }: 
   }
 }
 
+function knownError(error: unknown): PlatformError {
+  if (error instanceof PlatformError) return error
+  if (isDiskFull(error)) return diskFull("the platform's data", error)
+  return new PlatformError('ERR_INTERNAL', 'internal error', {}, { cause: error })
+}
+
 function plainPage(_ctx: Context, frame: PageFrame, model: ErrorModel): string {
   return errorPage(frame, model)
 }
 
 function answer(ctx: Context, error: unknown, log: Logger, page: NonNullable<ErrorOptions['page']>): void {
   const { correlationId } = stateOf(ctx)
-  const known =
-    error instanceof PlatformError ? error : new PlatformError('ERR_INTERNAL', 'internal error', {}, { cause: error })
+  const known = knownError(error)
   if (known.status >= 500 && !EXPECTED.includes(known.code)) {
     // The stack tells the operator where; messages of foreign errors may quote what was sent, so they stay out.
     log.error({ code: known.code, correlationId, stack: stackOf(known.cause ?? known) }, 'a request failed')
@@ -115,7 +124,7 @@ function kindOf({ code, status }: PlatformError): ErrorKind {
 }
 
 export function sendProblem(ctx: Context, error: PlatformError): void {
-  const shown = error.status < 500 || EXPECTED.includes(error.code)
+  const shown = error.status < 500 || SHOWN.includes(error.code)
   const { retryAfter, allow, ...details } = error.details as Record<string, unknown>
   ctx.status = error.status
   ctx.type = 'application/problem+json'

@@ -1,9 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import proxyAddr from 'proxy-addr'
+import { plainAddress } from './network.ts'
 
 /** What a request says of the browser's side, forwarding headers counted only from trusted proxies. */
 export type ClientSide = {
+  /** As `plainAddress` writes it. */
   readonly address: string
   readonly protocol: 'http' | 'https'
   /** The Host header in lower case, as the browser sent it. */
@@ -25,12 +27,30 @@ export function createClientReader(trusted: readonly string[]): (request: Incomi
     const protocol = forwarded ? first(request.headers['x-forwarded-proto']) : undefined
     const host = (forwarded ? first(request.headers['x-forwarded-host']) : undefined) ?? request.headers.host ?? ''
     return {
-      address: forwarded ? proxyAddr(request, isTrusted) : (request.socket.remoteAddress ?? ''),
+      address: addressOf(request, isTrusted),
       protocol: (protocol ?? ownProtocol(request)) === 'https' ? 'https' : 'http',
       host: host.toLowerCase(),
     }
   }
 }
+
+/**
+ * The last address that a trusted proxy did not add. If a proxy forwards anything else, such as `unknown`, the request
+ * counts as the proxy's own: otherwise any string would get a counter of its own.
+ */
+function addressOf({ socket, headers }: IncomingMessage, isTrusted: Trust): string {
+  let address = plainAddress(socket.remoteAddress ?? '') ?? ''
+  const forwarded = String(headers['x-forwarded-for'] ?? '').split(',')
+  for (const hop of forwarded.reverse()) {
+    if (!isTrusted(address, 0)) return address
+    const next = plainAddress(hop.trim())
+    if (next === null) return address
+    address = next
+  }
+  return address
+}
+
+type Trust = ReturnType<typeof proxyAddr.compile>
 
 /** Of the connection itself, which may end at the host or at a proxy. */
 function ownProtocol({ socket }: IncomingMessage): 'http' | 'https' {

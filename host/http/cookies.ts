@@ -4,7 +4,7 @@ import type { Context } from 'koa'
 export type CookieScope = { readonly solution: string; readonly secure: boolean; readonly ownHost: boolean }
 
 /** A sign-in by a provider has a cookie of its own, with the transaction's id in its name. */
-export type CookieKind = 'session' | 'login' | 'remember' | 'known' | `oauth-${string}`
+export type CookieKind = 'session' | 'login' | 'remember' | 'known' | 'signed-out' | `oauth-${string}`
 
 /**
  * `__Host-` on a host of the solution's own; on a shared host `__Secure-` with the solution's path, so that many
@@ -15,9 +15,31 @@ function cookieName(kind: CookieKind, scope: CookieScope): string {
   return `${prefix}${kind}-${scope.solution}`
 }
 
+/** For cookies that only tell browsers apart, so any of them will do; see `cookieValues` for the order. */
 export function readCookie(ctx: Context, kind: CookieKind, scope: CookieScope): string | undefined {
-  const value = ctx.cookies.get(cookieName(kind, scope))
-  return value !== undefined && /^[A-Za-z0-9_-]{1,200}$/.test(value) ? value : undefined
+  return readCookies(ctx, kind, scope).at(-1)
+}
+
+/** For cookies that prove something, check each of them: only the value shows which one is ours. */
+export function readCookies(ctx: Context, kind: CookieKind, scope: CookieScope): readonly string[] {
+  return cookieValues(ctx, cookieName(kind, scope))
+}
+
+/** Each costs a database query: another site on the host must not make a request expensive. */
+const MOST_COOKIES = 10
+
+/**
+ * All cookies of a name, those with longer paths first (RFC 6265, 5.4). Another site on the same host, or on another of its
+ * ports, can add some with another path. The last ones have the shortest paths, so other pages send them too.
+ */
+export function cookieValues(ctx: Context, name: string): readonly string[] {
+  return ctx
+    .get('Cookie')
+    .split(/; */)
+    .filter((pair) => pair.startsWith(`${name}=`))
+    .map((pair) => pair.slice(name.length + 1))
+    .filter((value) => /^[A-Za-z0-9_-]{1,200}$/.test(value))
+    .slice(-MOST_COOKIES)
 }
 
 /** The kinds of the cookies that this browser sent for the solution and that begin so. */

@@ -6,12 +6,24 @@ import Negotiator from 'negotiator'
  * @param available locales such as `nl` and `nl-BE`, the fallback first
  */
 export function chooseLocale(acceptLanguage: string, available: readonly string[]): string {
-  const asked = new Negotiator({ headers: { 'accept-language': acceptLanguage.slice(0, 1000) } } as never).languages()
-  for (const one of asked) {
+  for (const one of languagesOf(acceptLanguage)) {
     const found = one === '*' ? available[0] : bestFor(one, available)
     if (found !== undefined) return found
   }
   return available[0] ?? 'en'
+}
+
+/**
+ * The locale of dates and numbers: `locale`, with the browser's region if `locale` has none. For `en` and a browser that asks for
+ * `en-GB`, that is `en-GB`.
+ */
+export function localeOfFormats(locale: string, acceptLanguage: string): string {
+  const prefix = `${locale.toLowerCase()}-`
+  return languagesOf(acceptLanguage).find((one) => one.toLowerCase().startsWith(prefix)) ?? locale
+}
+
+function languagesOf(acceptLanguage: string): string[] {
+  return new Negotiator({ headers: { 'accept-language': acceptLanguage.slice(0, 1000) } } as never).languages()
 }
 
 function bestFor(asked: string, available: readonly string[]): string | undefined {

@@ -8,7 +8,7 @@ const STOP_GRACE = 3_000
 
 /** @param certificate null: without TLS */
 export function serverOf(app: Koa, certificate: HostCertificate | null, settings: ConnectionSettings): WebServer {
-  return certificate === null ? httpServer(app) : httpsServer(app, certificate, settings)
+  return certificate === null ? httpServer(app, settings) : httpsServer(app, certificate, settings)
 }
 
 /** @throws what `listen` throws */
@@ -17,6 +17,8 @@ export function listening(server: WebServer, port: number, host: string): Promis
     server.once('error', reject)
     server.listen(port, host, () => {
       server.off('error', reject)
+      // A connection could not be accepted, such as without free descriptors or memory. The next one may succeed.
+      server.on('error', () => {})
       resolve(server)
     })
   })

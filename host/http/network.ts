@@ -1,11 +1,33 @@
+/**
+ * An address in its canonical form, for counting, display and comparison: without port, brackets and zone, IPv6 as RFC 5952
+ * writes it, and IPv4 in IPv6 as IPv4. Some proxies, such as Azure's gateways, forward `address:port`.
+ * @returns null if the text is not an address
+ */
+export function plainAddress(text: string): string | null {
+  const [, inBrackets, beforePort] = /^\[([^\]]*)\](?::\d{1,5})?$|^([\d.]+):\d{1,5}$/.exec(text) ?? []
+  const address = (inBrackets ?? beforePort ?? text).split('%', 1)[0] as string
+  if (IPV4.test(address)) return address
+  const ipv6 = /^[\da-f:.]+$/i.test(address) ? URL.parse(`http://[${address}]/`)?.hostname.slice(1, -1) : undefined
+  if (ipv6 === undefined) return null
+  const [, high, low] = /^::ffff:([\da-f]{1,4}):([\da-f]{1,4})$/.exec(ipv6) ?? []
+  return high === undefined || low === undefined ? ipv6 : [...bytesOf(high), ...bytesOf(low)].join('.')
+}
+
+/** Four decimal numbers without leading zeros, which some parsers take for octal. */
+const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/
+
+function bytesOf(group: string): readonly number[] {
+  const value = Number.parseInt(group, 16)
+  return [value >> 8, value & 255]
+}
+
 /** An IPv4 address, or the /64 of an IPv6 address, which is what one customer gets. */
 export function networkOf(address: string): string {
-  const plain = address.replace(/^::ffff:/i, '')
+  const plain = plainAddress(address) ?? address
   if (!plain.includes(':')) return plain
-  const [head = '', tail = ''] = plain.split('%', 1)[0]?.split('::') ?? []
+  const [head = '', tail = ''] = plain.split('::')
   const before = head.split(':').filter((group) => group !== '')
   const after = tail.split(':').filter((group) => group !== '')
   const zeros = plain.includes('::') ? Array<string>(Math.max(0, 8 - before.length - after.length)).fill('0') : []
-  const groups = [...before, ...zeros, ...after].map((group) => group.replace(/^0+(?=.)/, ''))
-  return `${groups.slice(0, 4).join(':')}::/64`
+  return `${[...before, ...zeros, ...after].slice(0, 4).join(':')}::/64`
 }

@@ -6,22 +6,26 @@ import { createSecureServer } from '../tls/secure-server.ts'
 import type { HostCertificate } from '../tls/watch-certificate.ts'
 import { SECURITY_HEADERS } from './content-security.ts'
 import { headersTooLarge } from './headers-too-large.ts'
-import { asksForWebSocket, passUpgrades } from './upgrades.ts'
+import { inTurn } from './open-requests.ts'
+import { boundUnreadAnswers } from './unread-answers.ts'
+import { passUpgrades, requestListener, takesUpgrade } from './upgrades.ts'
 
 export type WebServer = Server | SecureServer
 
 /** An HTTP server for an app, which WebSockets go through as well. What is no HTTP at all is answered here, with the header set that every answer has. */
-export function httpServer(app: Koa): Server {
-  return answering(createServer({ shouldUpgradeCallback: asksForWebSocket }, app.callback()), app)
+export function httpServer(app: Koa, settings?: ConnectionSettings): Server {
+  const server = createServer({ shouldUpgradeCallback: takesUpgrade }, inTurn(requestListener(app)))
+  return answering(server, app, settings)
 }
 
 /** The same with TLS, for HTTP/1.1 and HTTP/2; new connections get the certificate that is in use then. */
 export function httpsServer(app: Koa, certificate: HostCertificate, settings: ConnectionSettings): SecureServer {
-  return answering(createSecureServer(app, certificate, settings), app)
+  return answering(createSecureServer(app, certificate, settings), app, settings)
 }
 
-function answering<S extends WebServer>(server: S, app: Koa): S {
+function answering<S extends WebServer>(server: S, app: Koa, settings?: ConnectionSettings): S {
   passUpgrades(server, app)
+  boundUnreadAnswers(server, settings?.trustedProxies)
   server.on('checkExpectation', (_request, response) => response.writeHead(417, SECURITY_HEADERS).end())
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy()

@@ -1,17 +1,71 @@
-import type { IncomingMessage, Server } from 'node:http'
+import type { IncomingMessage, RequestListener, Server } from 'node:http'
 import { ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import { Socket } from 'node:net'
 import type Koa from 'koa'
 import type { Context } from 'koa'
 import { type WebSocket, WebSocketServer } from 'ws'
+import { PlatformError } from '../../runtime/errors.ts'
+import { SECURITY_HEADERS } from './content-security.ts'
+import { earlyAnswer } from './early-answer.ts'
 
 type Upgrade = { readonly socket: Socket; readonly head: Buffer; readonly response: ServerResponse }
 
 const upgrades = new WeakMap<IncomingMessage, Upgrade>()
+/** Handshakes that every server refuses, with the reason. */
+const refused = new WeakMap<IncomingMessage, string>()
+/** How many requests of a connection have no complete answer yet. */
+const openRequests = new WeakMap<Socket, number>()
 
 /** Whether a request asks for a WebSocket; any other upgrade, such as h2c, is answered as if it had not asked. */
 export function asksForWebSocket(request: IncomingMessage): boolean {
   return request.method === 'GET' && /^websocket$/i.test(request.headers.upgrade ?? '')
+}
+
+/**
+ * Node's `shouldUpgradeCallback`. Node hands a connection over while the body of the request is still arriving, as a stream that
+ * is not a socket, and while earlier requests still wait for their answers; neither could be answered in order.
+ */
+export function takesUpgrade(request: IncomingMessage): boolean {
+  if (!asksForWebSocket(request)) return false
+  const reason = whyRefused(request)
+  if (reason !== null) refused.set(request, reason)
+  return reason === null
+}
+
+/** @see RFC 6455, 4.1 */
+function whyRefused({ headers, socket }: IncomingMessage): string | null {
+  if (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0) {
+    return 'A WebSocket handshake has no body. Send it without Content-Length and Transfer-Encoding.'
+  }
+  if (openRequests.has(socket)) {
+    return 'This connection has an unanswered request. Open a new connection for the WebSocket handshake.'
+  }
+  return null
+}
+
+/** Every request that is not a handshake; those that `takesUpgrade` refused are answered with 400. */
+export function requestListener(app: Koa): RequestListener {
+  const handle = app.callback()
+  return (request, response) => {
+    noteOpen(request.socket, response)
+    const reason = refused.get(request)
+    if (reason === undefined) void handle(request, response)
+    else refuse(response, reason)
+  }
+}
+
+function noteOpen(socket: Socket, response: ServerResponse): void {
+  openRequests.set(socket, (openRequests.get(socket) ?? 0) + 1)
+  response.once('close', () => {
+    const left = (openRequests.get(socket) ?? 0) - 1
+    if (left > 0) openRequests.set(socket, left)
+    else openRequests.delete(socket)
+  })
+}
+
+function refuse(response: ServerResponse, reason: string): void {
+  const { status, headers, body } = earlyAnswer(new PlatformError('ERR_BAD_REQUEST', reason))
+  response.writeHead(status, { ...SECURITY_HEADERS, ...headers, connection: 'close' }).end(body)
 }
 
 /**
@@ -20,9 +74,9 @@ export function asksForWebSocket(request: IncomingMessage): boolean {
  */
 export function passUpgrades(server: Server, app: Koa): void {
   const handle = app.callback()
-  server.on('upgrade', (request, stream, head) => {
-    // The server listens on TCP.
-    const socket = stream as Socket
+  server.on('upgrade', (request, socket, head) => {
+    // What `takesUpgrade` lets through has no body, so this is the connection itself.
+    if (!(socket instanceof Socket)) return void socket.destroy()
     // Whoever leaves during the handshake must not end the host.
     socket.on('error', () => socket.destroy())
     const response = new ServerResponse(request)

@@ -7,6 +7,7 @@ import { type Effects, noEffects } from '../solutions/host-call.ts'
 import { permissionsOf } from '../solutions/prepared-solution.ts'
 import type { User, Users } from '../users/users.ts'
 import type { Asking } from './arrival.ts'
+import { askAgain, earlierOf } from './ask-again.ts'
 import type { AuthenticatorQuestion } from './ask-authenticator.ts'
 import { queryParams } from './query-params.ts'
 import { type FormMode, isProviderMode, type ProviderMode } from './sign-in-mode.ts'
@@ -119,10 +120,8 @@ function authenticatorModule(ask: AuthenticatorQuestion): FormSource {
     name: '',
     countedAs: (solution) => `solution ${solution.name}`,
     check: (asking, fields) => ask(asking, queryParams(asking.url, fields), fields),
-    recheck(asking, { lastLoginAt, uid, permissions, username }) {
-      const lastLogin = { last_login: lastLoginAt, uid, permissions, username }
-      return ask(asking, { ...queryParams(asking.url), username, last_login: lastLogin })
-    },
+    recheck: (asking, series) =>
+      askAgain(ask, asking, series, { last_login: series.lastLoginAt, ...earlierOf(asking, series) }),
     // Its users are its own: nobody but it can end their access.
     stillHolds: async () => true,
   }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Context } from 'koa'
 import type { PlatformKey } from '../config/platform-key.ts'
 import { storedHash } from '../database/stored-hash.ts'
-import { type CookieScope, readCookie, setCookie } from '../http/cookies.ts'
+import { type CookieScope, readCookie, readCookies, setCookie } from '../http/cookies.ts'
 
 /**
  * The hidden token of a form, bound to the browser by the cookie `login-{name}`. The cookie is kept by later pages, so
@@ -16,6 +16,8 @@ export interface FormTokens {
   renew(ctx: Context, scope: CookieScope): void
   /** What names the browser by its cookie and does not show it; null where it has none. Sets nothing. */
   browserOf(ctx: Context, scope: CookieScope): string | null
+  /** The same for each of its cookies, to find what an earlier `browserOf` named. */
+  browsersOf(ctx: Context, scope: CookieScope): readonly string[]
 }
 
 const PURPOSE = 'form-token'
@@ -38,13 +40,14 @@ export function createFormTokens(key: PlatformKey): FormTokens {
       return key.sign(PURPOSE, textOf(scope, cookie))
     },
     check(ctx, scope, token) {
-      const cookie = readCookie(ctx, 'login', scope)
-      return cookie !== undefined && token !== undefined && key.verify(PURPOSE, textOf(scope, cookie), token)
+      const isOf = (cookie: string) => token !== undefined && key.verify(PURPOSE, textOf(scope, cookie), token)
+      return readCookies(ctx, 'login', scope).some(isOf)
     },
     renew: (ctx, scope) => void renew(ctx, scope),
     browserOf(ctx, scope) {
       const cookie = readCookie(ctx, 'login', scope)
       return cookie === undefined ? null : storedHash(cookie)
     },
+    browsersOf: (ctx, scope) => readCookies(ctx, 'login', scope).map(storedHash),
   }
 }

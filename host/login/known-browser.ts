@@ -1,7 +1,7 @@
 import type { Context } from 'koa'
 import type { Limits } from '../../runtime/limits.ts'
 import type { PlatformKey } from '../config/platform-key.ts'
-import { type CookieScope, readCookie, setCookie } from '../http/cookies.ts'
+import { type CookieScope, readCookies, setCookie } from '../http/cookies.ts'
 import { accountHash } from './throttle.ts'
 
 /**
@@ -26,11 +26,11 @@ export function createKnownBrowsers(key: PlatformKey, limits: Limits, now: () =>
 
   return {
     isKnown(ctx, scope, source, username) {
-      const cookie = readCookie(ctx, 'known', scope)
-      if (cookie === undefined) return false
-      const expiry = cookie.slice(0, EXPIRY)
-      const isOver = !(Number.parseInt(expiry, 16) * 1000 > now())
-      return !isOver && key.verify(PURPOSE, textOf(scope, source, username, expiry), cookie.slice(EXPIRY))
+      return readCookies(ctx, 'known', scope).some((cookie) => {
+        const expiry = cookie.slice(0, EXPIRY)
+        const isOver = !(Number.parseInt(expiry, 16) * 1000 > now())
+        return !isOver && key.verify(PURPOSE, textOf(scope, source, username, expiry), cookie.slice(EXPIRY))
+      })
     },
     note(ctx, scope, source, username) {
       const expiry = Math.floor((now() + limits.KNOWN_BROWSER) / 1000)

@@ -14,6 +14,7 @@ import { defaultLoginTemplate } from '../web/pages.ts'
 import { platformText } from '../web/texts.ts'
 import type { FormTokens } from './form-token.ts'
 
+const REFUSED = 'platform.logindialog.refused'
 const REFERENCE = 'platform.logindialog.reference'
 
 /** What a login page shows beside its template. */
@@ -106,14 +107,15 @@ export function renderLoginPage(
 ): string {
   const { notice, locale } = page
   const message = createMessages(texts, locale, page.messages)
+  const messageOf = (key: string) => textOfTables(firstTexts, locale, key) ?? message(key)
   return fillTemplate(template ?? STANDARD, {
     nonce,
     formToken,
     failed: page.failed,
-    message: (key) => textOfTables(firstTexts, locale, key) ?? message(key),
+    message: messageOf,
     value: (name) => (Object.hasOwn(page.values, name) ? page.values[name] : undefined),
     fields: page.fields,
-    ...(script === undefined ? {} : { script }),
+    ...(script === undefined ? {} : { script: page.status === 200 ? script : script + sayRefused(messageOf(REFUSED)) }),
     ...(notice ? { notice: platformText(page.locale, notice.key, notice.values) } : {}),
     ...(page.status === 200 ? {} : { reference: platformText(page.locale, REFERENCE, [correlationId]) }),
   })
@@ -132,6 +134,23 @@ const USE_LOGIN_TOKEN = `addEventListener('DOMContentLoaded', () => {
   field.value = token
   HTMLFormElement.prototype.submit.call(form)
 })`
+
+/**
+ * Screen readers announce the title of the new page first, and the user continues in its first field. Done for every template, since
+ * templates have no placeholder for either.
+ */
+function sayRefused(text: string | null): string {
+  const said = JSON.stringify(text ?? '').replace(
+    /[<\u2028\u2029]/g,
+    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+  return `
+addEventListener('DOMContentLoaded', () => {
+  document.title = [${said}, document.title].filter(Boolean).join(' – ')
+  const fields = [...(document.forms.login_form?.elements ?? [])]
+  fields.find((one) => one.matches('input:not([type=submit], [type=button], [type=image], [type=reset]), select, textarea') && !one.disabled && one.checkVisibility())?.focus()
+})`
+}
 
 /** What end-to-end tests find inputs by, unless the template names them so itself: `login.username`, `login.submit`. */
 const NAME_INPUTS = `

@@ -19,6 +19,20 @@ export function queryParams(
   return params
 }
 
+/** The further inputs of a login page, of which the last map's win (guide 2.4). */
+export function customFields(...maps: readonly ReadonlyMap<string, string>[]): Record<string, string> {
+  return Object.fromEntries(maps.flatMap((map) => [...map]).filter(([name]) => isCustom(name)))
+}
+
+/** The parameters without them. */
+export function withoutCustom(url: ReadonlyMap<string, string>): Map<string, string> {
+  return new Map([...url].filter(([name]) => !isCustom(name)))
+}
+
+function isCustom(name: string): boolean {
+  return name.startsWith('custom_')
+}
+
 /** `arg` of `onSolutionOpen`: the URL's parameter `argument`, or null. */
 export function argumentOf(url: ReadonlyMap<string, string>): string | null {
   return url.get('argument') ?? null
@@ -29,5 +43,5 @@ export function keptFields(
   from: ReadonlyMap<string, string>,
   options: { readonly username: boolean },
 ): Map<string, string> {
-  return new Map([...from].filter(([name]) => name.startsWith('custom_') || (options.username && name === 'username')))
+  return new Map([...from].filter(([name]) => isCustom(name) || (options.username && name === 'username')))
 }

@@ -71,8 +71,10 @@ async function readToken(
   token: string,
   { formTokens, clientSignIns, loginTokens }: LoginFormParts,
 ): Promise<ClientSignIn | null> {
-  const browser = formTokens.browserOf(ctx, scope)
-  const byClient = browser === null ? null : await clientSignIns.consume(solution.name, token, browser)
+  let byClient: ClientSignIn | null = null
+  for (const browser of formTokens.browsersOf(ctx, scope)) {
+    byClient ??= await clientSignIns.consume(solution.name, token, browser)
+  }
   const login = byClient?.login ?? (await loginTokens.consume(solution.name, token))
   if (login === null || !mayGrant(solution, login.permissions)) return null
   return byClient ?? { login, tenant: null, locale, page: pageAskedFor(ctx), showUrl: null }
@@ -81,7 +83,7 @@ async function readToken(
 /** Nothing is remembered: a sign-in that could not be asked about again would outlive its user's rights. */
 function accept(arrival: Arrival, { login, tenant, locale }: ClientSignIn, parts: LoginFormParts) {
   const effects = { ...noEffects(), login, tenant, locale }
-  return acceptSignIn(arrival, { login, effects }, BASIS, false, parts)
+  return acceptSignIn(arrival, { login, effects }, BASIS, null, parts)
 }
 
 function auditFacts({ solution, address, correlationId }: Arrival) {

@@ -1,10 +1,11 @@
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Failed } from '../../runtime/outcome.ts'
 import type { AuditAction } from '../audit/audit.ts'
-import { readCookie, setCookie } from '../http/cookies.ts'
+import { readCookies, setCookie } from '../http/cookies.ts'
+import type { Remembered, RememberedUse } from '../sessions/remembered.ts'
 import type { AccountSource } from './account-sources.ts'
 import type { Arrival } from './arrival.ts'
-import { type FoundSession, type SessionBasis, type SessionParts, startSession } from './start-session.ts'
+import { type FoundSession, type SessionBasis, type SessionParts, startSession, valuesOf } from './start-session.ts'
 
 /** What a remembered login came to; null: the person has to sign in. */
 export type RememberedSignIn = { readonly found: FoundSession } | { readonly failure: Failed } | null
@@ -22,13 +23,13 @@ export async function signInRemembered(
 ): Promise<RememberedSignIn> {
   const { ctx, solution, scope, address, correlationId } = arrival
   const { remembered, sessions, audit, limits } = parts
-  const cookie = readCookie(ctx, 'remember', scope)
-  if (cookie === undefined || ctx.get('Sec-Purpose') !== '') return null
-  const use = await remembered.use(solution.name, cookie)
-  if (use.kind === 'unknown') {
-    setCookie(ctx, 'remember', scope, null)
+  const cookies = ctx.get('Sec-Purpose') === '' ? readCookies(ctx, 'remember', scope) : []
+  const known = await findUse(solution.name, cookies, remembered)
+  if (known === null) {
+    if (cookies.length > 0) setCookie(ctx, 'remember', scope, null)
     return null
   }
+  const { cookie, use } = known
   const { series } = use
   const facts = { actor: `user:${series.username}`, solution: solution.name, address, correlationId }
   const note = (action: AuditAction, outcome: string) => audit.note({ ...facts, action, outcome })
@@ -57,7 +58,10 @@ export async function signInRemembered(
     note('remembered-sign-in', 'refused')
     return null
   }
-  const next = use.kind === 'current' ? await remembered.rotate(cookie, answer.login) : null
+  const next =
+    use.kind === 'current'
+      ? await remembered.rotate(cookie, { ...answer.login, ...valuesOf(arrival, answer.effects) })
+      : null
   // Another tab may have rotated it meanwhile, or somebody ended it.
   if (next === null && (await remembered.use(solution.name, cookie)).kind !== 'previous') return null
   if (next !== null) setCookie(ctx, 'remember', scope, next, limits.REMEMBER_LIFETIME)
@@ -67,4 +71,21 @@ export async function signInRemembered(
   const found = await startSession(arrival, answer, basis, series.selector, parts)
   note('remembered-sign-in', found === null ? 'refused' : 'ok')
   return found === null ? null : { found }
+}
+
+type KnownUse = { readonly cookie: string; readonly use: Exclude<RememberedUse, { kind: 'unknown' }> }
+
+/** The cookie that is valid; a theft counts only if none is. */
+export async function findUse(
+  solution: string,
+  cookies: readonly string[],
+  remembered: Pick<Remembered, 'use'>,
+): Promise<KnownUse | null> {
+  let stolen: KnownUse | null = null
+  for (const cookie of cookies) {
+    const use = await remembered.use(solution, cookie)
+    if (use.kind === 'current' || use.kind === 'previous') return { cookie, use }
+    if (use.kind === 'stolen') stolen ??= { cookie, use }
+  }
+  return stolen
 }

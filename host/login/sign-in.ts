@@ -17,7 +17,7 @@ import { LOGIN_STATES, type LoginStateName } from './login-states.ts'
 import type { LoginTokens } from './login-token.ts'
 import { cameFromOwnPage } from './own-page.ts'
 import { pageAskedFor } from './page-asked-for.ts'
-import { keptFields } from './query-params.ts'
+import { customFields, keptFields } from './query-params.ts'
 import { type FormMode, signInModeOf } from './sign-in-mode.ts'
 import { acceptSignIn, type FoundSession, type SessionBasis, type SessionParts } from './start-session.ts'
 import type { Throttle } from './throttle.ts'
@@ -211,7 +211,8 @@ async function acceptCredentials(
   const basis: SessionBasis = byPassword
     ? { source: source.name, providerLogin: null, stillHolds: () => source.stillHolds(attempt, answer, null) }
     : { source: '', providerLogin: null, stillHolds: async () => true }
-  const remember = byPassword && (fields.get('remember') ?? '') !== ''
+  const isAsked = byPassword && (fields.get('remember') ?? '') !== ''
+  const remember = isAsked ? { custom: customFields(attempt.url, fields) } : null
   const session = await acceptSignIn(attempt, answer, basis, remember, parts)
   if (session !== null && byPassword) {
     parts.knownBrowsers.note(ctx, scope, source.countedAs(solution), fields.get('username') ?? '')

@@ -1,11 +1,16 @@
 import type { Context } from 'koa'
 import type { Audit } from '../audit/audit.ts'
-import { readCookie, setCookie } from '../http/cookies.ts'
+import { readCookies, setCookie } from '../http/cookies.ts'
 import { cookieScope, stateOf } from '../http/request.ts'
 import type { Sites } from '../http/sites.ts'
 import type { ProviderLogout } from '../oauth/provider-logout.ts'
+import { noteSignedOut } from '../oauth/signed-out-browser.ts'
 import type { Remembered } from '../sessions/remembered.ts'
 import type { Sessions } from '../sessions/sessions.ts'
+import type { ActiveSolution } from '../solutions/catalog.ts'
+import { isProviderMode, signInModeOf } from './sign-in-mode.ts'
+import { findUse } from './sign-in-remembered.ts'
+import { findSession } from './start-session.ts'
 
 export type SignOutParts = {
   readonly sites: Sites
@@ -23,35 +28,47 @@ export type SignOutParts = {
  */
 export async function signOut(
   ctx: Context,
-  solution: string,
+  solution: ActiveSolution,
   target: string | null,
-  { sites, sessions, remembered, providerLogout, audit }: SignOutParts,
+  parts: SignOutParts,
 ): Promise<string> {
+  const { sites, providerLogout } = parts
+  const signedOutPage = pageAfterLogout(solution.name)
+  const providerLogin = await endHere(ctx, solution.name, parts)
+  const origin = sites.originOf(solution.name, stateOf(ctx).client)
+  const { address, endsThere } =
+    providerLogin === null
+      ? { address: target ?? signedOutPage, endsThere: false }
+      : await providerLogout.signOut(providerLogin, `${origin}${signedOutPage}`, target)
+  // Also if the session had already ended, so that its provider is no longer known.
+  if (!endsThere && isProviderMode(signInModeOf(solution))) noteSignedOut(ctx, cookieScope(ctx, sites, solution.name))
+  return address
+}
+
+/** Ends session and remembered login of the browser. @returns the sign-in by a provider that they rested on, or null */
+async function endHere(
+  ctx: Context,
+  solution: string,
+  { sites, sessions, remembered, audit }: SignOutParts,
+): Promise<string | null> {
   const { client, correlationId } = stateOf(ctx)
   const scope = cookieScope(ctx, sites, solution)
-  const signedOutPage = pageAfterLogout(solution)
-  const cookie = readCookie(ctx, 'session', scope)
-  const session = cookie === undefined ? null : await sessions.find(solution, cookie)
-  if (cookie !== undefined) {
-    await sessions.end(solution, cookie)
-    setCookie(ctx, 'session', scope, null)
-  }
+  const session = (await findSession(ctx, scope, sessions))?.session ?? null
+  const cookies = readCookies(ctx, 'session', scope)
+  for (const cookie of cookies) await sessions.end(solution, cookie)
+  if (cookies.length > 0) setCookie(ctx, 'session', scope, null)
   let providerLogin = session?.providerLogin ?? null
-  const rememberCookie = readCookie(ctx, 'remember', scope)
-  if (rememberCookie !== undefined) {
-    // The session may be over while its remembered login is not.
-    const use = providerLogin === null ? await remembered.use(solution, rememberCookie) : null
-    if (use?.kind === 'current' || use?.kind === 'previous') providerLogin = use.series.providerLogin
-    await remembered.end(solution, rememberCookie)
-    setCookie(ctx, 'remember', scope, null)
-  }
+  const rememberCookies = readCookies(ctx, 'remember', scope)
+  // The session may be over while its remembered login is not.
+  const known = providerLogin === null ? await findUse(solution, rememberCookies, remembered) : null
+  if (known !== null && known.use.kind !== 'stolen') providerLogin = known.use.series.providerLogin
+  for (const cookie of rememberCookies) await remembered.end(solution, cookie)
+  if (rememberCookies.length > 0) setCookie(ctx, 'remember', scope, null)
   if (session !== null) {
     const facts = { solution, address: client.address, correlationId }
     audit.note({ ...facts, actor: `user:${session.username}`, action: 'sign-out', outcome: 'ok' })
   }
-  if (providerLogin === null) return target ?? signedOutPage
-  const origin = sites.originOf(solution, client)
-  return providerLogout.signOut(providerLogin, `${origin}${signedOutPage}`, target)
+  return providerLogin
 }
 
 /** The page that says that one is signed out; it signs nobody in by itself. */

@@ -1,8 +1,9 @@
+import type { Context } from 'koa'
 import type { Login } from '../../plugins/security/host.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Audit } from '../audit/audit.ts'
-import { readCookie, setCookie } from '../http/cookies.ts'
-import { type Remembered, selectorOf } from '../sessions/remembered.ts'
+import { type CookieScope, readCookies, setCookie } from '../http/cookies.ts'
+import { type Remembered, type RememberedUser, selectorOf } from '../sessions/remembered.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
 import type { Effects } from '../solutions/host-call.ts'
 import type { AccountSourceName } from './account-sources.ts'
@@ -23,6 +24,19 @@ export type SessionBasis = {
 /** A session with the cookie that it was found by. */
 export type FoundSession = { readonly session: Session; readonly cookie: string }
 
+/** The session of this browser in the solution of `scope`. */
+export async function findSession(
+  ctx: Context,
+  scope: CookieScope,
+  sessions: Pick<Sessions, 'find'>,
+): Promise<FoundSession | null> {
+  for (const cookie of readCookies(ctx, 'session', scope)) {
+    const session = await sessions.find(scope.solution, cookie)
+    if (session !== null) return { session, cookie }
+  }
+  return null
+}
+
 export type SessionParts = {
   readonly sessions: Sessions
   readonly remembered: Remembered
@@ -35,24 +49,25 @@ type Accepted = { readonly login: Login; readonly effects: Effects }
 
 /**
  * Signs in by credentials that were given just now. What was remembered in this browser ends; `remember` begins a new
- * series.
+ * series, null does not.
  * @returns as `startSession`
  */
 export async function acceptSignIn(
   arrival: Arrival,
   accepted: Accepted,
   basis: SessionBasis,
-  remember: boolean,
+  remember: Pick<RememberedUser, 'custom'> | null,
   parts: SessionParts,
 ): Promise<FoundSession | null> {
   const { ctx, solution, scope, address, correlationId } = arrival
   const { remembered, audit, limits } = parts
-  const { login } = accepted
+  const { login, effects } = accepted
   const { source, providerLogin } = basis
-  const before = readCookie(ctx, 'remember', scope)
-  if (before !== undefined) await remembered.end(solution.name, before)
-  const cookie = remember ? await remembered.start(solution.name, { ...login, source, providerLogin }) : null
-  if (before !== undefined) setCookie(ctx, 'remember', scope, null)
+  const before = readCookies(ctx, 'remember', scope)
+  for (const one of before) await remembered.end(solution.name, one)
+  const user = { ...login, source, providerLogin, ...valuesOf(arrival, effects) }
+  const cookie = remember === null ? null : await remembered.start(solution.name, { ...user, ...remember })
+  if (before.length > 0) setCookie(ctx, 'remember', scope, null)
   const selector = cookie === null ? null : selectorOf(cookie)
   const session = await startSession(arrival, accepted, basis, selector, parts)
   if (session === null) {
@@ -71,19 +86,18 @@ export async function acceptSignIn(
  * @returns null when the user's access ended meanwhile: nobody is signed in
  */
 export async function startSession(
-  { ctx, solution, locale, scope, address }: Arrival,
+  arrival: Arrival,
   { login, effects }: Accepted,
   { source, providerLogin, stillHolds }: SessionBasis,
   selector: string | null,
   { sessions, remembered, formTokens }: SessionParts,
 ): Promise<FoundSession | null> {
-  const before = readCookie(ctx, 'session', scope)
-  if (before !== undefined) await sessions.end(solution.name, before)
+  const { ctx, solution, scope, address } = arrival
+  for (const before of readCookies(ctx, 'session', scope)) await sessions.end(solution.name, before)
   const session = {
     ...login,
     solution: solution.name,
-    tenant: effects.tenant,
-    locale: effects.locale ?? locale,
+    ...valuesOf(arrival, effects),
     source,
     selector,
     providerLogin,
@@ -96,4 +110,9 @@ export async function startSession(
   setCookie(ctx, 'session', scope, cookie)
   formTokens.renew(ctx, scope)
   return { session: { ...session, publicId, loggedInAt }, cookie }
+}
+
+/** Tenant and locale of a sign-in: what the script set, else the language that the browser asks for. */
+export function valuesOf({ locale }: Pick<Arrival, 'locale'>, effects: Pick<Effects, 'tenant' | 'locale'>) {
+  return { tenant: effects.tenant, locale: effects.locale ?? locale }
 }

@@ -8,6 +8,7 @@ import type { OAuthConfiguration } from './configuration.ts'
 import type { Provider } from './provider.ts'
 import type { ProviderFinder } from './provider-finder.ts'
 import { PROVIDERS } from './providers.ts'
+import { wasSignedOut } from './signed-out-browser.ts'
 import { setTransactionCookie } from './transaction-cookies.ts'
 import type { TransactionContent, Transactions } from './transactions.ts'
 
@@ -55,7 +56,8 @@ export async function authorize(
   })
   setTransactionCookie(ctx, scope, { id, cookie }, limits)
   ctx.status = 302
-  ctx.set('Location', await authorizationUrl(id, content, url.has(OTHER_ACCOUNT)))
+  const mustAsk = url.has(OTHER_ACCOUNT) || wasSignedOut(ctx, scope)
+  ctx.set('Location', await authorizationUrl(id, content, mustAsk))
 }
 
 /** What has to be registered at the provider (guide 4). */
@@ -78,12 +80,12 @@ export function otherAccountPage(page: string): string {
 async function authorizationUrl(
   state: string,
   { configuration, provider, redirectUri, nonce, verifier }: TransactionContent,
-  otherAccount: boolean,
+  mustAsk: boolean,
 ): Promise<string> {
   const url = new URL(provider.authorizationEndpoint)
   const set = (name: string, value: string) => url.searchParams.set(name, value)
   for (const [name, value] of Object.entries(configuration.parameters)) set(name, value)
-  if (otherAccount) set('prompt', otherAccountPrompt(configuration))
+  if (mustAsk) set('prompt', promptOf(configuration))
   set('client_id', configuration.clientId)
   set('response_type', configuration.responseType)
   set('redirect_uri', redirectUri)
@@ -107,7 +109,14 @@ function needsResponseMode({ responseType, responseMode }: OAuthConfiguration): 
   return responseMode !== (responseType === 'code' ? 'query' : 'fragment')
 }
 
-/** `login` is what every OpenID provider knows; of these it is known that they show a list of accounts. */
-function otherAccountPrompt({ api }: OAuthConfiguration): string {
-  return ['Google', 'Microsoft', 'GitHub'].includes(api) ? 'select_account' : 'login'
+/**
+ * A `prompt` that stops the provider from signing the user in silently. Every OpenID provider supports `login`; some are known
+ * to show a list of accounts. A prompt of the settings, such as `consent`, is kept beside it (OIDC Core section 3.1.2.1), except
+ * `none`. Microsoft accepts one value only.
+ */
+function promptOf({ api, parameters }: OAuthConfiguration): string {
+  const asks = ['Google', 'Microsoft', 'GitHub'].includes(api) ? 'select_account' : 'login'
+  if (api === 'Microsoft') return asks
+  const others = (parameters.prompt ?? '').split(' ').filter((one) => one !== '' && one !== 'none')
+  return [...new Set([asks, ...others])].join(' ')
 }

@@ -3,6 +3,7 @@ import { queryParams } from '../login/query-params.ts'
 import type { ActiveSolution } from '../solutions/catalog.ts'
 import { secretFields } from '../solutions/redact.ts'
 import type { EntryRunner } from '../solutions/run-entry.ts'
+import type { AnonymousLines } from './anonymous-lines.ts'
 import { checkConfiguration, loginFailedUrlOf, type OAuthConfiguration } from './configuration.ts'
 import type { OAuthSettingsStore, WrittenOAuthSettings } from './oauth-settings.ts'
 import { OAuthProblem, problemOfFailure } from './problems.ts'
@@ -25,12 +26,14 @@ export type ConfigurationChooserParts = {
   readonly settings: Pick<OAuthSettingsStore, 'get'>
   readonly runEntry: EntryRunner
   readonly refusalOf: ProviderRequests['refusalOf']
+  readonly writeLine: AnonymousLines
 }
 
 export function createConfigurationChooser({
   settings,
   runEntry,
   refusalOf,
+  writeLine,
 }: ConfigurationChooserParts): ConfigurationChooser {
   async function fromSettings(solution: ActiveSolution): Promise<OAuthConfiguration> {
     const ofOperator = await settings.get(solution.name)
@@ -55,7 +58,15 @@ export function createConfigurationChooser({
       call: { kind: 'configuration', correlationId, user: null, account: null, address, locale, serverUrl },
     })
     if (failure !== null) throw problemOfFailure(failure, 'getOAuthConfig')
-    if (hasValues) return checkConfiguration(values, 'getOAuthConfig', refusalOf)
+    if (hasValues) {
+      // Scripts that were written for other hosts create one. Ours is bound to the browser and can be used once.
+      const { state, ...settings } = values
+      if (state !== undefined && state !== null) {
+        const message = 'getOAuthConfig: "state" is ignored; the platform sets it itself'
+        writeLine(solution.name, address, { level: 'warn', message, correlationId })
+      }
+      return checkConfiguration(settings, 'getOAuthConfig', refusalOf)
+    }
     const message = 'getOAuthConfig returned null: no configuration matches the query parameters'
     throw new OAuthProblem('oauth_configuration', message)
   }
@@ -81,6 +92,8 @@ const PLACES = [
   'domain',
   'authorizationBaseUrl',
   'accessTokenEndpoint',
+  'refreshTokenEndpoint',
+  'revokeTokenEndpoint',
   'jwks_uri',
   'userInfoEndpoint',
 ] as const satisfies readonly (keyof WrittenOAuthSettings)[]

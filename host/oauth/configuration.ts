@@ -34,6 +34,9 @@ export type OAuthConfiguration = {
   readonly issuerHasTenant: boolean
   readonly authorizationEndpoint: string | null
   readonly tokenEndpoint: string | null
+  /** Where tokens are refreshed and revoked, if the settings say so. Otherwise `tokenEndpoint`, and the address in the discovery document. */
+  readonly refreshTokenEndpoint?: string
+  readonly revokeTokenEndpoint?: string
   readonly jwksUri: string | null
   readonly userInfoEndpoint: string | null
   readonly hasIdToken: boolean
@@ -59,6 +62,8 @@ const ADDRESSES = [
   'issuer',
   'authorizationBaseUrl',
   'accessTokenEndpoint',
+  'refreshTokenEndpoint',
+  'revokeTokenEndpoint',
   'jwks_uri',
   'userInfoEndpoint',
 ] as const satisfies readonly (keyof Settings)[]
@@ -101,6 +106,8 @@ export function checkConfiguration(
     issuerHasTenant: places.issuerHasTenant ?? false,
     authorizationEndpoint: places.authorizationEndpoint ?? null,
     tokenEndpoint: places.tokenEndpoint ?? null,
+    ...(read.refreshTokenEndpoint === undefined ? {} : { refreshTokenEndpoint: read.refreshTokenEndpoint }),
+    ...(read.revokeTokenEndpoint === undefined ? {} : { revokeTokenEndpoint: read.revokeTokenEndpoint }),
     jwksUri: read.jwks_uri ?? null,
     userInfoEndpoint: places.userInfoEndpoint ?? null,
     hasIdToken: row.readProfile === null,

@@ -1,20 +1,18 @@
 import type { Json } from '../../runtime/plugin.ts'
+import type { EarlierSignIn } from '../login/ask-again.ts'
 import type { Claims } from './provider.ts'
 
-/** What the platform itself says in `last_login`: a provider's claim of that name must not pass for it. */
-const OURS = ['last_login', 'uid', 'permissions', 'username', 'claims']
-
-/** What is known of a user who signed in before; absent at the first sign-in. */
-export type EarlierSignIn = {
-  readonly uid: string
-  readonly username: string
-  readonly permissions: readonly string[]
-}
+/**
+ * Members of `last_login` that the platform sets: a provider's claim must not replace them. `locale` is a standard claim
+ * (OpenID Connect Core, 5.1) that grants nothing, so it is passed on until the platform has its own value.
+ */
+const OURS = ['last_login', 'uid', 'permissions', 'username', 'tenant', 'claims']
 
 /**
  * `queryParams.last_login` of an authenticator (guide 2.2): the verified claims, `email` among them, and what the platform
  * knows. A provider's own claims named like one of the platform's are found in `claims` alone, where all of them are.
  * @param lastLoginAt when the user last signed in at the provider, in epoch ms
+ * @param earlier null at the first sign-in
  */
 export function lastLoginOf(claims: Claims, lastLoginAt: number, earlier: EarlierSignIn | null): Json {
   const all = claims as unknown as Record<string, Json>
@@ -22,12 +20,7 @@ export function lastLoginOf(claims: Claims, lastLoginAt: number, earlier: Earlie
   for (const [name, value] of Object.entries(all)) if (!OURS.includes(name)) shown[name] = value
   shown.last_login = lastLoginAt
   shown.claims = all
-  if (earlier !== null) {
-    shown.uid = earlier.uid
-    shown.username = earlier.username
-    shown.permissions = earlier.permissions
-  }
-  return shown
+  return earlier === null ? shown : Object.assign(shown, earlier)
 }
 
 /** How the person knows the account: for the page that says that the application does not. */

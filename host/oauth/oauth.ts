@@ -59,12 +59,14 @@ export type OAuth = ReturnType<typeof createOAuth>
 /** Everything of OAuth, in the order in which the parts need one another. */
 export function createOAuth(needs: OAuthNeeds) {
   const { db, key, limits, log, sessions, remembered, runEntry, askAuthenticator } = needs
+  const writeLine = createAnonymousLines(needs.solutionLog)
   const requests = createProviderRequests(needs.outbound, needs.allowedHosts, limits)
   const settings = createOAuthSettings(db, Date.now, needs.ofCloud)
   const chooser = createConfigurationChooser({
     settings: { get: settings.inForce },
     runEntry,
     refusalOf: requests.refusalOf,
+    writeLine,
   })
   const finder = createProviderFinder(requests)
   const keys = createProviderKeys(requests)
@@ -96,7 +98,7 @@ export function createOAuth(needs: OAuthNeeds) {
     transactions,
     logins,
     providerSource,
-    writeLine: createAnonymousLines(needs.solutionLog),
+    writeLine,
   }
   return {
     parts,

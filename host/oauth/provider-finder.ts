@@ -138,7 +138,7 @@ function providerOf(
     issuerHasTenant: issuer !== null && configuration.issuerHasTenant,
     issuerOrigins: issuer === null ? [...new Set(places.map((address) => new URL(address).origin))] : [],
     ...endpoints,
-    revocationEndpoint: optional('revocation_endpoint'),
+    revocationEndpoint: configuration.revokeTokenEndpoint ?? optional('revocation_endpoint'),
     endSessionEndpoint: optional('end_session_endpoint'),
     idTokenAlgorithms: algorithmsOf(configuration, document),
     clientAuthentication: authenticationOf(configuration, document),

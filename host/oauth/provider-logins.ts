@@ -39,9 +39,15 @@ export type ClientName = { readonly issuer: string; readonly clientId: string }
 export interface ProviderLogins {
   /**
    * @param issuedAt the ID token's `iat`, in epoch ms
+   * @param startedAt when the browser was sent to the provider, in epoch ms; null: long after any sign-out
    * @returns null when the provider has signed this very login out meanwhile
    */
-  start(solution: string, content: ProviderLoginContent, issuedAt: number): Promise<string | null>
+  start(
+    solution: string,
+    content: ProviderLoginContent,
+    issuedAt: number,
+    startedAt?: number | null,
+  ): Promise<string | null>
   /** @returns null when there is none, or it ended */
   find(id: string): Promise<ProviderLogin | null>
   /** One that rests on this registration, the newest, for its configuration. */
@@ -92,16 +98,27 @@ export function createProviderLogins(
     key.encrypt(purposeOf(solution, id), JSON.stringify(content))
 
   /** Entries of `used_tokens` that say when somebody was signed out; the time is `expires_at` less what it is kept for. */
-  async function wasSignedOut(solution: string, claims: Claims, issuedAt: number): Promise<boolean> {
+  async function wasSignedOut(
+    solution: string,
+    claims: Claims,
+    issuedAt: number,
+    startedAt: number | null,
+  ): Promise<boolean> {
     const ids = [markOf(solution, subjectHash(claims.iss, claims.sub))]
     const sid = sidOf(claims)
     if (sid !== null) ids.push(markOf(solution, sidHash(claims.iss, sid)))
     const marks = await db.selectFrom('used_tokens').select('expires_at').where('id', 'in', ids).execute()
-    return marks.some(({ expires_at }) => expires_at - SIGNED_OUT_KEPT >= issuedAt)
+    return marks.some(({ expires_at }) => {
+      const signedOutAt = expires_at - SIGNED_OUT_KEPT
+      const [signedOut, issued] = [secondOf(signedOutAt), secondOf(issuedAt)]
+      if (signedOut !== issued) return signedOut > issued
+      // Tokens have whole seconds. Within the same second, only a sign-in that had started before the sign-out arrived is refused.
+      return startedAt !== null && startedAt <= signedOutAt
+    })
   }
 
   return {
-    async start(solution, content, issuedAt) {
+    async start(solution, content, issuedAt, startedAt = null) {
       const id = randomUUID()
       const { claims, configuration } = content
       const sid = sidOf(claims)
@@ -121,7 +138,7 @@ export function createProviderLogins(
         })
         .execute()
       // After the row is there: a logout that comes between finds either the row, or is found here.
-      if (!(await wasSignedOut(solution, claims, issuedAt))) return id
+      if (!(await wasSignedOut(solution, claims, issuedAt, startedAt))) return id
       await this.end(id)
       return null
     },
@@ -175,7 +192,8 @@ export function createProviderLogins(
     },
     async endSignedOut(solution, { client, subject, sid }, issuedAt) {
       const hash = sid === null ? subjectHash(client.issuer, subject ?? '') : sidHash(client.issuer, sid)
-      await put(db, 'used_tokens', ['id'], { id: markOf(solution, hash), expires_at: issuedAt + SIGNED_OUT_KEPT })
+      const arrivedAt = Math.min(Math.max(now(), issuedAt), secondOf(issuedAt) * 1000 + 999)
+      await put(db, 'used_tokens', ['id'], { id: markOf(solution, hash), expires_at: arrivedAt + SIGNED_OUT_KEPT })
       let query = db
         .selectFrom('provider_logins')
         .select('id')
@@ -215,6 +233,10 @@ export function createProviderLogins(
         .execute()
     },
   }
+}
+
+function secondOf(time: number): number {
+  return Math.floor(time / 1000)
 }
 
 /** The provider's own session, where its tokens name it. */

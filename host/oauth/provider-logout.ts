@@ -21,6 +21,13 @@ const LONGEST_HINT = 5 * 1024
 /** Characters of a page that the way by the provider keeps. */
 const LONGEST_PAGE = 1024
 
+export type ProviderSignOut = {
+  /** Where the browser goes next. */
+  readonly address: string
+  /** Whether that is the provider, which ends its own session. */
+  readonly endsThere: boolean
+}
+
 /** Ends what a sign-in by a provider left, here and there. */
 export interface ProviderLogout {
   /**
@@ -29,7 +36,7 @@ export interface ProviderLogout {
    * there to the signed-out page; else to that page or `target`.
    * @param signedOutPage the address of the solution's signed-out page, which is registered at the provider
    */
-  signOut(id: string, signedOutPage: string, target: string | null): Promise<string>
+  signOut(id: string, signedOutPage: string, target: string | null): Promise<ProviderSignOut>
   /** Resolves when everything that was begun in the background has ended. */
   settled(): Promise<void>
 }
@@ -61,14 +68,14 @@ export function createProviderLogout(parts: ProviderLogoutParts): ProviderLogout
       const login = await logins.find(id)
       await logins.end(id)
       await Promise.all([sessions.endOfProviderLogin(id), remembered.endOfProviderLogin(id)])
-      if (login === null) return target ?? signedOutPage
+      if (login === null) return { address: target ?? signedOutPage, endsThere: false }
       revokeLater(login)
       const { solution, content } = login
       const { endSessionEndpoint, title } = content.provider
       const page = target === null ? pageToSignInAgain(content) : null
       if (endSessionEndpoint === null) {
-        if (target !== null) return target
-        return `${signedOutPage}&state=${afterLogout.write(solution, { target: null, provider: title, page })}`
+        const state = () => afterLogout.write(solution, { target: null, provider: title, page })
+        return { address: target ?? `${signedOutPage}&state=${state()}`, endsThere: false }
       }
       const url = new URL(endSessionEndpoint)
       const { idToken } = content
@@ -78,7 +85,7 @@ export function createProviderLogout(parts: ProviderLogoutParts): ProviderLogout
       if (target !== null || page !== null) {
         url.searchParams.set('state', afterLogout.write(solution, { target, provider: null, page }))
       }
-      return url.href
+      return { address: url.href, endsThere: true }
     },
     async settled() {
       await Promise.all(begun)

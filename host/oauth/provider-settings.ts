@@ -42,9 +42,13 @@ export function providerForms(): readonly ProviderForm[] {
 const ADDRESSES: readonly SettingName[] = [
   'authorizationBaseUrl',
   'accessTokenEndpoint',
+  'refreshTokenEndpoint',
+  'revokeTokenEndpoint',
   'jwks_uri',
   'userInfoEndpoint',
 ]
+/** A sign-in does without. */
+const OPTIONAL: readonly SettingName[] = ['userInfoEndpoint', 'refreshTokenEndpoint', 'revokeTokenEndpoint']
 const OWN: readonly SettingName[] = ['tenant', 'domain', 'teamId', 'keyId']
 
 function isOf(name: SettingName, api: ProviderName, { settings }: ProviderRow): boolean {
@@ -60,7 +64,7 @@ function settingOf(name: SettingName, api: ProviderName, row: ProviderRow): Prov
 
 function needOf(name: SettingName, api: ProviderName, row: ProviderRow): ProviderSetting['required'] {
   if (name === 'clientId' || (name === 'apiSecret' && row.needsSecret)) return 'yes'
-  if (api === 'Custom') return ADDRESSES.includes(name) && name !== 'userInfoEndpoint' ? 'issuer' : 'no'
+  if (api === 'Custom') return ADDRESSES.includes(name) && !OPTIONAL.includes(name) ? 'issuer' : 'no'
   return api === 'Okta' && name === 'domain' ? 'issuer' : 'no'
 }
 

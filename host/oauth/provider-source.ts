@@ -1,7 +1,7 @@
 import type { AccountSource } from '../login/account-sources.ts'
 import type { Asking } from '../login/arrival.ts'
+import { askAgain, earlierOf } from '../login/ask-again.ts'
 import type { AuthenticatorQuestion } from '../login/ask-authenticator.ts'
-import { queryParams } from '../login/query-params.ts'
 import { noEffects } from '../solutions/host-call.ts'
 import type { SolutionLog } from '../solutions/solution-log.ts'
 import type { ConfigurationChooser } from './chosen-configuration.ts'
@@ -54,14 +54,14 @@ export function createProviderSource(
 
   return {
     name: 'provider',
-    async recheck(asking, { providerLogin, lastLoginAt, uid, username, permissions }) {
+    async recheck(asking, series) {
+      const { providerLogin, lastLoginAt } = series
       const login = providerLogin === null ? null : await logins.find(providerLogin)
       const isChosen = login !== null && (await isStillChosen(asking, login))
       const claims = isChosen ? await claimsNow(asking, login.id) : null
       if (login === null || claims === null) return { kind: 'refused', effects: noEffects(), values: {} }
-      const lastLogin = lastLoginOf(claims, lastLoginAt, { uid, username, permissions })
-      const asked = asThen(asking, login)
-      return askAuthenticator(asked, { ...queryParams(asked.url), username, last_login: lastLogin })
+      const lastLogin = lastLoginOf(claims, lastLoginAt, earlierOf(asking, series))
+      return askAgain(askAuthenticator, asThen(asking, login), series, lastLogin)
     },
     stillHolds: async (_asking, _accepted, providerLogin) =>
       providerLogin !== null && (await logins.isAlive(providerLogin)),

@@ -47,7 +47,9 @@ export function createRefresh(parts: RefreshParts, now: () => number = Date.now)
   }
 
   async function ask({ solution, content }: ProviderLogin): Promise<ProviderLogin['content'] | null> {
-    const { configuration, provider, refreshToken, nonce } = content
+    const { configuration, refreshToken, nonce } = content
+    const tokenEndpoint = configuration.refreshTokenEndpoint ?? content.provider.tokenEndpoint
+    const provider = { ...content.provider, tokenEndpoint }
     if (refreshToken === null || provider.tokenEndpoint === null) return null
     const secret = await clientSecrets.secretFor(solution, configuration, provider.tokenEndpoint)
     const registration = { provider, configuration, secret }

@@ -1,9 +1,8 @@
-import { readCookie } from '../http/cookies.ts'
 import { sendToAddress } from '../http/send-to-address.ts'
 import type { Arrival } from '../login/arrival.ts'
 import type { AuthenticatorQuestion } from '../login/ask-authenticator.ts'
-import { queryParams } from '../login/query-params.ts'
-import { acceptSignIn, type SessionParts } from '../login/start-session.ts'
+import { customFields, queryParams } from '../login/query-params.ts'
+import { acceptSignIn, findSession, type SessionParts } from '../login/start-session.ts'
 import {
   type AuthorizationResponse,
   checkAuthorizationResponse,
@@ -16,9 +15,10 @@ import { lastLoginOf } from './last-login.ts'
 import { OAuthProblem, problemOfFailure } from './problems.ts'
 import type { ProviderLogins } from './provider-logins.ts'
 import { type ProblemContext, type ShowProblemParts, showProblem } from './show-problem.ts'
+import { forgetSignedOut } from './signed-out-browser.ts'
 import type { TokenRequests, Tokens } from './token-requests.ts'
-import { clearTransactionCookie, readTransactionCookie } from './transaction-cookies.ts'
-import type { Transaction, Transactions } from './transactions.ts'
+import { clearTransactionCookie, readTransactionCookies } from './transaction-cookies.ts'
+import type { TakenTransaction, Transaction, Transactions } from './transactions.ts'
 
 export type ReturnParts = SessionParts &
   ShowProblemParts & {
@@ -42,13 +42,12 @@ export async function returnFromProvider(
   mode: ReturnMode,
   parts: ReturnParts,
 ): Promise<void> {
-  const { ctx, solution, scope } = arrival
+  const { ctx, scope } = arrival
   const nothingKnown = { configuration: null, provider: null, claims: null, returnTo: startPageOf(arrival) }
   let context: ProblemContext = nothingKnown
   try {
     const state = stateOfResponse(parameters)
-    const cookie = state === null ? undefined : readTransactionCookie(ctx, scope, state)
-    const taken = state === null ? null : await parts.transactions.take(solution.name, state, cookie)
+    const taken = state === null ? null : await take(arrival, state, parts)
     if (taken?.kind === 'used') return await repeat(arrival, taken.returnTo, parts)
     if (state === null) throw expired('the answer must have one "state"')
     if (taken === null || taken.kind === 'unknown') throw expired()
@@ -66,12 +65,23 @@ export async function returnFromProvider(
   }
 }
 
+/** Takes a transaction only with the browser's own cookie for it. Without the right one nothing changes. */
+async function take(
+  { ctx, solution, scope }: Arrival,
+  state: string,
+  { transactions }: ReturnParts,
+): Promise<TakenTransaction> {
+  for (const cookie of readTransactionCookies(ctx, scope, state)) {
+    const taken = await transactions.take(solution.name, state, cookie)
+    if (taken.kind !== 'unknown') return taken
+  }
+  return transactions.take(solution.name, state, undefined)
+}
+
 /** Back button, reload, or a link that was kept: who is signed in goes on, nothing is done twice. */
 async function repeat(arrival: Arrival, returnTo: string, { sessions }: ReturnParts): Promise<void> {
-  const { ctx, solution, scope } = arrival
-  const cookie = readCookie(ctx, 'session', scope)
-  const session = cookie === undefined ? null : await sessions.find(solution.name, cookie)
-  if (session === null) throw expired()
+  const { ctx, scope } = arrival
+  if ((await findSession(ctx, scope, sessions)) === null) throw expired()
   goOn(arrival, returnTo)
 }
 
@@ -100,7 +110,7 @@ async function verify(
 /** Asks the authenticator and signs in whom it accepted. */
 async function letIn(
   arrival: Arrival,
-  { content, returnTo }: Transaction,
+  { content, returnTo, startedAt }: Transaction,
   { claims, issuedAt, idToken, refreshToken }: SignedIn,
   parts: ReturnParts,
 ): Promise<void> {
@@ -115,12 +125,14 @@ async function letIn(
   }
   const { configuration, provider, nonce } = content
   const login = { configuration, provider, page: returnTo, nonce, claims, idToken, refreshToken }
-  const providerLogin = await logins.start(solution.name, login, issuedAt)
+  const providerLogin = await logins.start(solution.name, login, issuedAt, startedAt)
   if (providerLogin === null) throw expired('the provider has signed the user out meanwhile')
   const basis = { source: 'provider' as const, providerLogin, stillHolds: () => logins.isAlive(providerLogin) }
   // Chosen here: who may stay signed in is the provider's to say, by giving a refresh token.
-  const session = await acceptSignIn(arrival, answer, basis, refreshToken !== null, parts)
+  const remember = refreshToken === null ? null : { custom: customFields(url) }
+  const session = await acceptSignIn(arrival, answer, basis, remember, parts)
   if (session === null) throw expired('the provider has signed the user out meanwhile')
+  forgetSignedOut(ctx, arrival.scope)
   if (answer.effects.showUrl !== null) return sendToAddress(ctx, answer.effects.showUrl, serverUrl, locale)
   goOn(arrival, returnTo)
 }

@@ -1,7 +1,7 @@
 import * as client from 'openid-client'
 import { PROVIDER_DOWN } from './authorization-response.ts'
 import type { OAuthConfiguration } from './configuration.ts'
-import { OAuthProblem, quote } from './problems.ts'
+import { OAuthProblem, type OAuthProblemCode, quote } from './problems.ts'
 import type { Provider } from './provider.ts'
 import type { ProviderRequests } from './provider-requests.ts'
 
@@ -60,7 +60,7 @@ export function createTokenRequests(requests: ProviderRequests): TokenRequests {
     made.timeout = 0
     made[client.customFetch] = async (address, options) => {
       const response = await requests.fetch(address, options)
-      if (address !== provider.tokenEndpoint || response.status !== 200) return response
+      if (!isSameAddress(address, provider.tokenEndpoint) || response.status !== 200) return response
       const taken = await withoutIdToken(response)
       idToken = taken.idToken
       return taken.response
@@ -68,15 +68,17 @@ export function createTokenRequests(requests: ProviderRequests): TokenRequests {
     return { made, idTokenOf: () => idToken }
   }
 
+  /** @param unusable the code of the problem if the answer is well-formed but unusable */
   async function tokensOf(
     registration: Registration,
     ask: (made: client.Configuration) => Promise<client.TokenEndpointResponse>,
+    unusable: OAuthProblemCode,
   ): Promise<Tokens> {
     const { made, idTokenOf } = clientFor(registration)
-    const { access_token: accessToken, refresh_token: refreshToken = null } = await ask(made)
-    if (refreshToken !== null && refreshToken.length > LONGEST_REFRESH_TOKEN) {
-      throw new OAuthProblem('oauth_provider', `the refresh token has ${refreshToken.length} characters`)
-    }
+    const answer = await ask(made)
+    const fault = faultOf(answer)
+    if (fault !== null) throw new OAuthProblem(unusable, fault)
+    const { access_token: accessToken, refresh_token: refreshToken = null } = answer
     return { accessToken, refreshToken, idToken: idTokenOf() }
   }
 
@@ -85,14 +87,18 @@ export function createTokenRequests(requests: ProviderRequests): TokenRequests {
       const returned = new URL(redirectUri)
       returned.searchParams.set('code', code)
       return told(registration, () =>
-        tokensOf(registration, (made) =>
-          client.authorizationCodeGrant(made, returned, verifier === null ? {} : { pkceCodeVerifier: verifier }),
+        tokensOf(
+          registration,
+          (made) =>
+            client.authorizationCodeGrant(made, returned, verifier === null ? {} : { pkceCodeVerifier: verifier }),
+          'oauth_provider',
         ),
       )
     },
     async refresh(registration, refreshToken) {
       try {
-        return await tokensOf(registration, (made) => client.refreshTokenGrant(made, refreshToken))
+        // The next answer would be no better: the sign-in ends, and the user can begin a new one.
+        return await tokensOf(registration, (made) => client.refreshTokenGrant(made, refreshToken), 'oauth_token')
       } catch (error) {
         if (error instanceof client.ResponseBodyError && REFRESH_REFUSED.includes(error.error)) return null
         throw problemOf(registration, error)
@@ -113,6 +119,22 @@ export function createTokenRequests(requests: ProviderRequests): TokenRequests {
       }),
   }
 }
+
+/** openid-client passes an address on as the URL parser writes it: without a port that is the scheme's own, for example. */
+function isSameAddress(address: string, other: string | null): boolean {
+  return other !== null && new URL(address).href === new URL(other).href
+}
+
+/** @returns why tokens cannot be used; null when they can */
+function faultOf({ token_type: type, access_token: token, refresh_token: refresh = '' }: client.TokenEndpointResponse) {
+  // openid-client takes DPoP too (RFC 9449); as a bearer token such a token is refused wherever it is used.
+  if (type.toLowerCase() !== 'bearer') return `the tokens have the type ${quote(type)}, not Bearer`
+  if (NOT_IN_HEADERS.test(token)) return 'the access token has characters that no header can hold'
+  return refresh.length > LONGEST_REFRESH_TOKEN ? `the refresh token has ${refresh.length} characters` : null
+}
+
+/** RFC 9110 section 5.5. */
+const NOT_IN_HEADERS = /[^\t\x20-\x7e\x80-\xff]/
 
 function authentication({ clientAuthentication }: Provider, secret: string | null): client.ClientAuth {
   if (secret === null || clientAuthentication === 'none') return client.None()

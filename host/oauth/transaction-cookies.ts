@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
 import type { Limits } from '../../runtime/limits.ts'
-import { type CookieScope, cookieKinds, readCookie, setCookie } from '../http/cookies.ts'
+import { type CookieScope, cookieKinds, readCookies, setCookie } from '../http/cookies.ts'
 
 /**
  * Chosen here: so many sign-ins by a provider one browser may have open in a solution. Each has a cookie, and the cookies of
@@ -23,8 +23,8 @@ export function setTransactionCookie(
 }
 
 /** @param id from outside: what is no id has no cookie */
-export function readTransactionCookie(ctx: Context, scope: CookieScope, id: string): string | undefined {
-  return /^[a-z0-9]{7}[A-Za-z0-9_-]{24}$/.test(id) ? readCookie(ctx, `oauth-${id}`, scope) : undefined
+export function readTransactionCookies(ctx: Context, scope: CookieScope, id: string): readonly string[] {
+  return /^[a-z0-9]{7}[A-Za-z0-9_-]{24}$/.test(id) ? readCookies(ctx, `oauth-${id}`, scope) : []
 }
 
 export function clearTransactionCookie(ctx: Context, scope: CookieScope, id: string): void {

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import type { Tenant } from '../../plugins/security/host.ts'
 import type { Limits } from '../../runtime/limits.ts'
+import type { PlatformKey } from '../config/platform-key.ts'
 import { answeredWithin, SHORT_ANSWER } from '../database/answered-within.ts'
 import type { Database } from '../database/open.ts'
 import { storedHash } from '../database/stored-hash.ts'
@@ -14,7 +16,15 @@ export type RememberedUser = {
   readonly permissions: readonly string[]
   /** The sign-in by a provider that it rests on, or null. */
   readonly providerLogin: string | null
+  /** The `custom_*` fields that were accepted; null where an older version stored the series. */
+  readonly custom: Readonly<Record<string, string>> | null
+  readonly tenant: Tenant | null
+  /** Null where an older version stored the series. */
+  readonly locale: string | null
 }
+
+/** What each use of a series updates. */
+export type RotatedUser = Pick<RememberedUser, 'username' | 'permissions' | 'tenant' | 'locale'>
 
 /** A series: one browser's remembered login in one solution. */
 export type Series = RememberedUser & {
@@ -44,7 +54,7 @@ export interface Remembered {
    * Gives a series its next validator, once it was found that the user may still sign in.
    * @returns the new cookie's value; null when another tab was faster: its cookie is the one that counts
    */
-  rotate(cookie: string, user: Pick<RememberedUser, 'username' | 'permissions'>): Promise<string | null>
+  rotate(cookie: string, user: RotatedUser): Promise<string | null>
   /** Whether a series was not ended, by whomever. */
   isAlive(selector: string): Promise<boolean>
   /** Ends the series of a cookie, if it is one of this solution. */
@@ -63,7 +73,20 @@ const VALIDATOR = 32
 const SELECTOR_TEXT = 22
 
 /** @param now the clock, in epoch milliseconds */
-export function createRemembered(db: Database, limits: Limits, now: () => number = Date.now): Remembered {
+export function createRemembered(
+  db: Database,
+  key: PlatformKey,
+  limits: Limits,
+  now: () => number = Date.now,
+): Remembered {
+  // Authors may ask for a second password or a code in such a field.
+  const purposeOf = (solution: string, selector: string) => `remembered-custom ${solution} ${selector}`
+
+  function readCustom(solution: string, selector: string, stored: string | null): RememberedUser['custom'] {
+    const text = stored === null ? null : key.decrypt(purposeOf(solution, selector), stored)
+    return text === null ? null : (JSON.parse(text) as Record<string, string>)
+  }
+
   async function endWhere(
     which: Partial<Record<'selector' | 'solution' | 'source' | 'uid' | 'provider_login', string>>,
   ): Promise<void> {
@@ -73,7 +96,7 @@ export function createRemembered(db: Database, limits: Limits, now: () => number
   }
 
   return {
-    async start(solution, { source, uid, username, permissions, providerLogin }) {
+    async start(solution, { source, uid, username, permissions, providerLogin, custom, tenant, locale }) {
       const selector = randomBytes(SELECTOR).toString('base64url')
       const validator = randomBytes(VALIDATOR).toString('base64url')
       await db
@@ -92,6 +115,9 @@ export function createRemembered(db: Database, limits: Limits, now: () => number
           created_at: now(),
           ended_at: null,
           provider_login: providerLogin,
+          custom: custom === null ? null : key.encrypt(purposeOf(solution, selector), JSON.stringify(custom)),
+          tenant: tenant === null ? null : JSON.stringify(tenant),
+          locale,
         })
         .execute()
       return selector + validator
@@ -117,6 +143,9 @@ export function createRemembered(db: Database, limits: Limits, now: () => number
         permissions: JSON.parse(row.permissions) as string[],
         lastLoginAt: row.last_login_at,
         providerLogin: row.provider_login,
+        custom: readCustom(solution, selector, row.custom),
+        tenant: row.tenant === null ? null : (JSON.parse(row.tenant) as Tenant),
+        locale: row.locale,
       }
       const given = storedHash(validator)
       if (isSameSecret(given, row.validator_hash)) return { kind: 'current', series }
@@ -126,7 +155,7 @@ export function createRemembered(db: Database, limits: Limits, now: () => number
       await endWhere({ selector })
       return { kind: 'stolen', series }
     },
-    async rotate(cookie, { permissions, username }) {
+    async rotate(cookie, { permissions, username, tenant, locale }) {
       const { selector, validator } = partsOf(cookie)
       const next = randomBytes(VALIDATOR).toString('base64url')
       const { numUpdatedRows } = await db
@@ -137,6 +166,8 @@ export function createRemembered(db: Database, limits: Limits, now: () => number
           rotated_at: now(),
           permissions: JSON.stringify(permissions),
           username,
+          tenant: tenant === null ? null : JSON.stringify(tenant),
+          locale,
         })
         .where('selector', '=', selector)
         .where('validator_hash', '=', storedHash(validator))

@@ -78,7 +78,7 @@ export interface Sessions {
   endOfSeries(selector: string): Promise<void>
   endOfProviderLogin(id: string): Promise<void>
   /** @returns what it was made with, see `Session`; null when there is no such session, or it had ended */
-  endByPublicId(id: string): Promise<Pick<Session, 'selector'> | null>
+  endByPublicId(id: string): Promise<Pick<Session, 'selector' | 'solution' | 'username'> | null>
   /** Those that have not ended, by their public ids. */
   list(query: SessionQuery): Promise<{ readonly items: readonly ListedSession[]; readonly next?: string }>
   /** Removes what ended, idled or grew too old longer than `SESSION_ENDED_KEPT` ago. */
@@ -257,8 +257,12 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
       await endWhere({ provider_login: id })
     },
     async endByPublicId(id) {
-      const row = await db.selectFrom('sessions').select('selector').where('public_id', '=', id).executeTakeFirst()
-      return (await endWhere({ public_id: id })) > 0n ? { selector: row?.selector ?? null } : null
+      const row = await db
+        .selectFrom('sessions')
+        .select(['selector', 'solution', 'username'])
+        .where('public_id', '=', id)
+        .executeTakeFirst()
+      return row !== undefined && (await endWhere({ public_id: id })) > 0n ? row : null
     },
     async list({ limit, after, solution, uid, username }) {
       let query = db

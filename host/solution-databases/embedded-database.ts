@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import type { Duplex } from 'node:stream'
@@ -10,6 +10,7 @@ import type { Limits } from '../../runtime/limits.ts'
 import { ScriptError } from '../../runtime/plugin.ts'
 import { processorTime, residentSize } from '../../runtime/process-memory.ts'
 import { setBack } from '../../runtime/process-priority.ts'
+import { startChildWithChannel } from '../../runtime/start-child.ts'
 import type { EmbeddedFailure, FromEmbedded, ToEmbedded } from './embedded-protocol.ts'
 import {
   overLimit,
@@ -125,14 +126,19 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
     closing = false
     const command = [process.execPath, ...flagsFor(file), `--import=${LOADER.href}`, fileURLToPath(MAIN)]
     const seconds = Math.ceil((CPU_TIME + limits.QUERY_TIME + WATCH) / 1000)
-    const child = spawn('/bin/sh', ['-c', BOUNDED, `${seconds}`, `${largestFile(limits)}`, ...command], {
-      cwd: ROOT,
-      env: { TZ: timeZone },
-      stdio: ['pipe', 'ignore', 'ignore', 'pipe'],
-      // A process group of its own: Ctrl-C on the terminal is for the host, which lets running logins end.
-      detached: true,
-    })
-    const channel = child.stdio[3] as Duplex
+    const begun = startChildWithChannel(
+      '/bin/sh',
+      ['-c', BOUNDED, `${seconds}`, `${largestFile(limits)}`, ...command],
+      {
+        cwd: ROOT,
+        env: { TZ: timeZone },
+        // A process group of its own: Ctrl-C on the terminal is for the host, which lets running logins end.
+        detached: true,
+      },
+      sources,
+    )
+    if ('failure' in begun) return void begun.failure.then(notStarted)
+    const { child, channel } = begun
     const { promise: gone, resolve } = Promise.withResolvers<void>()
     const one: Started = { child, channel, gone, isSetBack: false, state: 'starting' }
     started = one
@@ -148,7 +154,6 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
       if (!reader.push(chunk)) child.kill('SIGKILL')
     })
     channel.on('error', () => child.kill('SIGKILL'))
-    child.stdin?.on('error', () => {}).end(sources())
     const end = () => {
       clearTimeout(notReady)
       channel.destroy()
@@ -162,6 +167,11 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
       file,
       bounds: { rows: limits.QUERY_ROWS, answerSize: limits.QUERY_SIZE, fileSize: limits.EMBEDDED_SIZE },
     })
+  }
+
+  function notStarted({ message }: Error): void {
+    onError(`the process of an embedded database could not be started: ${message}`)
+    failWaiting(new ScriptError('the embedded database could not be started'))
   }
 
   function send(message: ToEmbedded): void {

@@ -4,7 +4,7 @@ import type { DatabasePorts, Parameter, Row } from '../../plugins/database/host.
 import type { Limits } from '../../runtime/limits.ts'
 import { type Call, ScriptError, type SolutionFacts } from '../../runtime/plugin.ts'
 import type { DatabaseServer, ServerKindName } from '../database/kind.ts'
-import { askedFor, type DatabasePlace, isPlatformDatabase } from '../grants/grant-warnings.ts'
+import { askedFor, type PlatformPlace, refusalOf } from '../grants/grant-warnings.ts'
 import type { DatabaseGrant } from '../grants/grants.ts'
 import { hostCall } from '../solutions/host-call.ts'
 import { createEmbeddedDatabase, type EmbeddedDatabase } from './embedded-database.ts'
@@ -28,8 +28,7 @@ export type SolutionDatabasesOptions = {
     get(solution: string): Promise<{ readonly databases: Readonly<Record<string, DatabaseGrant>> }>
   }
   readonly servers: Readonly<Record<ServerKindName, DatabaseServer>>
-  /** The platform's own database, which no grant opens. */
-  readonly platform: DatabasePlace
+  readonly platform: PlatformPlace
   readonly home: string
   readonly timeZone: string
   readonly limits: Limits
@@ -119,7 +118,10 @@ export function createSolutionDatabases(options: SolutionDatabasesOptions): Solu
     const solution = call.solution.name
     const { databases } = await grants.get(solution)
     const grant = Object.hasOwn(databases, name) ? databases[name] : undefined
-    if (grant === undefined || isPlatformDatabase(grant, platform)) {
+    // A grant that an earlier version accepted is checked again.
+    const danger = grant === undefined ? null : refusalOf(grant, platform)
+    if (danger !== null) onError(`the grant of the database "${name}" is refused. ${danger}`, solution)
+    if (grant === undefined || danger !== null) {
       forgetServer(solution, name)
       const refusal = notGranted(name)
       onRefused(call, `plugins.database.query was refused: ${refusal.message}`)

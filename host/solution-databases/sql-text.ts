@@ -6,8 +6,8 @@ export type ServerKind = 'embedded' | 'alpha' | 'beta' | 'gamma'
 export type SqlText = {
   /** The text between the places: one piece more than there are places. */
   readonly pieces: readonly string[]
-  /** Its first word in capitals, such as `SELECT`. Empty when there is none. */
-  readonly keyword: string
+  /** Its first words in capitals, such as `SELECT` and `NAME`, without what is quoted. */
+  readonly words: readonly string[]
   /** Whether something other than white space and comments follows a semicolon. */
   readonly hasSecond: boolean
 }
@@ -42,6 +42,9 @@ const LEXICONS: Readonly<Record<ServerKind, Lexicon>> = {
   gamma: { ...PLAIN, quotes: new Map([...STANDARD, ['`', '`']]), backslash: true, hashComments: true },
 }
 
+/** The most words that identify a statement: `SET LOCAL SESSION AUTHORIZATION`, `CREATE OR REPLACE USER`. */
+const MOST_WORDS = 4
+
 const DOLLAR = /\$(?:[A-Za-z_\u0080-\uffff][A-Za-z0-9_\u0080-\uffff]*)?\$/y
 
 /**
@@ -54,7 +57,7 @@ export function readSql(kind: ServerKind, sql: string): SqlText {
   const pieces: string[] = []
   let piece = ''
   let from = 0
-  let keyword = ''
+  const words: string[] = []
   let ended = false
   let hasSecond = false
   let at = 0
@@ -70,7 +73,7 @@ export function readSql(kind: ServerKind, sql: string): SqlText {
     else if (ended) hasSecond = true
     if (mark !== '?') {
       const end = tokenEnd(lexicon, sql, at, mark)
-      if (keyword === '' && isLetter(sql.charCodeAt(at))) keyword = sql.slice(at, end).toUpperCase()
+      if (words.length < MOST_WORDS && isLetter(sql.charCodeAt(at))) words.push(sql.slice(at, end).toUpperCase())
       at = end
       continue
     }
@@ -89,7 +92,7 @@ export function readSql(kind: ServerKind, sql: string): SqlText {
     from = at
   }
   pieces.push(piece + sql.slice(from))
-  return { pieces, keyword, hasSecond }
+  return { pieces, words, hasSecond }
 }
 
 /** The statement in the server's own spelling of places: `$1`, `@p1` or `?`. */
@@ -116,16 +119,40 @@ const TRANSACTIONS = new Set([
 ])
 
 /**
+ * Statements that show or change accounts and their rights, or that run a string which could be one. Defense in depth only:
+ * on a server, a script can do whatever the granted account may do.
+ */
+const ABOUT_ACCOUNTS = new RegExp(
+  '^(?:' +
+    [
+      '(?:GRANT|REVOKE|DENY|REASSIGN)',
+      '(?:CREATE|ALTER|DROP|RENAME)(?: OR REPLACE)? (?:USER|ROLE|GROUP|LOGIN|CREDENTIAL|AUTHORIZATION)',
+      'CREATE SERVER ROLE|ALTER (?:SERVER ROLE|DEFAULT PRIVILEGES)',
+      'SHOW (?:GRANTS|CREATE USER|PROCESSLIST|FULL PROCESSLIST)',
+      'SET (?:SESSION |LOCAL )?(?:PASSWORD|ROLE|DEFAULT ROLE|SESSION AUTHORIZATION)',
+      'SET STATEMENT|EXECUTE IMMEDIATE|EXEC(?:UTE)? AS',
+    ].join('|') +
+    ')(?: |$)',
+)
+
+/**
  * @throws ScriptError unless it is one statement with a value for each place. Where a body of statements may be part of
  *   one (CREATE FUNCTION, CREATE TRIGGER), the server decides: SQLite, PostgreSQL and MySQL take one statement only.
  */
-export function checkSql(kind: ServerKind, { pieces, keyword, hasSecond }: SqlText, parameters: number): void {
+export function checkSql(kind: ServerKind, { pieces, words, hasSecond }: SqlText, parameters: number): void {
+  const [keyword = ''] = words
   if (keyword === '') throw new ScriptError('the SQL holds no statement')
   if (hasSecond && (kind === 'beta' || keyword !== 'CREATE')) {
     throw new ScriptError('a query is one statement, but something follows its semicolon')
   }
   if (TRANSACTIONS.has(keyword)) {
     throw new ScriptError(`each query is a transaction of its own, so there is no ${keyword}`)
+  }
+  const account = kind === 'embedded' ? null : ABOUT_ACCOUNTS.exec(words.join(' '))
+  if (account !== null) {
+    throw new ScriptError(
+      `scripts cannot use ${account[0].trim()}: only the operator manages accounts and their rights`,
+    )
   }
   const places = pieces.length - 1
   if (places !== parameters) {

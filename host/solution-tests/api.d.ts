@@ -44,8 +44,20 @@ interface TestQueryParams {
   readonly username?: string
   readonly password?: string
   readonly argument?: string
-  /** As a remembered login gives it. */
-  readonly last_login?: { readonly last_login: number; readonly uid: string; readonly [name: string]: unknown }
+  /**
+   * Asks about a remembered user, as the host does: without a password, with the members that the host gives. Members left out have
+   * the values of an ordinary sign-in; `tenant` and `locale` are restored where the script sets none. With a provider other
+   * members are its claims, and without `uid` it is the first sign-in.
+   */
+  readonly last_login?: {
+    readonly last_login?: number
+    readonly uid?: string
+    readonly username?: string
+    readonly permissions?: readonly string[]
+    readonly tenant?: readonly (string | number)[] | null
+    readonly locale?: string | null
+    readonly [claim: string]: unknown
+  }
   readonly [name: string]: unknown
 }
 
@@ -79,8 +91,9 @@ interface TestSignIn extends TestDone {
   readonly login: TestLogin | null
   /** The object that `onSolutionOpen` returned as JSON, for the placeholders of the login page; null where it returned none. */
   readonly result: Readonly<Record<string, any>> | null
+  /** What `security.setTenantValue` set, or at a remembered return that of the sign-in. */
   readonly tenant: readonly (string | number)[] | null
-  /** What `i18n.setLocale` chose, such as `nl-BE`. */
+  /** What `i18n.setLocale` chose, such as `nl-BE`, or at a remembered return that of the sign-in. */
   readonly locale: string | null
   /** Where `application.showURL` leads. */
   readonly showUrl: string | null

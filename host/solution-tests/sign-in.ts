@@ -1,6 +1,13 @@
+import * as z from 'zod'
 import { type Json, ScriptError } from '../../runtime/plugin.ts'
 import { createCorrelationId } from '../http/correlation.ts'
-import { argumentOf, queryParams } from '../login/query-params.ts'
+import type { SignInAnswer } from '../login/account-sources.ts'
+import { askAgain, earlierOf } from '../login/ask-again.ts'
+import { type AuthenticatorQuestion, createAuthenticatorQuestion } from '../login/ask-authenticator.ts'
+import { customFields, queryParams } from '../login/query-params.ts'
+import { isProviderMode, signInModeOf } from '../login/sign-in-mode.ts'
+import { lastLoginOf } from '../oauth/last-login.ts'
+import type { Claims } from '../oauth/provider.ts'
 import type { ActiveSolution } from '../solutions/catalog.ts'
 import { secretFields } from '../solutions/redact.ts'
 import { createEntryRunner, type EntryCall, type EntryResult } from '../solutions/run-entry.ts'
@@ -22,19 +29,99 @@ export async function signIn(solution: ActiveSolution, given: GivenParams, parts
     const advice = 'solution.addUser adds users that the platform signs in; solution.open({ user }) opens it for one'
     throw new ScriptError(`the solution has no authenticator to ask ("authenticator": "${authenticator}"); ${advice}`)
   }
-  const { last_login, ...rest } = given
-  const fields = textsOf(rest)
-  const params = { ...queryParams(new Map(), fields), ...(last_login === undefined ? {} : { last_login }) }
-  const [result, done] = await run(solution, parts, {
-    unit: 'authenticator',
-    entry: 'onSolutionOpen',
-    args: [argumentOf(fields), params],
-    secrets: secretFields(fields),
-    call: { kind: 'login', correlationId: createCorrelationId(), user: null, account: null, ...BROWSER },
+  const recorder = createRecorder()
+  const mark = recorder.mark()
+  const runEntry = createEntryRunner(recorder.around(parts))
+  const results: EntryResult[] = []
+  const ask = createAuthenticatorQuestion(async (...call) => {
+    const result = await runEntry(...call)
+    results.push(result)
+    return result
   })
-  const { login, tenant, locale, showUrl } = result.effects
+  const answer = await askAsHost(ask, solution, given)
+  if (answer.kind === 'failed') throw new ScriptFailure(answer.failure)
+  const { login, tenant, locale, showUrl } = answer.effects
   // Without a login the rest of what it asked for comes to nothing, as on a host.
-  return plain({ login, tenant, locale, showUrl, result: valuesOf(result), ...done })
+  const result = results.map(valuesOf).at(-1) ?? null
+  return plain({ login, tenant, locale, showUrl, result, ...recorder.since(mark) })
+}
+
+/** Calls the script as a host does, so that a test passes it the same parameters. */
+function askAsHost(
+  ask: AuthenticatorQuestion,
+  solution: ActiveSolution,
+  { last_login: given, ...rest }: GivenParams,
+): Promise<SignInAnswer> {
+  const texts = textsOf(rest)
+  const typed = new Map([...texts].filter(([name]) => isTyped(name)))
+  const url = new Map([...texts].filter(([name]) => !isTyped(name)))
+  const asking = { solution, url, correlationId: createCorrelationId(), ...BROWSER }
+  const ofProvider = isProviderMode(signInModeOf(solution))
+  if (given === undefined && !ofProvider) return ask(asking, queryParams(url, typed), typed)
+  const last = readLastLogin(given, ofProvider)
+  const custom = customFields(texts)
+  if (last.uid === undefined) {
+    // The parameters are those of the page that the user asked for: there is no login form.
+    const page = new Map([...url, ...Object.entries(custom)])
+    return ask(
+      { ...asking, url: page },
+      { ...queryParams(page), last_login: lastLoginOf(claimsOf(last), Date.now(), null) },
+    )
+  }
+  const username = texts.get('username') ?? last.username
+  const series = { ...last, uid: last.uid, username, custom }
+  const earlier = earlierOf(asking, series)
+  const lastLogin = ofProvider
+    ? lastLoginOf(claimsOf(last), last.last_login, earlier)
+    : { last_login: last.last_login, ...earlier }
+  return askAgain(ask, asking, series, lastLogin)
+}
+
+/** Fields of the login page; all others are sent in the address. */
+function isTyped(name: string): boolean {
+  return name === 'username' || name === 'password' || name.startsWith('custom_')
+}
+
+/** Members that a test leaves out have the values of an ordinary sign-in. */
+const LastLogin = z.looseObject({
+  last_login: z.number().default(() => Date.now()),
+  uid: z.string().optional(),
+  username: z.string().default(''),
+  permissions: z.array(z.string()).default([]),
+  tenant: z
+    .array(z.union([z.string(), z.number()]))
+    .nullable()
+    .default(null),
+  locale: z.string().nullable().default(null),
+  claims: z.record(z.string(), z.json()).optional(),
+})
+
+/** @throws ScriptError that says what a host would pass */
+function readLastLogin(given: Json | undefined, ofProvider: boolean): z.infer<typeof LastLogin> {
+  if (given === undefined)
+    throw new ScriptError('users sign in at a provider: pass last_login with its claims, such as { iss, sub, email }')
+  const read = LastLogin.safeParse(given)
+  if (!read.success) {
+    const [issue] = read.error.issues
+    throw new ScriptError(`${['last_login', ...(issue?.path ?? [])].join('.')}: ${issue?.message}`)
+  }
+  if (read.data.uid === undefined && !ofProvider) throw new ScriptError('last_login.uid must be the uid of the sign-in')
+  return read.data
+}
+
+/** A provider's claims that the platform does not set itself; see `lastLoginOf` about `locale`. */
+function claimsOf({
+  claims,
+  last_login: _,
+  uid,
+  username,
+  permissions,
+  tenant,
+  locale,
+  ...others
+}: z.infer<typeof LastLogin>): Claims {
+  const shown = uid === undefined && locale !== null ? { ...others, locale } : others
+  return (claims ?? shown) as unknown as Claims
 }
 
 /** @throws ScriptError where there is no such function, ScriptFailure where it fails */

@@ -11,11 +11,13 @@ import { createClientSignIns } from '../clients/sign-in-token.ts'
 import { openPlatformKey } from '../config/platform-key.ts'
 import { readSettings } from '../config/settings.ts'
 import { openDatabase } from '../database/open.ts'
+import { platformPlaceOf } from '../grants/grant-warnings.ts'
 import { createGrants } from '../grants/grants.ts'
 import { createSites } from '../http/sites.ts'
 import { createSignOutTargets } from '../login/sign-out-target.ts'
 import type { FoundSession } from '../login/start-session.ts'
 import { createThrottle } from '../login/throttle.ts'
+import { createHashesForScripts } from '../password-hashes/hashes-for-scripts.ts'
 import { builtInPlugins, usableTrusted } from '../plugins.ts'
 import { createRemembered } from '../sessions/remembered.ts'
 import { createSessions } from '../sessions/sessions.ts'
@@ -90,9 +92,10 @@ export async function createStage(packed: Uint8Array, name: string, limits: Limi
   const audit = createAudit(db, limits)
   started.defer(() => audit.flush())
   const sessions = createSessions(db, limits)
-  const remembered = createRemembered(db, limits)
+  const remembered = createRemembered(db, key, limits)
   const grants = createGrants(db, key)
-  const users = createUsers(db, await createPasswords(), limits, {
+  const passwords = await createPasswords()
+  const users = createUsers(db, passwords, limits, {
     endAccess: async (uid) =>
       void (await Promise.all([sessions.endOfUser('users', uid), remembered.endOfUser('users', uid)])),
     eraseFromAudit: audit.eraseUser,
@@ -106,7 +109,7 @@ export async function createStage(packed: Uint8Array, name: string, limits: Limi
   const databases = createSolutionDatabases({
     grants,
     servers: settings.databaseServers,
-    platform: { server: settings.database.kind, database: settings.database.name },
+    platform: platformPlaceOf(settings),
     home,
     timeZone: settings.timeZone,
     limits,
@@ -118,6 +121,7 @@ export async function createStage(packed: Uint8Array, name: string, limits: Limi
   const plugins = builtInPlugins(settings.environment, limits, {
     database: databases,
     users: createUsersForScripts({ users, grants, throttle, audit, noteRefusal }),
+    passwordHashes: createHashesForScripts({ passwords, throttle, noteRefusal }),
     http: http.ports,
   })
   const makeSandboxSolution = createSandboxSolutionMaker(plugins)
@@ -218,6 +222,7 @@ export async function createStage(packed: Uint8Array, name: string, limits: Limi
       client: { address: BROWSER.address, protocol: 'http', host: 'localhost' },
       serverUrl: BROWSER.serverUrl,
       locale,
+      languages: locale,
       url: new Map(Object.entries(params)),
       page: `/solution/${name}/index.html`,
       browser: 'test',

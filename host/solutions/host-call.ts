@@ -3,6 +3,9 @@ import type { Login, SignedInUser, Tenant } from '../../plugins/security/host.ts
 import type { Call } from '../../runtime/plugin.ts'
 import type { AccountSourceName } from '../login/account-sources.ts'
 
+/** A solution's page, with the parameter `argument`; `solution` null: the solution that asks. */
+export type SolutionPage = { readonly solution: string | null; readonly argument: string | null }
+
 /** What the commands of a call came to. Nothing of it counts before the call returned well. */
 export type Effects = {
   login: Login | null
@@ -12,6 +15,8 @@ export type Effects = {
   /** The window in which a client's page opens it; null and absent: in its own place. */
   showUrlTarget?: string | null
   form: string | null
+  /** Of `application.closeSolution`; absent: the client stays open. */
+  close?: SolutionPage
   /** What clients show of their forms from now on, in the order it came. */
   formUpdates?: readonly FormUpdate[]
   /** Built-in events that listeners of the client are there for; absent: the same as before. */
@@ -21,7 +26,7 @@ export type Effects = {
   cancelLater?: readonly number[]
   /** Keys that scripts looked up and no table has. */
   missingKeys?: readonly string[]
-  logout: { readonly solution: string | null; readonly argument: string | null } | null
+  logout: SolutionPage | null
   /** Texts that scripts set. Of a client's call all that hold after it: `HostCall.messages` with what the call changed. */
   readonly messages: Map<string, string>
   /** Whether the call of a client changed any of them. */

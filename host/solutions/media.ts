@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { Readable } from 'node:stream'
 import type { Context } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
 import { allowMedia } from '../http/content-security.ts'
@@ -31,5 +33,12 @@ export async function sendMedia(
     ctx.status = 304
     return
   }
-  ctx.body = Buffer.from(file.content)
+  // Before the body: the content of an answer without one is never read.
+  ctx.length = file.size
+  if (ctx.method === 'HEAD') return
+  const pieces = store.mediaContent(solution.name, solution.facts.sha256, path, file.size)
+  const content = Readable.from(pieces, { objectMode: true, highWaterMark: 1 })
+  // An error of the first piece can still be answered.
+  await once(content, 'readable')
+  ctx.body = content
 }

@@ -7,6 +7,7 @@ import type { GrantStore } from '../grants/grants.ts'
 import type { Throttle } from '../login/throttle.ts'
 import { createHttpForScripts } from '../outbound/http-for-scripts.ts'
 import { createOutbound } from '../outbound/outbound.ts'
+import { createHashesForScripts } from '../password-hashes/hashes-for-scripts.ts'
 import { builtInPlugins, checkGuests, operatorPlugins, usableTrusted } from '../plugins.ts'
 import {
   createSolutionDatabases,
@@ -18,6 +19,7 @@ import { keepLooking } from '../telemetry/look-at-processes.ts'
 import { sayMemory } from '../telemetry/say-memory.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { observeProcesses, watchBindings, watchCalls, watchFigures } from '../telemetry/watch.ts'
+import type { Passwords } from '../users/passwords.ts'
 import type { Users } from '../users/users.ts'
 import { createUsersForScripts } from '../users/users-for-scripts.ts'
 import { type Catalog, createCatalog, solutionOfKey } from './catalog.ts'
@@ -52,6 +54,7 @@ export type SolutionNeeds = {
   readonly audit: Audit
   readonly grants: GrantStore
   readonly users: Users
+  readonly passwords: Passwords
   readonly throttle: Throttle
   readonly platformDatabase: SolutionDatabasesOptions['platform']
 }
@@ -69,6 +72,7 @@ export async function createSolutionParts(
     audit,
     grants,
     users,
+    passwords,
     throttle,
     platformDatabase,
   }: SolutionNeeds,
@@ -91,6 +95,7 @@ export async function createSolutionParts(
   const builtIn = builtInPlugins(settings.environment, limits, {
     database: solutionDatabases,
     users: createUsersForScripts({ users, grants, throttle, audit, noteRefusal }),
+    passwordHashes: createHashesForScripts({ passwords, throttle, noteRefusal }),
     http: createHttpForScripts({ outbound, grants, noteRefusal }),
   })
   const taken = [...builtIn.map((plugin) => plugin.name), ...OTHER_GLOBALS]

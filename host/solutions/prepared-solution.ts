@@ -4,7 +4,7 @@ import { reachableModules } from '../../runtime/bundle/modules.ts'
 import type { Bundle } from '../../runtime/bundle/read-bundle.ts'
 import { Identifier } from '../../runtime/bundle/schema-parts.ts'
 import type { FormDefinition } from '../../runtime/forms/form-definition.ts'
-import type { CheckedFiles, SandboxFormScript, Unit } from '../../runtime/protocol.ts'
+import type { CheckedFiles, SandboxFormScript, SandboxScript, ScriptScope, Unit } from '../../runtime/protocol.ts'
 import type { CompiledTemplate } from '../../runtime/template/compiled-template.ts'
 
 /**
@@ -30,7 +30,7 @@ export type PreparedSolution = {
 }
 
 /** `module` null is the solution itself. */
-export type PreparedScript = { readonly module: string | null; readonly file: string; readonly source: string }
+export type PreparedScript = SandboxScript & { readonly module: string | null }
 
 export type PreparedForm = {
   readonly module: string | null
@@ -38,8 +38,8 @@ export type PreparedForm = {
   readonly definition: FormDefinition
 }
 
-/** `functions`: those that it declares at its top level and that handlers may name. */
-export type PreparedFormScript = PreparedScript & { readonly form: string; readonly functions: readonly string[] }
+/** `functions` that it declares at its top level and handlers may name; `bound` ones have the form as `this` in a plain call too. */
+export type PreparedFormScript = PreparedScript & Pick<SandboxFormScript, 'form' | 'functions' | 'bound'>
 
 /** What stands in for a form whose definition is not known. */
 export const EMPTY_FORM: FormDefinition = { layout: [] }
@@ -56,13 +56,19 @@ export function prepareSolution(bundle: Bundle, checked: CheckedFiles, parts: Re
   return {
     manifest: bundle.manifest,
     modules: bundle.modules,
-    scripts: bundle.scripts.map(({ module, file }, index) => ({ module, file, source: checked.scripts[index] ?? '' })),
+    scripts: bundle.scripts.map(({ module, file }, index) => ({
+      module,
+      file,
+      source: checked.scripts[index] ?? '',
+      ...scopeOf(checked.scopes[index]),
+    })),
     formScripts: bundle.formScripts.map(({ module, file, form }, index) => ({
       module,
       file,
       form,
       source: checked.formScripts[index] ?? '',
-      functions: (checked.formFunctions[index] ?? []).filter(isIdentifier),
+      functions: (checked.formFunctions[index]?.names ?? []).filter(isIdentifier),
+      bound: (checked.formFunctions[index]?.bound ?? []).filter(isIdentifier),
     })),
     forms: bundle.forms.map(({ module, form }, index) => ({
       module,
@@ -74,6 +80,13 @@ export function prepareSolution(bundle: Bundle, checked: CheckedFiles, parts: Re
     entries: parts.entries,
     warnings: [],
   }
+}
+
+/** Names that a hostile process made up never become part of a script. */
+function scopeOf(scope: ScriptScope | undefined): Pick<SandboxScript, 'scope'> {
+  if (scope === undefined || scope.names.length === 0) return {}
+  const { names, shared } = scope
+  return { scope: { ...scope, names: names.filter(isIdentifier), shared: shared.filter(isIdentifier) } }
 }
 
 function isIdentifier(name: string): boolean {
@@ -137,7 +150,7 @@ export function formScriptsOf(
   const forms = clientForms(solution)
   return solution.formScripts
     .filter(({ form, module }) => forms.get(form)?.module === module)
-    .map(({ form, file, source, functions }) => ({ form, file, source, functions }))
+    .map(({ form, file, source, functions, bound }) => ({ form, file, source, functions, bound }))
 }
 
 /** Permissions that scripts may grant: those of main and its modules together; null when none lists any. */

@@ -5,7 +5,6 @@ import { type ClientPageParts, showClientPage } from '../clients/client-page.ts'
 import { type ClientRouteParts, connectClient } from '../clients/client-route.ts'
 import { sendClientScript } from '../clients/client-script-route.ts'
 import { allowPage } from '../http/content-security.ts'
-import { readCookie } from '../http/cookies.ts'
 import { requireDataRequest, requireNavigation, sourceOfPost } from '../http/fetch-metadata.ts'
 import { chooseLocale } from '../http/languages.ts'
 import { readForm, readQuery } from '../http/read-body.ts'
@@ -20,7 +19,7 @@ import { type FormMode, isProviderMode, type ProviderMode, signInModeOf } from '
 import { signInRemembered } from '../login/sign-in-remembered.ts'
 import { type SignOutParts, signOut } from '../login/sign-out.ts'
 import { addressOfTarget, type SignOutTargets } from '../login/sign-out-target.ts'
-import type { FoundSession } from '../login/start-session.ts'
+import { type FoundSession, findSession as findSessionOf } from '../login/start-session.ts'
 import type { Maintenance } from '../maintenance/maintenance.ts'
 import type { AfterLogoutState } from '../oauth/after-logout.ts'
 import { addOAuthRoutes, type OAuthParts, signInAtProvider } from '../oauth/routes.ts'
@@ -64,9 +63,7 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
 
   async function findSession(ctx: Context, solution: ActiveSolution): Promise<FoundSession | null> {
     if (solution.manifest.authenticator === 'NONE') return null
-    const cookie = readCookie(ctx, 'session', cookieScope(ctx, sites, solution.name))
-    const session = cookie === undefined ? null : await sessions.find(solution.name, cookie)
-    return session === null || cookie === undefined ? null : { session, cookie }
+    return findSessionOf(ctx, cookieScope(ctx, sites, solution.name), sessions)
   }
 
   router.get('/', (ctx) => {
@@ -164,7 +161,7 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
     const solution = await needSolution(ctx)
     const origin = sites.originOf(solution.name, stateOf(ctx).client)
     const fields = await readOwnForm(ctx, solution, origin)
-    const address = await signOut(ctx, solution.name, await targetOf(ctx, solution, fields), parts)
+    const address = await signOut(ctx, solution, await targetOf(ctx, solution, fields), parts)
     if (address.startsWith('/')) {
       ctx.status = 303
       ctx.set('Location', address)

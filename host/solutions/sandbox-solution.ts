@@ -16,7 +16,7 @@ export function createSandboxSolutionMaker(plugins: readonly Plugin[]): SandboxS
       if (plugin.tables) given.tables[plugin.name] = plugin.tables(facts)
     }
     return {
-      scripts: prepared.scripts.map(({ file, source }) => ({ file, source })),
+      scripts: prepared.scripts.map(({ file, source, scope }) => ({ file, source, ...(scope ? { scope } : {}) })),
       units: unitsOf(prepared),
       settings,
       tables,

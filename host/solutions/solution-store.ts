@@ -3,7 +3,8 @@ import type { Bundle } from '../../runtime/bundle/read-bundle.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { deletedAny } from '../database/deleted-any.ts'
 import type { Database } from '../database/open.ts'
-import { insertOnce } from '../database/portable.ts'
+import { byteLength, insertOnce } from '../database/portable.ts'
+import { createMediaReader, writePieces } from './media-pieces.ts'
 import type { PreparedSolution } from './prepared-solution.ts'
 import { readStored, type StoredSolution, writeStored } from './stored-solution.ts'
 
@@ -42,11 +43,10 @@ export interface SolutionStore {
   activate(name: string, sha256: string): Promise<void>
   /** `size`: characters of its JSON. */
   prepared(name: string, sha256: string): Promise<(StoredSolution & { readonly size: number }) | null>
-  media(
-    name: string,
-    sha256: string,
-    path: string,
-  ): Promise<{ readonly etag: string; readonly content: Uint8Array } | null>
+  /** Without its content. `size` in bytes. */
+  media(name: string, sha256: string, path: string): Promise<{ readonly etag: string; readonly size: number } | null>
+  /** The content of a media file, in pieces of `PIECE_SIZE`; each is read when it is asked for. */
+  mediaContent(name: string, sha256: string, path: string, size: number): AsyncGenerator<Uint8Array, void>
   /** Erases a version with its media, unless it is the active one. @returns false when it stays, or is not there */
   removeVersion(name: string, sha256: string): Promise<boolean>
   /** Marks the solution deleted. @returns false when there is none */
@@ -69,6 +69,8 @@ export function createSolutionStore(db: Database, limits: Limits, now: () => num
 
   const version = (name: string, sha256: string) =>
     db.selectFrom('solution_versions').where('solution', '=', name).where('sha256', '=', sha256)
+
+  const readMedia = createMediaReader(db)
 
   return {
     async list() {
@@ -132,7 +134,10 @@ export function createSolutionStore(db: Database, limits: Limits, now: () => num
         })
         // Another host was sent the same bundle at the same time: what it wrote is what would be written here.
         if (!isNew) return
-        for (const file of media) await transaction.insertInto('media').values(file).execute()
+        for (const file of media) {
+          await transaction.insertInto('media').values(file).execute()
+          await writePieces(transaction, file)
+        }
       })
     },
     async renew(name, sha256, prepared) {
@@ -154,13 +159,14 @@ export function createSolutionStore(db: Database, limits: Limits, now: () => num
     async media(name, sha256, path) {
       const row = await db
         .selectFrom('media')
-        .select(['etag', 'content'])
+        .select(['etag', byteLength(db, 'content').as('size')])
         .where('solution', '=', name)
         .where('sha256', '=', sha256)
         .where('path', '=', path)
         .executeTakeFirst()
       return row ?? null
     },
+    mediaContent: (name, sha256, path, size) => readMedia({ solution: name, sha256, path }, size),
     async removeVersion(name, sha256) {
       const isActive = db
         .selectFrom('solutions')

@@ -7,8 +7,9 @@ import { EMPTY_FORM, type PreparedSolution } from './prepared-solution.ts'
  * 1 (no number was written): forms as source texts, form scripts without their functions.
  * 2: forms as definitions, form scripts with the names of their functions.
  * 3: `entries` of main tell of `onSolutionClose` too.
+ * 4: form scripts with the functions whose `this` is the form in a plain call too, scripts with what `scopes` has of them.
  */
-const FORMAT = 3
+const FORMAT = 4
 
 export type StoredSolution = {
   readonly prepared: PreparedSolution
@@ -27,15 +28,15 @@ export function readStored(text: string): StoredSolution {
 }
 
 /**
- * Chosen here: forms that no host has shown yet are empty, and an `onSolutionClose` that none has called yet is not called,
- * until their bundle is sent again; everything else goes on.
+ * Chosen here: forms that no host has shown yet are empty, an `onSolutionClose` that none has called yet is not called,
+ * `scopes` is empty and `this` in a plain call is what it was, until their bundle is sent again; everything else goes on.
  */
 function upgrade(stored: Partial<PreparedSolution>, format: number): Partial<PreparedSolution> {
-  if (format >= 2) return stored
+  if (format >= FORMAT) return stored
   const { formScripts = [], forms = [] } = stored
   return {
     ...stored,
-    formScripts: formScripts.map((script) => ({ ...script, functions: [] })),
-    forms: forms.map(({ module, form }) => ({ module, form, definition: EMPTY_FORM })),
+    formScripts: formScripts.map((script) => ({ ...script, functions: script.functions ?? [], bound: [] })),
+    forms: forms.map(({ module, form, definition }) => ({ module, form, definition: definition ?? EMPTY_FORM })),
   }
 }

@@ -2,6 +2,7 @@ import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node
 import proxyAddr from 'proxy-addr'
 import type { Settings } from '../config/settings.ts'
 import { networkOf } from '../http/network.ts'
+import { endLargest, MOST_HELD } from '../http/slow-connections.ts'
 
 /** A connection without an open request is closed after so long, in ms. */
 const IDLE_TIME = 60_000
@@ -13,8 +14,6 @@ const STUCK_TIME = 120_000
 const LEAST_TAKEN = 1 / 10
 /** Who takes fewer bytes between two looks is slow: 12 kB a second. */
 const SLOW = 60 * 1024
-/** Slow connections hold at most so many bytes of answers together, whosever they are. */
-const MOST_HELD = 64 * 1024 ** 2
 const LOOK_EVERY = 5000
 /** One that makes room for another gets less time to go by itself, in ms. */
 const ROOM_TIME = 1000
@@ -171,22 +170,12 @@ export function createSessionWatch(
     endSlow()
   }
 
-  /** Beyond what slow ones may hold together, those end that hold most. */
   function endSlow(): void {
     const slow = [...sessions].filter(([{ destroyed }, { heldSlowly }]) => heldSlowly > 0 && !destroyed)
-    let held = slow.reduce((sum, [, { heldSlowly }]) => sum + heldSlowly, 0)
-    if (held <= mostHeld) return
-    const ofNetwork = new Map<string | null, number>()
-    for (const [, { network, heldSlowly }] of slow) ofNetwork.set(network, (ofNetwork.get(network) ?? 0) + heldSlowly)
-    // Of the networks that hold most first. Those behind a proxy are not told apart: each counts for itself.
-    const weight = ({ network, heldSlowly }: Seen) =>
-      network === null ? heldSlowly : (ofNetwork.get(network) ?? heldSlowly)
-    slow.sort(([, one], [, other]) => weight(other) - weight(one) || other.heldSlowly - one.heldSlowly)
-    for (const [session, { heldSlowly }] of slow) {
-      if (held <= mostHeld) return
-      held -= heldSlowly
-      turnAway(session)
-    }
+    endLargest(
+      slow.map(([session, { network, heldSlowly: held }]) => ({ network, held, end: () => turnAway(session) })),
+      mostHeld,
+    )
   }
 
   /** Not by `close`: its socket would stay for as long as the other side neither reads nor ends it. */

@@ -2,7 +2,8 @@ import { Server, type ServerOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import type { SecureContextOptions, TLSSocket } from 'node:tls'
 import type Koa from 'koa'
-import { asksForWebSocket } from '../http/upgrades.ts'
+import { inTurn } from '../http/open-requests.ts'
+import { requestListener, takesUpgrade } from '../http/upgrades.ts'
 import type { Certificate } from './certificate.ts'
 import { createHttp2 } from './http2.ts'
 import type { ConnectionSettings } from './http2-sessions.ts'
@@ -35,7 +36,7 @@ export function createSecureServer(app: Koa, certificate: HostCertificate, setti
       ...contextOf(certificate.current()),
       ALPNProtocols: ['h2', 'http/1.1'],
       handshakeTimeout: HANDSHAKE_TIME,
-      shouldUpgradeCallback: asksForWebSocket,
+      shouldUpgradeCallback: takesUpgrade,
     } as ServerOptions,
     app,
     settings,
@@ -55,7 +56,7 @@ class SecureServer extends Server {
   readonly #sockets = new Set<Socket>()
 
   constructor(options: ServerOptions, app: Koa, settings: ConnectionSettings) {
-    super(options, app.callback())
+    super(options, inTurn(requestListener(app)))
     this.#http2 = createHttp2(app, settings)
     const toHttp1 = this.listeners('secureConnection')
     this.removeAllListeners('secureConnection')

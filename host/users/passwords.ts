@@ -25,6 +25,10 @@ export interface Passwords {
    * @throws ERR_PASSWORDS_BUSY when too many passwords are being checked: nothing was said about this one
    */
   verify(passwordHash: string | null, password: string): Promise<boolean>
+  /** Runs other hashing work in the same queue, on a thread of libuv's pool. @throws ERR_PASSWORDS_BUSY */
+  run<T>(work: () => Promise<T>): Promise<T>
+  /** How many jobs run at the same time. */
+  readonly width: number
   /** Whether a hash was made with less effort than one is made today. */
   needsRehash(passwordHash: string): boolean
 }
@@ -34,7 +38,8 @@ export async function createPasswords(
   options: { readonly gate?: Gate; readonly mostWaiting?: number; readonly patience?: number } = {},
 ): Promise<Passwords> {
   const { mostWaiting = MOST_WAITING, patience = PATIENCE } = options
-  const gate = options.gate ?? createGate(Math.min(availableParallelism(), MOST_AT_ONCE))
+  const width = Math.min(availableParallelism(), MOST_AT_ONCE)
+  const gate = options.gate ?? createGate(width)
   const nobodys = await hashPassword(randomBytes(18).toString('base64url'))
   let waiting = 0
 
@@ -66,6 +71,8 @@ export async function createPasswords(
         const isRight = await verifyPassword(passwordHash ?? nobodys, password)
         return isRight && passwordHash !== null
       }),
+    run: inTurn,
+    width,
     needsRehash,
   }
 }

@@ -1,4 +1,5 @@
 import type { Limits } from '../../runtime/limits.ts'
+import { isVisible, UNFIT, visible } from '../../runtime/visible-name.ts'
 import { platformText } from '../web/texts.ts'
 import { checkNewPassword, type PasswordOwner } from './password-rules.ts'
 import { usernameKey } from './username.ts'
@@ -30,8 +31,6 @@ export type UserFault = {
 export const LONGEST_NAME = 200
 /** RFC 5321, section 4.5.3.1.3: a path of 256 octets, less its angle brackets. */
 const LONGEST_EMAIL = 254
-/** What no name may have: controls, what turns text around or cannot be seen, line ends, half characters. */
-const UNFIT = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u
 /** What the column takes, whatever PERMISSION_LENGTH says. */
 const LONGEST_PERMISSION = 255
 const SOLUTION_NAME = /^(?!.{2}--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
@@ -87,10 +86,8 @@ function permissionFaults(permissions: readonly Permission[], limits: Limits): U
   }
   return permissions.flatMap((permission, at): UserFault[] => {
     const { name, solution } = typeof permission === 'string' ? { name: permission, solution: '' } : permission
-    const isFit = name.length > 0 && name.length <= longest && name.trim() === name && !UNFIT.test(name)
-    if (!isFit) {
-      const length = `1 to ${longest} visible characters (PERMISSION_LENGTH)`
-      return [{ field, message: `permission ${at + 1} must be ${length} without space around them` }]
+    if (name.length === 0 || name.length > longest || !isVisible(name)) {
+      return [{ field, message: `permission ${at + 1} must be ${visible(longest)} (PERMISSION_LENGTH)` }]
     }
     if (typeof permission === 'string' || SOLUTION_NAME.test(solution)) return []
     return [{ field, message: `permission ${at + 1} must have the name of a solution as its solution` }]

@@ -2,6 +2,7 @@ import type { UsersPort } from '../../plugins/security/host.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { type Call, ScriptError } from '../../runtime/plugin.ts'
 import type { Audit } from '../audit/audit.ts'
+import { userTarget } from '../audit/targets.ts'
 import type { GrantStore } from '../grants/grants.ts'
 import type { Throttle } from '../login/throttle.ts'
 import { hostCall } from '../solutions/host-call.ts'
@@ -84,10 +85,15 @@ export function createUsersForScripts({
     return user
   }
 
-  function noteChange(call: Call, action: 'user-create' | 'user-change' | 'user-delete'): Promise<void> {
+  function noteChange(
+    call: Call,
+    action: 'user-create' | 'user-change' | 'user-delete',
+    changed: { readonly username: string },
+  ): Promise<void> {
     const { account, solution, address, correlationId, user } = hostCall(call)
     const actor = account === null ? `solution:${solution.name}` : `user:${user?.username}`
-    return audit.record({ actor, action, solution: solution.name, outcome: 'ok', address, correlationId })
+    const target = userTarget(changed)
+    return audit.record({ actor, action, target, solution: solution.name, outcome: 'ok', address, correlationId })
   }
 
   /** A refused password is told in English, which authors read; the key stays the same for their own texts. */
@@ -124,33 +130,35 @@ export function createUsersForScripts({
     },
     async createUser(call, username, password) {
       await needAdministrator(call, 'createUser')
-      const { uid } = await forScript(() => users.create({ username, password }))
-      await noteChange(call, 'user-create')
-      return uid
+      const user = await forScript(() => users.create({ username, password }))
+      await noteChange(call, 'user-create', user)
+      return user.uid
     },
     async deleteUser(call, uid) {
       await needAdministrator(call, 'deleteUser')
-      await needWithinReach(call, 'deleteUser', await needUser(uid))
+      const user = await needUser(uid)
+      await needWithinReach(call, 'deleteUser', user)
       await users.delete(uid)
-      await noteChange(call, 'user-delete')
+      await noteChange(call, 'user-delete', user)
     },
     async setPassword(call, uid, password) {
       await needAdministrator(call, 'setPassword')
-      await needWithinReach(call, 'setPassword', await needUser(uid))
+      const user = await needUser(uid)
+      await needWithinReach(call, 'setPassword', user)
       needAccepted(await users.setPassword(uid, password))
-      await noteChange(call, 'user-change')
+      await noteChange(call, 'user-change', user)
     },
     async addPermission(call, uid, name) {
       await needAdministrator(call, 'addPermission')
-      await needUser(uid)
+      const user = await needUser(uid)
       await forScript(() => users.addPermission(uid, { name, solution: call.solution.name }))
-      await noteChange(call, 'user-change')
+      await noteChange(call, 'user-change', user)
     },
     async removePermission(call, uid, name) {
       await needAdministrator(call, 'removePermission')
-      await needUser(uid)
+      const user = await needUser(uid)
       await users.removePermission(uid, { name, solution: call.solution.name })
-      await noteChange(call, 'user-change')
+      await noteChange(call, 'user-change', user)
     },
   }
 }

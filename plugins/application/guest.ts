@@ -3,6 +3,7 @@ import type { GuestApi } from '../../runtime/sandbox/guest-api.d.ts'
 type Settings = {
   readonly name: string
   readonly version: string
+  readonly platform: string
   readonly environment: string
   readonly forms: readonly string[]
 }
@@ -13,7 +14,7 @@ export default function application(api: GuestApi<Settings, string>) {
   const { safe } = api
   const MOST_LATER = 100
   const LATEST = 3_600_000
-  let settings: Settings = { name: '', version: '', environment: '', forms: [] }
+  let settings: Settings = { name: '', version: '', platform: '', environment: '', forms: [] }
   /** What is to be run later, by its number. */
   const waiting: Record<number, Waiting> = { __proto__: null } as never
   let waitingCount = 0
@@ -28,7 +29,17 @@ export default function application(api: GuestApi<Settings, string>) {
     warn: 'warn',
     warning: 'warn',
     error: 'error',
+    fatal: 'error',
   } as never
+  const loggingLevel = { __proto__: null, DEBUG: 0, INFO: 1, WARNING: 2, ERROR: 3, FATAL: 4 }
+  const numbered: readonly Level[] = ['debug', 'info', 'warn', 'error', 'error']
+  // A solution may have a LOGGINGLEVEL of its own, as many do that were written without ours.
+  safe.defineProperty(globalThis, 'LOGGINGLEVEL', {
+    value: safe.freeze(loggingLevel),
+    writable: true,
+    enumerable: true,
+    configurable: true,
+  })
 
   api.onLoad((loaded) => {
     settings = loaded
@@ -36,9 +47,14 @@ export default function application(api: GuestApi<Settings, string>) {
 
   function readLevel(value: unknown): Level {
     if (value === undefined || value === null) return 'info'
-    const level = typeof value === 'string' ? levels[safe.lowerCase(value)] : undefined
-    if (level !== undefined) return level
-    throw new safe.TypeError('application.output: level must be "debug", "info", "warning" or "error"')
+    if (typeof value === 'string') {
+      const level = levels[safe.lowerCase(value)]
+      if (level !== undefined) return level
+    }
+    if (typeof value === 'number' && safe.hasOwn(numbered, `${value}`)) return numbered[value] as Level
+    throw new safe.TypeError(
+      'application.output: level must be "debug", "info", "warning" or "error", or a constant of LOGGINGLEVEL',
+    )
   }
 
   function readAddress(value: unknown): string {
@@ -55,6 +71,12 @@ export default function application(api: GuestApi<Settings, string>) {
 
   function needClient(method: string): void {
     if (!api.isClient) throw new safe.TypeError(`application.${method}: works in an open client only, not in a login`)
+  }
+
+  function optionalText(value: unknown, what: string, longest: number): string | null {
+    if (value === undefined || value === null) return null
+    if (typeof value === 'string' && value.length <= longest) return value
+    throw new safe.TypeError(`application.closeSolution: ${what} must be a string of at most ${longest} characters`)
   }
 
   function readTime(value: unknown): number {
@@ -132,6 +154,15 @@ export default function application(api: GuestApi<Settings, string>) {
       if (show === null) api.command('showForm', [form])
       else if (!show(form)) throw new safe.TypeError(`application.showForm: clients have no form ${form}`)
     },
+    closeSolution(solution?: unknown, method?: unknown, argument?: unknown): void {
+      needClient('closeSolution')
+      const target = optionalText(solution, 'solution', 63)
+      const given = optionalText(argument, 'argument', 2048)
+      if (method !== undefined && method !== null) {
+        api.log('warn', 'application.closeSolution calls no method: onSolutionOpen of the solution gets the argument')
+      }
+      api.command('closeSolution', [target, given])
+    },
     executeLater(callback: unknown, milliseconds: unknown, args?: unknown): number {
       needClient('executeLater')
       if (typeof callback !== 'function')
@@ -160,6 +191,7 @@ export default function application(api: GuestApi<Settings, string>) {
     getSolutionName: (): string => settings.name,
     getSolutionVersion: (): string => settings.version,
     getServerURL: (): string | null => api.state(),
+    getVersion: (): string => settings.platform,
     getUUID: (): string => api.uuid(),
     getEnvironment: (): string => settings.environment,
   }

@@ -7,9 +7,13 @@ export interface ApplicationPorts {
   /** The solution's address, such as `https://hello.apps.example.org`. */
   serverUrl(call: Call): string
   environment(): string
+  /** Of the platform. */
+  version(): string
   forms(solution: SolutionFacts): readonly string[]
   showUrl(call: Call, url: string, target: string | null): void
   showForm(call: Call, form: string): void
+  /** The client ends, and its page goes to that solution, or loads its own again. */
+  closeSolution(call: Call, target: { readonly solution: string | null; readonly argument: string | null }): void
   /** A client wants to run something after so many milliseconds: then the host calls the entry `application.runLater` with `[id]`. */
   later(call: Call, run: { readonly id: number; readonly milliseconds: number }): void
   cancelLater(call: Call, id: number): void
@@ -30,6 +34,10 @@ export default function application(ports: ApplicationPorts): Plugin {
       showForm: command(z.tuple([z.string().min(1).max(100)]), (call, [form]) => {
         if (ports.forms(call.solution).includes(form)) ports.showForm(call, form)
       }),
+      closeSolution: command(
+        z.tuple([z.string().max(63).nullable(), z.string().max(2048).nullable()]),
+        (call, [solution, argument]) => ports.closeSolution(call, { solution, argument }),
+      ),
       // A login form may wait for something before anybody is signed in.
       executeLater: command(
         z.tuple([z.strictObject({ id: Id, milliseconds: z.int().min(0).max(3_600_000) })]),
@@ -41,6 +49,7 @@ export default function application(ports: ApplicationPorts): Plugin {
     settings: (solution): Json => ({
       name: solution.name,
       version: solution.version,
+      platform: ports.version(),
       environment: ports.environment(),
       forms: ports.forms(solution),
     }),

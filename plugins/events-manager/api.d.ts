@@ -1,5 +1,11 @@
 /** The event types that the platform fires and those of the manifest's `eventTypes`. */
-declare const EventType: { readonly [name: string]: string }
+declare const EventType: { readonly [name: string]: EventTypeName }
+
+/** The name of an event type, such as "onShow": a text. */
+type EventTypeName = string & {
+  /** The name itself. */
+  getName(): string
+}
 
 /** What `fireEventListeners` gives back of what the listeners return. */
 declare const EVENTS_AGGREGATION_TYPE: {
@@ -21,6 +27,12 @@ interface JSEvent {
   readonly elementName: string | null
   /** The arguments that come after the event. */
   readonly data: unknown[]
+  /** As `type`. */
+  getType(): string
+  /** As `formName`. */
+  getFormName(): string | null
+  /** As `elementName`. */
+  getElementName(): string | null
   /** The later listeners are skipped and do not count. */
   stopPropagation(): void
 }
@@ -64,7 +76,11 @@ declare const eventsManager: {
   /**
    * Removes listeners of a custom event type; null as callback or context: any. Those of built-in types go by the function
    * that `addEventListener` returned.
-   * @returns whether something was removed
+   * @returns whether something was removed; false without an event type
    */
-  removeEventListener(eventType: string, callback?: EventListener | null, context?: string | object | null): boolean
+  removeEventListener(
+    eventType: string | null,
+    callback?: EventListener | null,
+    context?: string | object | null,
+  ): boolean
 }

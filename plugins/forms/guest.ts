@@ -44,6 +44,13 @@ type Form = {
   hasLoaded: boolean
 }
 type Event = { readonly form: string; readonly element: string; readonly type: string; readonly value: unknown }
+/** What a user put into an element, and what was in it before. */
+type Entered = {
+  readonly form: Form
+  readonly element: Element
+  readonly before: unknown
+  readonly after: unknown
+}
 /** What one command tells of a form. */
 type Update = { form: string; title?: unknown; elements: Record<string, Record<string, unknown>> }
 
@@ -73,6 +80,10 @@ export default function forms(api: GuestApi<Settings, string>) {
   let toldForms = api.list<Form>()
   let current: string | null = null
   let wanted: string | null = null
+  /** Rises with each call. */
+  let calls = 0
+  /** What the user entered and the running call has not accepted yet. A call that is cut off leaves it to the next one. */
+  let undecided: Entered | null = null
   /** What the host knows of both, and what the last call told. */
   const known = { shown: null as string | null, listening: '' }
   const told = { shown: null as string | null, listening: '' }
@@ -529,23 +540,24 @@ export default function forms(api: GuestApi<Settings, string>) {
     changedForms[changedForms.length] = form
   }
 
+  /** In this order, since a call can be cut off at any function: nothing is set that the host would not learn of. */
   function setState(form: Form, part: Part, key: string, value: unknown): void {
+    note(form)
     part.changed ??= { __proto__: null } as never
     const changed = part.changed as Record<string, unknown>
     if (!safe.hasOwn(changed, key)) changed[key] = part.state[key]
     part.state[key] = value
-    note(form)
   }
 
   function change(form: Form, element: Element, key: string, value: unknown): void {
+    if (key === 'rows') keepSelected(form, element, value as Row[])
+    if (key === 'options') keepChoice(form, element, value as Option[])
     setState(form, element, key, value)
-    if (key === 'rows') keepSelected(form, element)
-    if (key === 'options') keepChoice(form, element)
   }
 
-  function keepSelected(form: Form, element: Element): void {
+  function keepSelected(form: Form, element: Element, rows: readonly Row[]): void {
     const selected = element.state.selected as (string | number)[]
-    const ids = idsOf(element.state.rows as Row[])
+    const ids = idsOf(rows)
     const kept = api.list<string | number>()
     for (let index = 0; index < selected.length; index++) {
       const known = ids[`${selected[index] as string}`]
@@ -554,9 +566,8 @@ export default function forms(api: GuestApi<Settings, string>) {
     if (kept.length < selected.length) change(form, element, 'selected', safe.freeze(safe.toArray(kept)))
   }
 
-  function keepChoice(form: Form, element: Element): void {
+  function keepChoice(form: Form, element: Element, options: readonly Option[]): void {
     const { value } = element.state
-    const options = element.state.options as Option[]
     for (let index = 0; index < options.length; index++) if ((options[index] as Option).value === value) return
     if (value !== null) change(form, element, 'value', null)
   }
@@ -574,10 +585,11 @@ export default function forms(api: GuestApi<Settings, string>) {
     toldForms = api.list()
     for (let index = 0; index < forms.length; index++) {
       const form = forms[index] as Form
+      if (!didCount) note(form)
       const parts = partsOf(form)
       for (let place = 0; place < parts.length; place++) {
         const part = parts[place] as Part
-        if (!didCount && part.told !== null) restoreChanges(form, part, part.told)
+        if (!didCount && part.told !== null) restoreChanges(part, part.told)
         part.told = null
       }
     }
@@ -586,14 +598,13 @@ export default function forms(api: GuestApi<Settings, string>) {
     known.listening = told.listening
   }
 
-  function restoreChanges(form: Form, part: Part, before: Record<string, unknown>): void {
+  function restoreChanges(part: Part, before: Record<string, unknown>): void {
     part.changed ??= { __proto__: null } as never
     const names = safe.keys(before)
     for (let index = 0; index < names.length; index++) {
       const name = names[index] as string
       ;(part.changed as Record<string, unknown>)[name] = before[name]
     }
-    note(form)
   }
 
   /** Tells what changed. What is too large to be told becomes what the host knows again. @throws the last such fault */
@@ -606,11 +617,12 @@ export default function forms(api: GuestApi<Settings, string>) {
     const listening = listenedTypes()
     if (listening.text !== known.listening) api.command('listening', [listening.types])
     if (fault !== null) throw fault
-    for (let index = 0; index < forms.length; index++) rememberTold(forms[index] as Form)
+    // First, so that `settle` finds all of them should the call be cut off here.
     toldForms = forms
     changedForms = api.list()
     told.shown = current
     told.listening = listening.text
+    for (let index = 0; index < forms.length; index++) rememberTold(forms[index] as Form)
   }
 
   function rememberTold(form: Form): void {
@@ -772,8 +784,10 @@ export default function forms(api: GuestApi<Settings, string>) {
       const given = api.list<unknown>()
       for (let index = 0; index < args.length; index++) given[index] = args[index]
       given[given.length] = started?.event
-      returned = safe.apply(own as Run, undefined, given)
+      const call = calls
+      returned = safe.apply(own as Run, viewOf(form.name), given)
       if (safe.isPromise(returned)) returned = await returned
+      if (call !== calls) throw new safe.Error('the call that waited for it is over')
     }
     return { __proto__: null, returned, agreed: started === null || started.fire() } as unknown as {
       returned: unknown
@@ -815,24 +829,27 @@ export default function forms(api: GuestApi<Settings, string>) {
     flush()
   }
 
-  /** The user's input. A handler that refuses it, or fails, leaves the old value. */
+  /** The user's input. A handler that refuses it, fails or is cut off leaves the old value. */
   async function changeValue(form: Form, element: Element, value: unknown): Promise<void> {
     const before = element.state.value
     const after = readValue(element, `${element.path}.value`, value)
+    const entered = { form, element, before, after }
+    undecided = entered
     change(form, element, 'value', after)
     change(form, element, 'error', '')
-    let isRefused = true
-    try {
-      const handler = read(element.definition.handlers, 'onElementDataChange') as string | undefined
-      const { returned, agreed } = await fire(form, element, 'onElementDataChange', argsOf(before, after), handler)
-      isRefused = returned === false || typeof returned === 'string' || !agreed
-      if (typeof returned === 'string') {
-        change(form, element, 'error', readText(`${element.path}.error`, safe.slice(returned, 0, 2000), 2000, false))
-      }
-    } finally {
-      // What the handler itself set meanwhile stays.
-      if (isRefused && element.state.value === after) change(form, element, 'value', before)
+    const handler = read(element.definition.handlers, 'onElementDataChange') as string | undefined
+    const { returned, agreed } = await fire(form, element, 'onElementDataChange', argsOf(before, after), handler)
+    const isText = typeof returned === 'string'
+    if (returned === false || isText || !agreed) takeBack(entered)
+    if (isText) {
+      change(form, element, 'error', readText(`${element.path}.error`, safe.slice(returned, 0, 2000), 2000, false))
     }
+    undecided = null
+  }
+
+  /** What the handler itself set meanwhile stays. */
+  function takeBack({ form, element, before, after }: Entered): void {
+    if (element.state.value === after) change(form, element, 'value', before)
   }
 
   function select(form: Form, element: Element, { rows, selected }: { rows: unknown[]; selected: unknown }): unknown {
@@ -901,17 +918,36 @@ export default function forms(api: GuestApi<Settings, string>) {
     return null
   })
   api.onCall((_only, lastCounted) => {
-    // Of a call that failed.
+    calls++
+    // Of a call that failed. One that was cut off ran no `finally`, so what a call changes is set back here.
     wanted = null
     settle(lastCounted)
+    if (undecided !== null) takeBack(undecided)
+    undecided = null
   })
   api.beforeReturn(() => {
     if (wanted !== null) return showWanted()
     flush()
     return null
   })
+  /** Makes the form `this` of a function that is called without a receiver; it stays the same in all else. */
+  function bindTo(view: object): (run: Run) => Run {
+    const apply = (run: Run, receiver: unknown, args: unknown[]): unknown =>
+      safe.apply(run, receiver === undefined ? view : receiver, args)
+    return safe.freeze((run: Run) => {
+      const bound = safe.proxy(run, { __proto__: null, apply } as ProxyHandler<Run>)
+      const { prototype } = run as { prototype?: object }
+      // Async functions have none, and that of a generator names no constructor.
+      if (prototype !== undefined && safe.hasOwn(prototype, 'constructor')) {
+        safe.defineProperty(prototype, 'constructor', { value: bound, writable: true, configurable: true })
+      }
+      return bound
+    })
+  }
+
   api.onScript((name, script) => {
-    scripts[name] = script() as Record<string, Run>
+    const view = viewOf(name)
+    scripts[name] = safe.apply(script, view, argsOf(bindTo(view))) as Record<string, Run>
   })
   api.entry('event', handle as never)
   api.entry('show', wish as never)

@@ -16,12 +16,30 @@ declare const security: {
   getUserUID(): string | null
   /** Those that the user signed in with; empty when nobody is signed in. */
   getUserPermissions(): string[]
+  /** All permissions that the manifests of the solution and its modules list; empty when they list none. */
+  getPermissions(): string[]
   /** Whether the user signed in with it. false when nobody is signed in. */
   hasPermission(name: string): boolean
   /** The values that separate one tenant's data from another's: strings or numbers, 1 to 100 of them. */
   setTenantValue(value: string | number | (string | number)[]): void
   /** The values as set, or null. */
   getTenantValue(): (string | number)[] | null
+  /**
+   * Whether a password matches a hash from your own table: argon2, bcrypt, scrypt or PBKDF2, in the formats of common
+   * frameworks. The host checks it, in constant time. It needs no grant.
+   * @param hash null: there is no such user. The answer is false after the same work, so that the time does not reveal which names exist
+   * @returns false when the password does not match
+   * @throws TypeError when an argument is of another type, or longer than 1,000 characters
+   * @throws Error when the hash has another form or costs too much to check, after too many wrong passwords for it outside of an
+   *   authenticator, and when too many hashes are being checked
+   */
+  checkPasswordHash(password: string, hash: string | null): Promise<boolean>
+  /**
+   * Creates a hash of a password to store in your own table: argon2id, a string of about 100 characters.
+   * @throws TypeError when the password is not a string, or longer than 1,000 characters
+   * @throws Error when too many hashes are being created
+   */
+  hashPassword(password: string): Promise<string>
   /**
    * Checks a user of the users table. Counted like a sign-in at the login page. This and all below work only where the operator
    * granted `users` to the solution; else they reject.

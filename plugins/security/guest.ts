@@ -38,6 +38,13 @@ export default function security(api: GuestApi<Settings, State>) {
     throw new safe.TypeError(`${what} must be a string, but is ${value === null ? 'null' : typeof value}`)
   }
 
+  /** Hashing takes time by length. */
+  function needCredential(value: unknown, what: string): string {
+    const text = needText(value, what)
+    if (text.length <= 1000) return text
+    throw new safe.TypeError(`${what} may have at most 1000 characters`)
+  }
+
   /** Read once, so that what is checked is what is sent, whatever getters an array has. */
   function readPermissions(value: unknown): string[] {
     if (!safe.isArray(value)) throw new safe.TypeError('security.login: permissions must be an array of strings')
@@ -49,8 +56,10 @@ export default function security(api: GuestApi<Settings, State>) {
       const name = needText(value[index], `security.login: permissions[${index}]`)
       const longest = limits.PERMISSION_LENGTH as number
       if (name.length > longest) throw api.quotaError('PERMISSION_LENGTH', longest, name.length)
-      if (!isPlain(name))
-        throw new safe.TypeError(`security.login: permissions[${index}] has characters that no name has`)
+      if (!isVisible(name)) {
+        const wish = `1 to ${longest} visible characters without space around them`
+        throw new safe.TypeError(`security.login: permissions[${index}] must be ${wish}`)
+      }
       read[index] = name
     }
     return read
@@ -64,6 +73,12 @@ export default function security(api: GuestApi<Settings, State>) {
   function isPlain(text: string): boolean {
     const odd = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/
     return safe.isWellFormed(text) && safe.match(odd, text) === null
+  }
+
+  /** As `runtime/visible-name.ts` has it. */
+  function isVisible(text: string): boolean {
+    const odd = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}|^\s|\s$/u
+    return safe.match(odd, text) === null
   }
 
   function unknownPermission(names: readonly string[]): string | null {
@@ -146,6 +161,7 @@ export default function security(api: GuestApi<Settings, State>) {
     getUserName: (): string | null => (user === null ? null : user.username),
     getUserUID: (): string | null => (user === null ? null : user.uid),
     getUserPermissions: (): string[] => (user === null ? [] : copy(user.permissions)),
+    getPermissions: (): string[] => (allowed === null ? [] : copy(allowed)),
     hasPermission(name: unknown): boolean {
       return user !== null && contains(user.permissions, needText(name, 'security.hasPermission: name'))
     },
@@ -158,6 +174,14 @@ export default function security(api: GuestApi<Settings, State>) {
     authenticate: (username: unknown, password: unknown) =>
       ask('authenticate', ['username', 'password'], [username, password]),
     checkPassword: (uid: unknown, password: unknown) => ask('checkPassword', ['uid', 'password'], [uid, password]),
+    checkPasswordHash(password: unknown, hash: unknown): Promise<unknown> {
+      needCredential(password, 'security.checkPasswordHash: password')
+      if (hash !== null) needCredential(hash, 'security.checkPasswordHash: hash')
+      return api.request('checkPasswordHash', [password, hash])
+    },
+    hashPassword(password: unknown): Promise<unknown> {
+      return api.request('hashPassword', [needCredential(password, 'security.hashPassword: password')])
+    },
     getUser: (username: unknown) => ask('getUser', ['username'], [username]),
     createUser: (username: unknown, password: unknown) =>
       ask('createUser', ['username', 'password'], [username, password]),

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { Limits } from '../../runtime/limits.ts'
 import { type Call, command, type Json, type Plugin, request, type SolutionFacts } from '../../runtime/plugin.ts'
+import { isVisible } from '../../runtime/visible-name.ts'
 
 export type Login = { readonly username: string; readonly uid: string; readonly permissions: readonly string[] }
 export type Tenant = readonly (string | number)[]
@@ -17,6 +18,14 @@ export interface SecurityPorts {
   logOut(call: Call, target: { readonly solution: string | null; readonly argument: string | null }): void
   setTenant(call: Call, tenant: Tenant): void
   readonly users: UsersPort
+  readonly passwordHashes: PasswordHashesPort
+}
+
+/** Hashes of passwords that solutions store themselves. What is refused is thrown as a `ScriptError`. */
+export interface PasswordHashesPort {
+  /** @param hash null: there is none, so the answer is false, after the work of a check */
+  check(call: Call, password: string, hash: string | null): Promise<boolean>
+  hash(call: Call, password: string): Promise<string>
 }
 
 /**
@@ -47,7 +56,7 @@ export const Name = z
   .refine(isPlain, { error: 'must have no control characters and no marks that change the direction of text' })
 
 export default function security(ports: SecurityPorts, limits: Limits): Plugin {
-  const Permission = z.string().min(1).max(limits.PERMISSION_LENGTH).refine(isPlain)
+  const Permission = z.string().min(1).max(limits.PERMISSION_LENGTH).refine(isVisible)
   return {
     name: 'security',
     guest: new URL('./guest.ts', import.meta.url),
@@ -97,6 +106,14 @@ export default function security(ports: SecurityPorts, limits: Limits): Plugin {
         },
       ),
       checkPassword: request(z.tuple([Uid, Credential]), (call, args) => ports.users.checkPassword(call, ...args), {
+        changes: false,
+      }),
+      checkPasswordHash: request(
+        z.tuple([Credential, z.string().max(1000).nullable()]),
+        (call, args) => ports.passwordHashes.check(call, ...args),
+        { changes: false },
+      ),
+      hashPassword: request(z.tuple([Credential]), (call, args) => ports.passwordHashes.hash(call, ...args), {
         changes: false,
       }),
       getUser: request(z.tuple([Credential]), (call, args) => ports.users.getUser(call, ...args), { changes: false }),

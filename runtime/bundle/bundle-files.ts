@@ -117,7 +117,8 @@ function warnOfUnused(part: Part, found: Findings): void {
   for (const { file, place } of filesOf(part, 'unused')) {
     if (!place.expected) {
       const shown = showName(file)
-      found.warn(shown, 'file_unused', `the layout of a solution does not name "${shown}"; it is kept unused`)
+      const meant = /^(?:modules\/[^/]+\/)?medias\//.test(file) ? '; media files belong in media/' : ''
+      found.warn(shown, 'file_unused', `the layout of a solution does not name "${shown}"; it is kept unused${meant}`)
     }
   }
 }

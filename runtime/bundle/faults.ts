@@ -47,7 +47,8 @@ export const FAULT_CODES = {
   script_memory: 'loading the scripts needed more memory than the limit',
   script_crashed: 'loading the scripts ended the sandbox process',
   entry_missing: 'the entry function onSolutionOpen is missing',
-  name_twice: 'two files of one folder declare the same top-level name',
+  name_twice:
+    'two files of one folder declare the same top-level name; for scopes: a script uses the name without its scope',
   text_invalid: 'a script or the login template is not UTF-8 text',
   more_faults: 'further faults, which are not listed',
 } as const
@@ -62,6 +63,7 @@ export const WARNING_CODES = {
   form_text_missing: 'a form names an i18n key that is in no table',
   form_permission_unlisted: 'a form asks for a permission that no manifest lists, so nobody can have it',
   form_function_hidden: 'a function of a form’s script has a name that every form has itself',
+  name_replaced: 'a script uses a name of the original product that does not exist here',
   manifest_deprecated: 'an older property that authenticator replaces',
   oauth_missing: 'the mode OAUTH without OAuth settings; nobody can sign in before the operator sets them',
   oauth_secret_written: 'the application’s secret stands in the manifest, where everybody who has the bundle reads it',

@@ -7,6 +7,7 @@ import {
   list,
   OwnIdentifier,
   orUnknownKey,
+  PermissionName,
   pattern,
   text,
 } from './schema-parts.ts'
@@ -147,6 +148,15 @@ export const OAUTH_SETTINGS = {
   accessTokenEndpoint: Address.optional().meta({
     title: 'Token address',
     description: 'For Custom: where a code is exchanged for tokens.',
+  }),
+  refreshTokenEndpoint: Address.optional().meta({
+    title: 'Refresh address',
+    description: 'The address where refresh tokens are exchanged for new tokens. Default: the token address.',
+  }),
+  revokeTokenEndpoint: Address.optional().meta({
+    title: 'Revocation address',
+    description:
+      'The address where refresh tokens are revoked at sign-out. Default: the address that the provider names.',
   }),
   jwks_uri: Address.optional().meta({
     title: 'Keys address',
@@ -319,7 +329,7 @@ export const ManifestSchema = z
         .refine(hasFewKeys, { error: `must have at most ${MAX_ITEMS} event types` })
         .optional()
         .meta({ title: 'Event types', description: 'Events that the solution fires itself.' }),
-      permissions: list(text(200), MAX_ITEMS)
+      permissions: list(PermissionName, MAX_ITEMS)
         .refine(areUnique, { error: 'must not name a permission twice' })
         .optional()
         .meta({ title: 'Permissions', description: 'The permissions that a login may give.', uniqueItems: true }),

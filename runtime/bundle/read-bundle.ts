@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Limits } from '../limits.ts'
 import { type BundleFiles, bundleFiles } from './bundle-files.ts'
 import type { Fault, Warning } from './faults.ts'
-import { Findings, WHOLE_BUNDLE } from './findings.ts'
+import { Findings, showName, WHOLE_BUNDLE } from './findings.ts'
 import type { JsonPlaces } from './json-places.ts'
 import { folderOf, MANIFEST } from './layout.ts'
 import type { AuthenticatorMode, Manifest } from './manifest.ts'
@@ -87,7 +87,7 @@ async function read(packed: Uint8Array, limits: Limits, found: Findings): Promis
   }
   const zip = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength)
   const directory = await readDirectory(zip, limits, found)
-  if (directory === null || liesInFolder(directory, found)) return null
+  if (directory === null || liesInFolder(directory, found) || isWorkspace(directory, found)) return null
   const parts = await readParts(directory, limits, found)
   const main = readManifest(parts.get(null) as Part, found)
   const modules = await readModules(main, parts, found)
@@ -111,6 +111,20 @@ function liesInFolder(directory: ZipDirectory, found: Findings): boolean {
   const folder = inFolder.slice(0, -MANIFEST.length - 1)
   const advice = `zip the content of the folder "${folder}", not the folder itself: ${MANIFEST} must be at the top`
   found.fault(inFolder, 'manifest_in_folder', advice)
+  return true
+}
+
+/** Files that only a workspace of the original product has, or an export of one. */
+const OF_WORKSPACE = /(?:^|\/)(?:solution_settings\.obj|rootmetadata\.obj|medias\.obj|[^/]+\.frm|[^/]+\.servoy)$/i
+
+function isWorkspace(directory: ZipDirectory, found: Findings): boolean {
+  const names = [...directory.entries.map(({ name }) => name), ...directory.refused]
+  if (names.includes(MANIFEST)) return false
+  const one = names.find((name) => OF_WORKSPACE.test(name))
+  if (one === undefined) return false
+  const advice = 'create a solution with "solhost init" and move scripts, forms and media into it (docs/migrating.md)'
+  const message = `"${showName(one)}" belongs to a workspace or export of the original product, which is not a bundle: ${advice}`
+  found.fault(MANIFEST, 'manifest_missing', message)
   return true
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isVisible, visible } from '../visible-name.ts'
 
 // What the schemas of manifests and forms are built of. Errors continue a sentence: '"title" must be …'.
 
@@ -14,6 +15,16 @@ export function text(max: number) {
   const what = `a text of 1 to ${max} characters without control characters`
   return pattern(/^[^\x00-\x1f\x7f-\x9f]*$/, max, what).refine(isWellFormed, { error: `must be ${what}` })
 }
+
+/** Chosen here: as many as `PERMISSION_LENGTH` allows unless set. */
+const LONGEST_PERMISSION = 200
+const permissionError = { error: `must be ${visible(LONGEST_PERMISSION)}` }
+
+export const PermissionName = z
+  .string(permissionError)
+  .min(1, permissionError)
+  .max(LONGEST_PERMISSION, permissionError)
+  .refine(isVisible, permissionError)
 
 export function pattern(form: RegExp, max: number, what: string) {
   const error = `must be ${what}`

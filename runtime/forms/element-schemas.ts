@@ -1,6 +1,14 @@
 import { z } from 'zod'
 import { isAllowedAddress } from '../address.ts'
-import { isWellFormed, list, OwnIdentifier, orUnknownKey, pattern, text } from '../bundle/schema-parts.ts'
+import {
+  isWellFormed,
+  list,
+  OwnIdentifier,
+  orUnknownKey,
+  PermissionName,
+  pattern,
+  text,
+} from '../bundle/schema-parts.ts'
 import { MAX_OPTIONS, MAX_TABLE_COLUMNS, MAX_TABLE_ROWS, type TableRow } from './form-definition.ts'
 
 // The elements that hold no others; panels and tabs are in form-schema.ts, since they hold whole layouts.
@@ -19,7 +27,7 @@ export const Handler = pattern(
   'the name of a function in the form’s script: 1 to 64 letters, digits, "_" and "$"',
 ).optional()
 
-export const Permission = text(200).optional().meta({
+export const Permission = PermissionName.optional().meta({
   title: 'Permission',
   description: 'Only users who have this permission get it; for all others it does not exist.',
 })

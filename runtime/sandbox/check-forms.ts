@@ -5,7 +5,7 @@ import { parseStrictJson } from '../bundle/strict-json.ts'
 import { checkForm } from '../forms/check-form.ts'
 import type { FormDefinition } from '../forms/form-definition.ts'
 import type { UploadFiles } from '../protocol.ts'
-import { topLevelFunctions } from './top-level-names.ts'
+import { type TopLevelFunctions, topLevelFunctions } from './top-level-names.ts'
 
 /** Above what six levels of tabs need, which take eight levels of JSON each. */
 const MAX_DEPTH = 64
@@ -15,8 +15,10 @@ export type CheckedForms = {
   /** Null for a form with a fault. */
   readonly forms: readonly (FormDefinition | null)[]
   /** By form script. */
-  readonly functions: readonly (readonly string[])[]
+  readonly functions: readonly TopLevelFunctions[]
 }
+
+const NO_FUNCTIONS: TopLevelFunctions = { names: [], bound: [] }
 
 /**
  * @param scripts the form scripts without their types
@@ -40,7 +42,7 @@ export function checkFormFiles(
     const value = readForm(file, source, found)
     if (value === undefined) return null
     const index = scriptOf.get(`${module ?? ''}/${form}`)
-    const declared = index === undefined ? [] : (functions[index] ?? null)
+    const declared = index === undefined ? [] : (functions[index]?.names ?? null)
     return checkForm(
       value,
       file,
@@ -54,14 +56,19 @@ export function checkFormFiles(
       jsonPlaces(source),
     )
   })
-  return { found, forms, functions: functions.map((names) => names ?? []) }
+  return { found, forms, functions: functions.map((declared) => declared ?? NO_FUNCTIONS) }
 }
 
 /** Names that a handler can have: others are for the script's own use. @returns null where there is a fault */
-function functionsOf(file: string, source: string, faulty: ReadonlySet<string>, found: Findings): string[] | null {
+function functionsOf(
+  file: string,
+  source: string,
+  faulty: ReadonlySet<string>,
+  found: Findings,
+): TopLevelFunctions | null {
   if (faulty.has(file)) return null
-  const names = topLevelFunctions(source)
-  if (names === null) {
+  const declared = topLevelFunctions(source)
+  if (declared === null) {
     found.fault(
       file,
       'script_syntax',
@@ -69,7 +76,8 @@ function functionsOf(file: string, source: string, faulty: ReadonlySet<string>, 
     )
     return null
   }
-  return names.filter((name) => /^[A-Za-z_$][A-Za-z0-9_$]{0,63}$/.test(name))
+  const canBeNamed = (name: string) => /^[A-Za-z_$][A-Za-z0-9_$]{0,63}$/.test(name)
+  return { names: declared.names.filter(canBeNamed), bound: declared.bound.filter(canBeNamed) }
 }
 
 function readForm(file: string, source: string, found: Findings): object | undefined {

@@ -1,12 +1,12 @@
-import { dirname } from 'node:path'
 import type { Fault, Warning } from '../bundle/faults.ts'
 import { jsonPlaces } from '../bundle/json-places.ts'
 import { parseStrictJson } from '../bundle/strict-json.ts'
 import type { CheckedFiles, UploadFiles } from '../protocol.ts'
 import { compileTemplate } from '../template/compile-template.ts'
 import { compileFault, createIsolate } from './isolate.ts'
+import { warnOfReplacedNames } from './replaced-names.ts'
+import { findScopes } from './script-scopes.ts'
 import { stripTypes } from './strip-types.ts'
-import { topLevelNames } from './top-level-names.ts'
 
 /** Looks into every file of an upload without running any of it: types, syntax, names, translations, forms, login page. */
 export async function checkUpload(files: UploadFiles): Promise<CheckedFiles> {
@@ -15,13 +15,18 @@ export async function checkUpload(files: UploadFiles): Promise<CheckedFiles> {
   const scripts = files.scripts.map((script) => prepareScript(script, faults))
   const formScripts = files.formScripts.map((script) => prepareScript(script, faults))
   findSyntaxFaults([...files.scripts, ...files.formScripts], [...scripts, ...formScripts], files.isolateMemory, faults)
-  findNamesTwice(files.scripts, scripts, faults)
+  const withSources = <File extends NamedSource>(all: readonly File[], sources: readonly string[]) =>
+    all.map((file, index) => ({ ...file, source: sources[index] ?? '' }))
+  const scopes = findScopes(withSources(files.scripts, scripts), withSources(files.formScripts, formScripts), faults)
+  warnings.push(
+    ...warnOfReplacedNames(withSources(files.scripts, scripts), withSources(files.formScripts, formScripts)),
+  )
   const i18n = files.i18n.map((table) => readTexts(table, faults))
   const { forms, functions: formFunctions } = await checkForms(files, formScripts, i18n, faults, warnings)
   const login = files.loginTemplate ? compileTemplate(files.loginTemplate.source, files.loginTemplate.file) : null
   if (login) warnings.push(...login.warnings)
   const template = login?.template ?? null
-  return { faults, warnings, scripts, formScripts, formFunctions, forms, i18n, template }
+  return { faults, warnings, scripts, scopes, formScripts, formFunctions, forms, i18n, template }
 }
 
 type NamedSource = { readonly module: string | null; readonly file: string; readonly source: string }
@@ -47,24 +52,6 @@ function findSyntaxFaults(
   isolate.dispose()
 }
 
-function findNamesTwice(files: readonly NamedSource[], sources: readonly string[], faults: Fault[]): void {
-  const folders = new Map<string, Map<string, string>>()
-  files.forEach(({ module, file }, index) => {
-    const folder = module ?? ''
-    const seen = folders.get(folder) ?? new Map<string, string>()
-    folders.set(folder, seen)
-    for (const { name, line, column } of topLevelNames(sources[index] ?? '')) {
-      const first = seen.get(name)
-      if (first === undefined) seen.set(name, file)
-      else if (first !== file) {
-        const place = folder === '' ? 'the solution' : dirname(`modules/${folder}/x`)
-        const message = `"${name.slice(0, 100)}" is declared at the top level of ${first} as well; in ${place} each name may be declared in one file only`
-        faults.push({ code: 'name_twice', file, line, column, message })
-      }
-    }
-  })
-}
-
 /** What is loaded only where it is needed. */
 export async function getReady(): Promise<void> {
   await import('./check-forms.ts')
@@ -78,7 +65,7 @@ async function checkForms(
   faults: Fault[],
   warnings: Warning[],
 ): Promise<{ forms: CheckedFiles['forms']; functions: CheckedFiles['formFunctions'] }> {
-  if (files.forms.length === 0) return { forms: [], functions: files.formScripts.map(() => []) }
+  if (files.forms.length === 0) return { forms: [], functions: files.formScripts.map(() => ({ names: [], bound: [] })) }
   const { checkFormFiles } = await import('./check-forms.ts')
   const checked = checkFormFiles(files, scripts, i18n, new Set(faults.map(({ file }) => file)))
   faults.push(...checked.found.faults)

@@ -1,5 +1,5 @@
 import type { Position } from '../outcome.ts'
-import type { SandboxCall, SandboxFormScript } from '../protocol.ts'
+import type { SandboxCall, SandboxFormScript, SandboxScript } from '../protocol.ts'
 import {
   brokenOff,
   type CallEnd,
@@ -28,6 +28,7 @@ import {
   type Reference,
   type Script,
   START,
+  scopeText,
   TRUSTED,
 } from './isolate.ts'
 import { createLane } from './lane.ts'
@@ -109,7 +110,7 @@ export type ClientIsolateOptions = {
   /** As guest.ts reads them. */
   readonly settings: string
   /** What each client's context loads, in this order. */
-  readonly scripts: readonly { readonly file: string; readonly source: string }[]
+  readonly scripts: readonly SandboxScript[]
   /** Loaded after them. */
   readonly formScripts: readonly SandboxFormScript[]
   readonly files: ReadonlySet<string>
@@ -118,7 +119,7 @@ export type ClientIsolateOptions = {
   readonly debugClock?: (() => number) | undefined
 }
 
-/** How long a step may wait behind those of other clients, in ms. */
+/** How long a call may wait behind the steps of other clients, to begin and then in all, in ms; see client-worker.ts. */
 const QUEUE_TIME = 10_000
 /**
  * A step that is not over so long after its time, in ms, will never be: it is in a loop that V8 cannot interrupt. Not less,
@@ -218,6 +219,12 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
     return Math.round(now() - call.started)
   }
 
+  /** How long its clock stood still, in ms. */
+  function waited(call: OpenCall): number {
+    const running = call.runsSince === null ? 0 : now() - call.runsSince
+    return now() - call.started - (call.allowed - call.left + running)
+  }
+
   function end(client: Client, call: OpenCall, how: CallEnd): void {
     if (client.call !== call) return
     stopClock(call)
@@ -266,7 +273,7 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
     if (loaded === null) return
     client.loaded = loaded
     const until = now() + (limits.LOAD_TIME as number)
-    await runScripts(call, loaded.context, compiled.scripts, until)
+    await runScripts(call, loaded, compiled.scripts, until)
     await runForms(call, loaded, compiled.forms, until)
   }
 
@@ -293,7 +300,7 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
 
   async function compileAll(): Promise<Compiled> {
     sweeper ??= await isolate.compileScript('void 0', { filename: TRUSTED })
-    const scripts = options.scripts.map(({ file, source }) => compileBeside(isolate, file, source))
+    const scripts = options.scripts.map((script) => compileBeside(isolate, script))
     const forms = options.formScripts.map((script) => compileForm(isolate, script))
     return { scripts: await Promise.all(scripts), forms: await Promise.all(forms) }
   }
@@ -309,13 +316,29 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
   }
 
   /** @throws LoadFault */
-  async function runScripts(call: OpenCall, context: Context, scripts: readonly Script[], end: number): Promise<void> {
+  async function runScripts(
+    call: OpenCall,
+    loaded: LoadedClient,
+    scripts: readonly Script[],
+    end: number,
+  ): Promise<void> {
+    const { context, enter } = loaded
     for (const [index, script] of scripts.entries()) {
-      const file = options.scripts[index]?.file ?? ''
+      const { file = '', scope } = options.scripts[index] ?? {}
       noteLoading(file)
       const timeout = Math.max(1, Math.ceil(end - now()))
       try {
-        await watched(call, timeout, script.run(context, { timeout }))
+        if (scope === undefined) await watched(call, timeout, script.run(context, { timeout }))
+        else {
+          const view = (await watched(
+            call,
+            timeout,
+            script.run(context, { timeout, reference: true }),
+          )) as Reference | null
+          if (lost || view === null) return
+          const args = [scopeText(scope), view.derefInto({ release: true })]
+          await watched(call, timeout, enter.apply(undefined, args, { timeout }))
+        }
         if (lost) return
       } catch (error) {
         if (isolate.isDisposed) throw outOfMemoryAt(file)
@@ -501,7 +524,9 @@ export function createClientIsolate(options: ClientIsolateOptions): ClientIsolat
         client,
         async () => {
           call.answers--
-          if (client.call === call) await step(client, call, [text])
+          if (client.call !== call) return
+          if (waited(call) > QUEUE_TIME) endBusy(client, call)
+          else await step(client, call, [text])
         },
         () => endBusy(client, call),
       )

@@ -19,7 +19,10 @@ export interface GuestApi<Settings = unknown, State = unknown> {
   entry(method: string, run: (...args: never[]) => unknown): void
   /** Called after each entry function that returned well, while the call still runs; null: there is nothing to wait for. */
   beforeReturn(step: () => Promise<void> | null): void
-  /** Called for each form script while a client is opened: `script` runs it and returns its functions by name. */
+  /**
+   * Called for each form script while a client is opened: `script` runs it and returns its functions by name. It gets a function
+   * that makes the form `this` of those that are called without a receiver.
+   */
   onScript(run: (name: string, script: () => unknown) => void): void
   /** Gives the guest parts of other plugins a function; they cannot import one another, and scripts do not get it. */
   offer<Name extends keyof Offers>(what: Name, offered: Offers[Name]): void

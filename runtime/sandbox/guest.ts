@@ -16,6 +16,8 @@ type FindEntry = () => unknown
 type Enter = (text: string, findEntry?: FindEntry) => string
 type Start = (host: Host, context: number, settings: string, findEntry?: FindEntry) => Enter
 type ScriptText = { kind: 'script'; name: string }
+/** Comes with an object that has an accessor for each name of the script; `shared`: those for the global object too. */
+type ScopeText = { kind: 'scope'; name: string; shared: string[] }
 type CallText = {
   kind: 'call'
   entry: string
@@ -29,7 +31,7 @@ type AnswerText = { kind: 'answer'; id: number; ok: boolean; value: unknown }
 /** A plugin's name, and how scripts reach its binding, such as `plugins.database`. */
 type Binding = { readonly name: string; readonly path: string }
 type Thrown = { name: string; message: string; stack: string; quota: Quota | null }
-type Quota = { error: unknown; limit: string; allowed: number; used: number }
+type Quota = { limit: string; allowed: number; used: number }
 
 /** The global under which a fresh context holds its `start`, until it is started. */
 const START = 'solhostStart'
@@ -54,7 +56,10 @@ export default function bootstrap(
   const SafePromise = Promise
   const promiseThen = Promise.prototype.then
   const SafeProxy = Proxy
+  const SafeWeakMap = WeakMap
+  const { get: weakGet, set: weakSet } = WeakMap.prototype
   const arrayPrototype = Array.prototype
+  const hasEnumerable = Object.prototype.propertyIsEnumerable
   const { upperCase, lowerCase, slice, indexOf, isWellFormed, regExpExec } = {
     upperCase: String.prototype.toUpperCase,
     lowerCase: String.prototype.toLowerCase,
@@ -68,6 +73,9 @@ export default function bootstrap(
 
   setPrototypeOf(limits, null)
   freeze(limits)
+  /** What everyday lines ask of an object without prototype: `'' + queryParams`, `queryParams.hasOwnProperty(name)`. */
+  const everydayNames = ['toString', 'hasOwnProperty', Symbol.toPrimitive] as const
+  const everydayMethods = [hidden(textOfObject), hidden(hasData), hidden(textOfObject)] as const
   /** How this context asks the sandbox process; nothing can be asked before it is started. */
   let host = (_kind: Parameters<Host>[1], _text: string, _key?: string): string | null => null
   let findEntry: FindEntry = () => undefined
@@ -177,7 +185,8 @@ export default function bootstrap(
   let logLines = 0
   let logSize = 0
   let requestIds = 0
-  let lastQuota: Quota | null = null
+  /** Of the running call, by their errors; null: none yet. Weak, since a script may catch as many as it has time for. */
+  let quotas: WeakMap<object, Quota> | null = null
   let waiting: Record<string, Waiting> = record()
   /** How many calls the context has served: that of a login one, that of a client all of its client. */
   let calls = 0
@@ -201,7 +210,7 @@ export default function bootstrap(
     hostCalls = 0
     logLines = 0
     logSize = 0
-    lastQuota = null
+    quotas = null
     // Whatever still waits will not be answered: its call has ended.
     waiting = record()
   }
@@ -211,8 +220,13 @@ export default function bootstrap(
     const used = typeof amount === 'number' && isFiniteNumber(amount) ? amount : allowed + 1
     const place = where === undefined ? '' : `${where}: `
     const error = new SafeRangeError(`${place}the limit ${limit} of ${allowed} is used up`)
-    lastQuota = { error, limit, allowed, used }
+    quotas ??= new SafeWeakMap()
+    apply(weakSet, quotas, [error, { limit, allowed, used }])
     return error
+  }
+
+  function quotaOf(error: unknown): Quota | null {
+    return quotas === null ? null : ((apply(weakGet, quotas, [error as object]) as Quota | undefined) ?? null)
   }
 
   function countHostCall(): void {
@@ -289,7 +303,7 @@ export default function bootstrap(
   function readThrown(error: unknown): Thrown {
     const thrown: Thrown = { name: 'Error', message: '', stack: '', quota: null }
     try {
-      if (lastQuota !== null && lastQuota.error === error) thrown.quota = lastQuota
+      thrown.quota = quotaOf(error)
       if (typeof error !== 'object' || error === null) {
         thrown.name = 'Thrown value'
         thrown.message = cut(describe(error), 2000)
@@ -338,13 +352,45 @@ export default function bootstrap(
 
   // --- the way in --------------------------------------------------------------------------------------------------
 
+  function textOfObject(): string {
+    return '[object Object]'
+  }
+
+  /** Not of the methods themselves: only what was sent counts. */
+  function hasData(this: object, name: string): boolean {
+    return apply(hasEnumerable, this, [name])
+  }
+
+  function hidden(value: object): PropertyDescriptor {
+    const descriptor: PropertyDescriptor = {
+      value: freeze(value),
+      enumerable: false,
+      writable: true,
+      configurable: true,
+    }
+    setPrototypeOf(descriptor, null)
+    return descriptor
+  }
+
+  /** Own ones that no loop and no copy shows, so that still nothing is inherited. What was sent under such a name stays. */
+  function addEverydayMethods(data: object): void {
+    for (let index = 0; index < everydayNames.length; index++) {
+      const name = everydayNames[index] as PropertyKey
+      if (getOwnPropertyDescriptor(data, name) === undefined) {
+        defineProperty(data, name, everydayMethods[index] as PropertyDescriptor)
+      }
+    }
+  }
+
   /** What scripts and bindings look into has no prototype that a script could have changed. */
   function readCall(read: CallText): CallText {
     setPrototypeOf(read.state, null)
     const { args } = read
     for (let index = 0; index < args.length; index++) {
       const arg = args[index]
-      if (typeof arg === 'object' && arg !== null && !isArray(arg)) setPrototypeOf(arg, null)
+      if (typeof arg !== 'object' || arg === null || isArray(arg)) continue
+      setPrototypeOf(arg, null)
+      addEverydayMethods(arg)
     }
     return read
   }
@@ -405,7 +451,11 @@ export default function bootstrap(
 
   function enter(text: string, finder?: FindEntry): string {
     try {
-      const read = parse(text) as CallText | AnswerText | ScriptText
+      const read = parse(text) as CallText | AnswerText | ScriptText | ScopeText
+      if (read.kind === 'scope') {
+        addScope(read, finder as unknown as object)
+        return ''
+      }
       if (read.kind === 'script') {
         if (runScript !== null && finder !== undefined) runScript(read.name, finder)
         return ''
@@ -417,6 +467,36 @@ export default function bootstrap(
     } catch (error) {
       return finished(failedText(error))
     }
+  }
+
+  // --- scopes ------------------------------------------------------------------------------------------------------
+
+  const scopes = record<object>()
+
+  /** Of two scripts with the same scope, or the same shared name, the later one wins. */
+  function addScope({ name, shared }: ScopeText, view: object): void {
+    if (name !== 'globals') {
+      scopes[name] ??= record<unknown>()
+      const names = keys(view)
+      for (let index = 0; index < names.length; index++) takeMember(scopes[name], view, names[index] as string)
+    }
+    for (let index = 0; index < shared.length; index++) takeMember(globalThis, view, shared[index] as string)
+  }
+
+  function takeMember(target: object, view: object, name: string): void {
+    const descriptor = getOwnPropertyDescriptor(view, name)
+    if (descriptor === undefined) return
+    setPrototypeOf(descriptor, null)
+    descriptor.configurable = true
+    // What an earlier script declared can be set, and not made anew.
+    if (!defineProperty(target, name, descriptor)) {
+      ;(target as Record<string, unknown>)[name] = (view as Record<string, unknown>)[name]
+    }
+  }
+
+  /** A solution may have a global of that name itself. */
+  function defineReplaceable(name: string, value: object): void {
+    defineProperty(globalThis, name, { value, writable: true, enumerable: false, configurable: true })
   }
 
   // --- globals -----------------------------------------------------------------------------------------------------
@@ -520,7 +600,7 @@ export default function bootstrap(
       report,
       defineGlobal,
       quotaError,
-      isQuotaError: (error: unknown) => lastQuota !== null && lastQuota.error === error,
+      isQuotaError: (error: unknown) => quotaOf(error) !== null,
       isAllowedAddress: (address: string) => address.length <= 2048 && host('address', address) !== null,
       uuid: () => host('uuid', '') as string,
       isClient,
@@ -574,6 +654,9 @@ export default function bootstrap(
   deleteProperty(globalThis, 'console')
   const underPlugins = {}
   defineGlobal('console', consoleOf())
+  scopes.globals = globalThis
+  defineReplaceable('globals', globalThis)
+  defineReplaceable('scopes', scopes)
   for (let index = 0; index < plugins.length; index++) {
     const { name, under, build } = plugins[index] as PluginGuest
     const path = under === null ? name : `${under}.${name}`

@@ -1,7 +1,15 @@
 import ivm from 'isolated-vm'
 import type { LogLevel, Position } from '../outcome.ts'
 import type { Json } from '../plugin.ts'
-import type { SandboxCall, SandboxFormScript, SandboxSolution, Trusted, Unit } from '../protocol.ts'
+import type {
+  SandboxCall,
+  SandboxFormScript,
+  SandboxScript,
+  SandboxSolution,
+  ScriptScope,
+  Trusted,
+  Unit,
+} from '../protocol.ts'
 import {
   brokenOff,
   type CallEnd,
@@ -56,9 +64,9 @@ export function compileFault(isolate: ivm.Isolate, file: string, source: string)
   }
 }
 
-function compile(isolate: ivm.Isolate, file: string, source: string): ivm.Script {
+function compile(isolate: ivm.Isolate, file: string, source: string, scope?: ScriptScope): ivm.Script {
   try {
-    return isolate.compileScriptSync(closed(source), { filename: file })
+    return isolate.compileScriptSync(...toCompile(file, source, scope))
   } catch (error) {
     // An error at the end of the file would be told of what we added behind it: the file alone tells it right.
     isolate.compileScriptSync(source, { filename: file }).release()
@@ -67,26 +75,25 @@ function compile(isolate: ivm.Isolate, file: string, source: string): ivm.Script
 }
 
 /** The same beside what other isolates run, on a thread of the isolate's own. @throws the syntax error, a LoadFault */
-export async function compileBeside(isolate: ivm.Isolate, file: string, source: string): Promise<ivm.Script> {
+export async function compileBeside(isolate: ivm.Isolate, { file, source, scope }: SandboxScript): Promise<ivm.Script> {
   try {
-    return await isolate.compileScript(closed(source), { filename: file })
+    return await isolate.compileScript(...toCompile(file, source, scope))
   } catch (error) {
     throw describeFault((await syntaxError(isolate, file, source)) ?? error, 'script_syntax', file, new Set([file]))
   }
 }
 
-/** What stands before a form's script, on its first line. */
-const BEFORE_FORM = '(function () {'
-
 /**
- * A form's script as a function, so that what it declares is not global; its value is that function, which returns the named
- * functions. Positions are those of the file. @throws the syntax error, a LoadFault
+ * A form's script as a function, so that what it declares is not global; its value is that function. Called with what binds a
+ * function to the form, it returns the named functions. Positions are those of the file. @throws the syntax error, a LoadFault
  */
-export async function compileForm(isolate: ivm.Isolate, { file, source, functions }: SandboxFormScript) {
+export async function compileForm(isolate: ivm.Isolate, { file, source, functions, bound }: SandboxFormScript) {
+  // Before the script's first statement, and on its first line; a strict script has none, so its directive stays the first.
+  const before = `(function () {${bound.map((name) => `${name}=arguments[0](${name});`).join('')}`
   const given = functions.map((name) => `, ${name}`).join('')
-  const wrapped = `${BEFORE_FORM}${source}\n;return { __proto__: null${given} } })`
+  const wrapped = `${before}${source}\n;return { __proto__: null${given} } })`
   try {
-    return await isolate.compileScript(wrapped, { filename: file, columnOffset: -BEFORE_FORM.length })
+    return await isolate.compileScript(wrapped, { filename: file, columnOffset: -before.length })
   } catch (error) {
     throw describeFault((await syntaxError(isolate, file, source)) ?? error, 'script_syntax', file, new Set([file]))
   }
@@ -118,6 +125,24 @@ export function createIsolate(memory: number): ivm.Isolate {
 /** isolated-vm takes no fewer than 8. */
 function inMegabytes(bytes: number): number {
   return Math.max(8, Math.round(bytes / MEGABYTE))
+}
+
+/** A script with a scope gives an object with an accessor for each of its names; guest.ts makes `scopes` of these. */
+function toCompile(file: string, source: string, scope?: ScriptScope): [string, ivm.ScriptOrigin] {
+  if (scope === undefined) return [closed(source), { filename: file }]
+  const accessors = scope.names.map((name) => {
+    const given = name === 'value' ? 'given' : 'value'
+    return `, get ${name}() { return ${name} }, set ${name}(${given}) { ${name} = ${given} }`
+  })
+  const view = `{ __proto__: null${accessors.join('')} }`
+  if (!scope.isOwn) return [`${source}\n;(${view})`, { filename: file }]
+  const before = '(function () {'
+  return [`${before}${source}\n;return ${view} })()`, { filename: file, columnOffset: -before.length }]
+}
+
+/** How guest.ts takes what such a script gave. */
+export function scopeText({ name, shared }: ScriptScope): string {
+  return JSON.stringify({ kind: 'scope', name, shared })
 }
 
 /** The completion value of a script would cross the border, and may be a Proxy: it is always undefined. */
@@ -239,9 +264,9 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
   /** Scripts that give a function which finds an entry function by its name, in whatever way it was declared. */
   const finders = new Map<string, ivm.Script>()
   const faults: LoadFault[] = []
-  const scripts = solution.scripts.map(({ file, source }) => {
+  const scripts = solution.scripts.map(({ file, source, scope }) => {
     try {
-      return compile(isolate, file, source)
+      return compile(isolate, file, source, scope)
     } catch (error) {
       faults.push(describeFault(error, 'script_syntax', file, files))
       return null
@@ -301,7 +326,7 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
     const made: LoadedContext = { id, unit, entry, context, enter, madeAt: performance.now(), lines: [], call }
     contexts.set(id, made)
     try {
-      runScripts(context, solution.units[unit] ?? [], loading)
+      runScripts(made, solution.units[unit] ?? [], loading)
       return made
     } catch (error) {
       giveBack(made)
@@ -317,14 +342,19 @@ export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolutio
     return made
   }
 
-  function runScripts(context: ivm.Context, indexes: readonly number[], loading?: Loading): void {
+  function runScripts({ context, enter }: LoadedContext, indexes: readonly number[], loading?: Loading): void {
     const allowed = limits.LOAD_TIME as number
     const end = performance.now() + allowed
     for (const index of indexes) {
-      const file = solution.scripts[index]?.file ?? ''
+      const { file = '', scope } = solution.scripts[index] ?? {}
       loading?.(file)
       try {
-        scripts[index]?.runSync(context, { timeout: Math.max(1, Math.ceil(end - performance.now())) })
+        const timeout = Math.max(1, Math.ceil(end - performance.now()))
+        if (scope === undefined) scripts[index]?.runSync(context, { timeout })
+        else {
+          const view = scripts[index]?.runSync(context, { timeout, reference: true }) as ivm.Reference
+          enter.applySync(undefined, [scopeText(scope), view.derefInto({ release: true })], { timeout })
+        }
       } catch (error) {
         if (isolate.isDisposed) throw outOfMemoryAt(file)
         if (performance.now() >= end) throw loadTimedOut(limits, file, error, files)

@@ -1,6 +1,6 @@
-import { type Pattern, parse, type Statement } from 'acorn'
+import { type FunctionDeclaration, type Pattern, type Program, parse, type Statement } from 'acorn'
 
-/** A name that a script declares at its top level, with its line (from 1) and column (from 1). */
+/** A name in a script, with its line (from 1) and column (from 1). */
 export type TopLevelName = { readonly name: string; readonly line: number; readonly column: number }
 
 /**
@@ -9,36 +9,85 @@ export type TopLevelName = { readonly name: string; readonly line: number; reado
  * @returns an empty list for a script that acorn cannot parse: whether it is a script at all is V8's to say
  */
 export function topLevelNames(source: string): TopLevelName[] {
-  const names: TopLevelName[] = []
   try {
-    const program = parse(source, { ecmaVersion: 'latest', sourceType: 'script', locations: true })
-    for (const statement of program.body) collect(statement as Statement, true, names)
+    return topLevelNamesOf(parse(source, { ecmaVersion: 'latest', sourceType: 'script', locations: true }))
   } catch {
     return []
   }
+}
+
+/** @param program parsed with `locations` */
+export function topLevelNamesOf(program: Program): TopLevelName[] {
+  const names: TopLevelName[] = []
+  for (const statement of program.body) collect(statement as Statement, true, names)
   return names
 }
 
+/** Those of them that are no properties of the global object: of `let`, `const` and classes. */
+export function lexicalNames(source: string): string[] {
+  try {
+    const program = parse(source, { ecmaVersion: 'latest', sourceType: 'script', locations: true })
+    const body = program.body.filter(
+      (statement) =>
+        statement.type === 'ClassDeclaration' || (statement.type === 'VariableDeclaration' && statement.kind !== 'var'),
+    )
+    return topLevelNamesOf({ ...program, body }).map(({ name }) => name)
+  } catch {
+    return []
+  }
+}
+
+/** `names`: each once. `bound`: those that are the form's own also where they are called without a receiver. */
+export type TopLevelFunctions = { readonly names: readonly string[]; readonly bound: readonly string[] }
+
 /**
- * The functions that a script declares at its top level, each name once: declarations, and variables that start as a
- * function or arrow function. Chosen here: what else a variable may come to hold is not looked for.
+ * The functions that a form's script declares at its top level: declarations, and variables that start as a function or
+ * arrow function. Chosen here: what else a variable may come to hold is not looked for.
+ *
+ * `bound` are declarations that use `this` in a sloppy script: called as `save()` the language gives them the global object.
+ * Arrow functions have the form already, and in a strict script `this` is undefined there, as its author asked for.
  * @returns null for a script that acorn cannot parse
  */
-export function topLevelFunctions(source: string): string[] | null {
+export function topLevelFunctions(source: string): TopLevelFunctions | null {
   const names = new Set<string>()
+  const bound = new Set<string>()
   try {
-    for (const statement of parse(source, { ecmaVersion: 'latest', sourceType: 'script' }).body) {
-      if (statement.type === 'FunctionDeclaration') names.add(statement.id.name)
+    const program = parse(source, { ecmaVersion: 'latest', sourceType: 'script' })
+    for (const statement of program.body) {
+      if (statement.type === 'FunctionDeclaration') {
+        names.add(statement.id.name)
+        if (usesThis(statement)) bound.add(statement.id.name)
+      }
       if (statement.type !== 'VariableDeclaration') continue
       for (const { id, init } of statement.declarations) {
         const isFunction = init?.type === 'FunctionExpression' || init?.type === 'ArrowFunctionExpression'
         if (isFunction && id.type === 'Identifier') names.add(id.name)
       }
     }
+    // The script's own function of that name would be in the place of what binds them.
+    const cannotBind = isStrict(program) || names.has('arguments')
+    return { names: [...names], bound: cannotBind ? [] : [...bound] }
   } catch {
     return null
   }
-  return [...names]
+}
+
+function isStrict({ body }: Program): boolean {
+  return body.some((statement) => 'directive' in statement && statement.directive === 'use strict')
+}
+
+/** Whether the function's own `this` is used: that of functions and classes inside it is another. */
+function usesThis({ params, body }: FunctionDeclaration): boolean {
+  const open: unknown[] = [params, body]
+  while (open.length > 0) {
+    const node = open.pop()
+    if (typeof node !== 'object' || node === null) continue
+    const { type } = node as { type?: unknown }
+    if (type === 'ThisExpression') return true
+    if (type === 'FunctionExpression' || type === 'FunctionDeclaration' || type === 'ClassBody') continue
+    for (const part of Object.values(node)) open.push(part)
+  }
+  return false
 }
 
 function collect(statement: Statement, top: boolean, names: TopLevelName[]): void {

@@ -7,7 +7,7 @@ import { createLimits } from '../../runtime/limits.ts'
 import { bundleOf, type Files, manifestText, moduleFile, type RawEntry, rawZip, zip64Field } from '../support/zip.ts'
 import { HOSTILE_BUNDLES, MANIFEST, MARKER } from './hostile-bundles.ts'
 
-// What hostile bundles are refused for, and what is harmless and read. `uploads.test.ts` sends the same to a real host.
+// What hostile bundles are refused for, and what is harmless and read. `uploads.flow.test.ts` sends the same to a real host.
 
 const LIMITS = createLimits()
 

@@ -13,7 +13,7 @@ import {
 } from '../support/zip.ts'
 
 // The list of hostile bundles that the host itself must refuse: what each does, and the codes of its faults in order.
-// `bundles.test.ts` reads each, `uploads.test.ts` sends each to a real host.
+// `bundles.test.ts` reads each, `uploads.flow.test.ts` sends each to a real host.
 
 export type HostileBundle = {
   /** Completes "a bundle …". */

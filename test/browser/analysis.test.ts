@@ -136,6 +136,55 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
     expect(await page.locator('#live-errors').innerText()).toContain('scripts/a.js:3')
   })
 
+  test('legends are in words', async () => {
+    await using opened = await open('/o/acme/analysis?range=1h')
+    const legend = async (key: string) =>
+      (await opened.page.locator(`#live-${key} .legend`).innerText()).split('\n').map((line) => line.trim())
+    expect((await legend('logins')).map((line) => line.split(':')[0])).toEqual([
+      'Accepted',
+      'Refused',
+      'Script ran too long',
+    ])
+    expect(await legend('scripts')).toContainEqual(expect.stringMatching(/^onSolutionOpen: median \(p50\): /))
+    expect((await legend('kills'))[0]).toMatch(/^Script ran too long: /)
+  })
+
+  test('an axis of counts has whole numbers, and one value is drawn as a point', async () => {
+    const { token: own } = await center.environment('single')
+    const single = new SimulatedHost(now - 600_000)
+    single.add('solhost_logins_total', { solution: 'alone', mode: 'default', result: 'ok' }, 0)
+    await sendOtlp(center.url, own, 'metrics', single.metrics(now - 60_000))
+    single.add('solhost_logins_total', { solution: 'alone', mode: 'default', result: 'ok' }, 2)
+    single.set('solhost_memory_bytes', { part: 'host' }, 2 ** 27)
+    await sendOtlp(center.url, own, 'metrics', single.metrics(now))
+    await using opened = await open('/o/acme/analysis?range=1h&environment=single')
+    const { page } = opened
+    await page.locator('#place-memory canvas').waitFor()
+    // What uPlot writes and fills onto its canvases, by which chart.
+    await page.addInitScript(`
+      window.painted = []
+      const { fillText, fill } = CanvasRenderingContext2D.prototype
+      const placeOf = (context) => context.canvas.closest('.chart-place')?.id ?? context.canvas.parentElement?.className
+      CanvasRenderingContext2D.prototype.fillText = function (text, ...at) {
+        painted.push([this, text])
+        return fillText.call(this, text, ...at)
+      }
+      CanvasRenderingContext2D.prototype.fill = function (...path) {
+        painted.push([this, 'fill'])
+        return fill.apply(this, path)
+      }
+      window.paintedIn = (place) => painted
+        .filter(([context]) => context.canvas.closest('.chart-place')?.id === place)
+        .map(([, what]) => what)`)
+    await page.reload()
+    await page.locator('#place-memory canvas').waitFor()
+    const painted = (place: string) => page.evaluate<string[]>(`paintedIn('${place}')`)
+    await expect.poll(async () => (await painted('place-logins')).includes('2')).toBe(true)
+    expect((await painted('place-logins')).filter((text) => /[.,]\d/.test(text))).toEqual([])
+    await expect.poll(() => painted('place-memory')).toContain('fill')
+    expect(await painted('place-logins')).not.toContain('fill')
+  })
+
   test('the filter is in the address, and leads to the figures of one solution', async () => {
     await using opened = await open('/o/acme/analysis')
     const { page } = opened
@@ -144,7 +193,7 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
     await page.click('main form button[type=submit]')
     await page.waitForURL(/range=15m/)
     expect(await page.locator('#solution').inputValue()).toBe('shop')
-    expect(await page.locator('#live-logins').innerText()).toContain('ok')
+    expect(await page.locator('#live-logins').innerText()).toContain('Accepted')
   })
 
   test('the times of scripts are those of the solution that is asked for', async () => {

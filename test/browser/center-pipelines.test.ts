@@ -110,6 +110,7 @@ describe.skipIf(browserPath === undefined)('packages and pipelines in a browser'
       JSON.stringify({ credHelpers: { [HOST]: 'ecr-login' } }, null, 2),
       `aws ecr get-login-password --region eu-west-1 | docker login --username AWS --password-stdin ${HOST}`,
       `docker pull ${HOST}/acme-solutions/orders:latest`,
+      'sudo install -d -m 0700 -o 10001 -g 10001 /srv/solhost',
       expect.stringContaining('-e REMOTE_ENVIRONMENT_TOKEN='),
     ])
     await dialog.getByRole('tab', { name: 'Linux and Mac' }).focus()
@@ -122,6 +123,29 @@ describe.skipIf(browserPath === undefined)('packages and pipelines in a browser'
     )
     await page.keyboard.press('Escape')
     await expect.poll(() => button.evaluate((element) => element.matches(':focus'))).toBe(true)
+    expect(complaints).toEqual([])
+    await close()
+  })
+
+  test('a right click on a pipeline opens its menu at the pointer; on a link the browser’s own opens', async () => {
+    const { page, complaints, close } = await open('/o/acme/pipelines')
+    const menu = page.locator('#menu-orders-image')
+    const row = page.locator('tr', { has: page.locator('#menu-button-orders-image') })
+    const code = await row.locator('code').boundingBox()
+    const [x, y] = [Math.ceil(code?.x ?? 0) + 4, Math.ceil(code?.y ?? 0) + 4]
+    await page.mouse.click(x, y, { button: 'right' })
+    await menu.waitFor()
+    const at = await menu.boundingBox()
+    expect(Math.abs((at?.x ?? 0) - x)).toBeLessThanOrEqual(1)
+    expect(Math.abs((at?.y ?? 0) - y)).toBeLessThanOrEqual(1)
+    expect(await page.evaluate('document.activeElement.textContent.trim()')).toBe('Run, runs and settings')
+    await page.keyboard.press('Escape')
+    await menu.waitFor({ state: 'hidden' })
+    await row.getByRole('link', { name: 'orders-image' }).click({ button: 'right' })
+    expect(await menu.isVisible()).toBe(false)
+    await row.locator('code').click({ button: 'right' })
+    await menu.getByRole('menuitem', { name: 'Docker Information' }).click()
+    await page.getByRole('dialog', { name: 'Docker Information: orders' }).waitFor()
     expect(complaints).toEqual([])
     await close()
   })

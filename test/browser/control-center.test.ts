@@ -260,7 +260,7 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
       async () => {
         await go('analysis?range=1h')
         await picture('analysis')
-        expect(await page.textContent('main')).toMatch(/ok: 1 in all/)
+        expect(await page.textContent('main')).toMatch(/Accepted: 1 in all/)
       },
       { interval: 1000 },
     )
@@ -269,10 +269,10 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
 })
 
 async function addRegistry(): Promise<void> {
-  const form = page.locator('form[action$="/registries"]')
+  await page.locator('#ecr summary').click()
+  const form = page.locator('#ecr form')
   await form.locator('[name=name]').fill('images')
   await form.locator('[name=host]').fill('123456789012.dkr.ecr.eu-west-1.amazonaws.com')
-  await form.locator('[name=region]').fill('eu-west-1')
   await form.locator('[name=namespace]').fill('acme')
   await form.locator('[name=accessKeyId]').fill('AKIAEXAMPLEEXAMPLE12')
   await form.locator('[name=secretAccessKey]').fill('not-a-real-secret-access-key-0123456789')

@@ -4,7 +4,7 @@ import { CspParser } from 'csp_evaluator/dist/parser.js'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
-import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
+import { browserPath, launchBrowser, lookOf, SOUND_LOOK } from '../support/browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
 import { addDefaultSolution, addUser, askAdmin, PASSWORD } from '../support/users.ts'
@@ -128,30 +128,33 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
   }
 
   describe.each(Object.entries(WAYS))('%s', (_name, { come, heading }) => {
-    test.each(['light', 'dark'] as const)('has no fault that axe finds, %s', async (colorScheme) => {
-      await using opened = await open({ colorScheme })
-      await come(opened.page)
-      if (heading !== '') expect(await opened.page.innerText('h1')).toBe(heading)
-      expect(await axeViolations(opened.page)).toEqual([])
-    })
-
-    test.each([320, 1280])('fits a window of %i px, with nothing in the console', async (width) => {
-      await using opened = await open({ viewport: { width, height: 640 } })
-      await come(opened.page)
-      expect(await opened.page.evaluate('document.scrollingElement.scrollWidth')).toBeLessThanOrEqual(width)
-      expect(opened.complaints()).toEqual([])
-    })
-
-    test('has a Content-Security-Policy that csp_evaluator thinks well of', async () => {
-      await using opened = await open()
+    test('axe finds nothing in light and dark, it fits 320 and 1280 px, the console is silent, and its Content-Security-Policy is a good one', async () => {
+      await using opened = await open({ viewport: { width: 1280, height: 640 } })
       const policies: string[] = []
       opened.page.on('response', (response) => {
         if (response.request().isNavigationRequest()) policies.push(response.headers()['content-security-policy'] ?? '')
       })
       await come(opened.page)
+      if (heading !== '') expect(await opened.page.innerText('h1')).toBe(heading)
+      expect(await lookOf(opened.page)).toEqual(SOUND_LOOK)
+      expect(opened.complaints()).toEqual([])
       expect(policies.flatMap(seriousFindings)).toEqual([])
     })
   })
+
+  test.each([
+    ['the default page', signInAtStandard, 'Sign-in failed – Sign in', 'username'],
+    ['a template of a solution', signInAtTenant, 'Sign-in failed – Sign in to your workspace', 'tenant'],
+  ])(
+    'the title of %s says that a sign-in was refused, and its first field has the focus',
+    async (_what, signIn, title, field) => {
+      const page = await browser.newPage()
+      await signIn(page, 'wrong-one')
+      expect(await page.title()).toBe(title)
+      expect(await page.evaluate('document.activeElement.id')).toBe(field)
+      await page.close()
+    },
+  )
 
   test('who has to choose a password does so, signs in with it, and is remembered by a browser that was closed', async () => {
     await using opened = await open()

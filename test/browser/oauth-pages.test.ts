@@ -8,7 +8,7 @@ import { allowPage, setSecurityHeaders } from '../../host/http/content-security.
 import { OAUTH_PROBLEMS } from '../../host/oauth/problems.ts'
 import { fragmentPage, oauthProblemPage, repostPage, signedOutPage } from '../../host/web/pages.ts'
 import { PLATFORM_LOCALES } from '../../host/web/texts.ts'
-import { axeViolations, browserPath, launchBrowser, tabOrder, untilTrue } from '../support/browser.ts'
+import { browserPath, launchBrowser, lookOf, SOUND_LOOK, tabOrder, untilTrue } from '../support/browser.ts'
 
 const NONCE = 'dGVzdA'
 const HOME = '/solution/orders/index.html'
@@ -149,20 +149,11 @@ if (browserPath === undefined) {
     }
 
     describe.each(Object.entries(PAGES))('%s', (address, { controls }) => {
-      test.each(['light', 'dark'] as const)('has no fault that axe finds, %s', async (colorScheme) => {
-        await using opened = await open(address, { colorScheme })
-        expect(await axeViolations(opened.page)).toEqual([])
-      })
-
-      test.each([320, 1280])('fits a window of %i px, with nothing in the console', async (width) => {
-        await using opened = await open(address, { viewport: { width, height: 640 } })
-        expect(await widthOf(opened.page)).toBeLessThanOrEqual(width)
-        expect(opened.complaints).toEqual([])
-      })
-
-      test('the Tab key reaches every control in order', async () => {
-        await using opened = await open(address)
+      test('axe finds nothing in light and dark, it fits 320 and 1280 px, the Tab key reaches every control in order', async () => {
+        await using opened = await open(address, { viewport: { width: 1280, height: 640 } })
         expect(await tabOrder(opened.page)).toEqual(controls)
+        expect(await lookOf(opened.page)).toEqual(SOUND_LOOK)
+        expect(opened.complaints).toEqual([])
       })
     })
 

@@ -6,7 +6,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { defaultLoginTemplate, errorPage, goesOnPage, signedOutPage, solutionListPage } from '../../host/web/pages.ts'
 import { PLATFORM_LOCALES, platformText } from '../../host/web/texts.ts'
-import { axeViolations, browserPath, launchBrowser, tabOrder } from '../support/browser.ts'
+import { browserPath, launchBrowser, lookOf, SOUND_LOOK, tabOrder } from '../support/browser.ts'
 
 const NONCE = 'dGVzdA'
 /** @see design, section 8, "CSP" */
@@ -104,21 +104,11 @@ describe.skipIf(browserPath === undefined)('pages in a browser', () => {
   }
 
   describe.each(Object.entries(PAGES))('%s', (path, { controls }) => {
-    test.each(['light', 'dark'] as const)('has no fault that axe finds, %s', async (colorScheme) => {
-      await using opened = await open(path, { colorScheme })
-      expect(await axeViolations(opened.page)).toEqual([])
-    })
-
-    test.each([320, 1280])('fits a window of %i px, with nothing in the console', async (width) => {
-      await using opened = await open(path, { viewport: { width, height: 640 } })
-      const { page, complaints } = opened
-      expect(await page.evaluate('document.scrollingElement.scrollWidth')).toBeLessThanOrEqual(width)
-      expect(complaints).toEqual([])
-    })
-
-    test('the Tab key reaches every control in order', async () => {
-      await using opened = await open(path)
+    test('axe finds nothing in light and dark, it fits 320 and 1280 px, the Tab key reaches every control in order', async () => {
+      await using opened = await open(path, { viewport: { width: 1280, height: 640 } })
       expect(await tabOrder(opened.page)).toEqual(controls)
+      expect(await lookOf(opened.page)).toEqual(SOUND_LOOK)
+      expect(opened.complaints).toEqual([])
     })
   })
 

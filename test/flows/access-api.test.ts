@@ -378,6 +378,7 @@ test('audit: in pages, newest first, and filtered', async () => {
       time: expect.any(Number),
       actor: 'admin',
       action: 'maintenance',
+      target: 'off',
       outcome: 'ok',
       address: '127.0.0.1',
       correlationId: expect.any(String),

@@ -179,6 +179,7 @@ test('bad bundles: one answer with every fault, and the active version stays', a
       'globals.js': 'function one( {',
       'scopes/a.js': 'function twice() {}',
       'scopes/b.ts': 'function twice(): number { return 1 }',
+      'scopes/d.js': 'function other() { return twice() }',
       'scopes/c.ts': 'enum Kind { A }',
       'i18n/nl.json': '{"a": 5}',
       'i18n/de.json': '{"a": "x", "a": "y"}',
@@ -193,8 +194,8 @@ test('bad bundles: one answer with every fault, and the active version stays', a
     'globals.js script_syntax',
     'i18n/de.json json_invalid',
     'i18n/nl.json i18n_invalid',
-    'scopes/b.ts name_twice',
     'scopes/c.ts script_syntax',
+    'scopes/d.js name_twice',
   ])
   expect(problem.faults.find(({ file }) => file === 'globals.js')?.line).toBe(1)
   expect((await api('/solutions/bad')).json()).toMatchObject({ active: sha256, versions: [{ sha256 }] })

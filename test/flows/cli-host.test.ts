@@ -119,7 +119,7 @@ Next: ask the operator for one with the scope solutions:crm:write.
   expect(await runCli(['logs', 'crm', host.url, '--user', 'admin'], { cwd: folder.path, env: ADMIN })).toEqual({
     code: 1,
     out: '',
-    err: 'The host has no such solution: There is no solution "crm".\nNext: "solhost deploy" puts one there.\n',
+    err: 'The host has no such solution: There is no solution "crm".\nNext: "solhost deploy" uploads one.\n',
   })
 })
 
@@ -359,7 +359,7 @@ test('doctor: every line is ok where a host can start, and names what to do wher
     'ok     database',
     'ok     clock',
     '',
-    'Nothing stands in the way. Next',
+    'No faults found. Next: solhost',
     '',
   ])
   expect(existsSync(join(folder.path, 'data'))).toBe(false)
@@ -429,7 +429,7 @@ test('doctor: every line is ok where a host can start, and names what to do wher
       'fault  settings                 CALL_TIME must be a whole number with one of the units ms, s, m, h, d, but is "soon"',
       '       → Correct the environment property; docs/reference/settings.md has all of them.',
       '',
-      '2 faults. Next: do what stands beside "→", then solhost doctor',
+      '2 faults. Next: follow the advice beside "→", then solhost doctor',
       '',
     ],
   ])

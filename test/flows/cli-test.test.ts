@@ -73,7 +73,7 @@ test('is well', () => {})
         │          ^
   ✓ is well  … ms
 1 passed, 1 failed in … s.
-Next: mend what is shown, then solhost test .
+Next: fix what is shown, then solhost test .
 `,
   ])
 })
@@ -116,7 +116,7 @@ test('is told why', async () => {
         │                         ^
   ✓ is told why  … ms
 1 passed, 2 failed in … s.
-Next: mend what is shown, then solhost test .
+Next: fix what is shown, then solhost test .
 `,
   ])
 })
@@ -138,7 +138,7 @@ test('test: a test that hangs is ended by its limit and told at its loop; the ot
     globals.test.js  the call took longer than 1000 ms: the test was ended
   ✓ is well  … ms
 1 passed, 2 failed in … s.
-Next: mend what is shown, then solhost test .
+Next: fix what is shown, then solhost test .
 `,
   ])
 })
@@ -462,6 +462,35 @@ test('test: test files have no Node.js, no files and no network', async () => {
   expect([code, resultsOf(out)]).toEqual([0, [['alone', null]]])
 })
 
+test('test: scripts check stored hashes and make their own', async () => {
+  const { code, out } = await testOf(
+    {
+      'solution.json':
+        '{ "name": "crm", "version": "1.0.0", "authenticator": "AUTHENTICATOR", "modules": ["sign"], "permissions": ["Users"] }',
+      'modules/sign/solution.json': '{ "name": "sign", "version": "1.0.0", "type": "authenticator" }',
+      'modules/sign/globals.js': `
+const HASH = 'pbkdf2_sha256$1000$seasalt$N8Kb7U1vbYSRuCHg1pngtjswnNK9K1+IDAsQ4NEmMNE='
+async function onSolutionOpen(arg, { username, password }) {
+  const hashes = { anna: HASH, bert: await security.hashPassword('seven geese') }
+  if (await security.checkPasswordHash(password, hashes[username] ?? null)) security.login(username, 'u', ['Users'])
+}
+`,
+      'sign.test.js': `
+test('signs in', async () => {
+  const signedIn = []
+  for (const [username, password] of [['anna', 'Grüße, horse'], ['anna', 'x'], ['bert', 'seven geese'], ['cleo', 'x']]) {
+    const { login } = await solution.signIn({ username, password })
+    signedIn.push(login?.username ?? null)
+  }
+  assert.equal(signedIn, ['anna', null, 'bert', null])
+})
+`,
+    },
+    '--json',
+  )
+  expect([code, resultsOf(out)]).toEqual([0, [['signs in', null]]])
+})
+
 test('test: users whom scripts made or deleted are no other test’s', async () => {
   const { code, out } = await testOf(
     {
@@ -541,4 +570,77 @@ test('test: Ctrl-C ends it with all its processes and databases, and nothing of 
   } finally {
     if (started.child.exitCode === null && started.child.signalCode === null) process.kill(-launcher, 'SIGKILL')
   }
+})
+
+const ECHO = `function onSolutionOpen(arg, q) {
+  security.login('anna', 'a-1', ['Users'])
+  return JSON.stringify({ q })
+}
+function getOAuthConfig() { return null }
+`
+/** A solution whose authenticator returns what it is given, with these tests. */
+const echoing = (authenticator: string, tests: string) => ({
+  'solution.json': JSON.stringify({ name: 'crm', version: '1.0.0', authenticator, modules: ['auth'] }),
+  'modules/auth/solution.json': '{ "name": "auth", "version": "1.0.0", "type": "authenticator" }\n',
+  'modules/auth/globals.js': ECHO,
+  'globals.test.js': tests,
+})
+
+test('test: at a remembered return the authenticator is given what a host gives', async () => {
+  const { out } = await testOf(
+    echoing(
+      'AUTHENTICATOR',
+      `test('returns', async () => {
+  const last_login = { last_login: 7, uid: 'a-1', tenant: ['acme', -1], locale: 'nl-BE', email: 'a@b' }
+  const given = { username: 'anna', password: 'x', custom_tenant: 'acme', page: '2', remember: 'on' }
+  const { result, tenant, locale } = await solution.signIn({ ...given, last_login })
+  const { email, ...known } = last_login
+  const all = { ...known, username: 'anna', permissions: [] }
+  assert.equal(result.q, { page: '2', custom_tenant: 'acme', username: 'anna', last_login: all })
+  assert.equal([tenant, locale], [['acme', -1], 'nl-BE'])
+})
+test('needs a uid', async () => {
+  await assert.rejects(solution.signIn({ last_login: { last_login: 7 } }), 'last_login.uid must be')
+  await assert.rejects(solution.signIn({ last_login: { last_login: 'x', uid: 'a-1' } }), 'last_login.last_login')
+})
+`,
+    ),
+    '--json',
+  )
+  expect(resultsOf(out)).toEqual([
+    ['returns', null],
+    ['needs a uid', null],
+  ])
+})
+
+test('test: the authenticator of a provider is given claims as a host gives them', async () => {
+  const { out } = await testOf(
+    echoing(
+      'OAUTH_AUTHENTICATOR',
+      `const CLAIMS = { iss: 'https://id.example', sub: 's', email: 'a@b' }
+test('first', async () => {
+  const { result } = await solution.signIn({ tenant: 'acme', custom_a: '1', password: 'x', last_login: CLAIMS })
+  const { last_login, ...others } = result.q.last_login
+  assert.equal(typeof last_login, 'number')
+  assert.equal(others, { ...CLAIMS, claims: CLAIMS })
+  assert.equal([result.q.tenant, result.q.custom_a, result.q.password], ['acme', '1', undefined])
+})
+test('returns', async () => {
+  const earlier = { uid: 'a-1', username: 'anna', permissions: ['Users'], tenant: null, locale: 'nl' }
+  const { result, locale } = await solution.signIn({ last_login: { ...CLAIMS, ...earlier, last_login: 7 } })
+  assert.equal(result.q, { username: 'anna', last_login: { ...CLAIMS, ...earlier, last_login: 7, claims: CLAIMS } })
+  assert.equal(locale, 'nl')
+})
+test('needs claims', async () => {
+  await assert.rejects(solution.signIn({ tenant: 'acme' }), 'pass last_login with its claims')
+})
+`,
+    ),
+    '--json',
+  )
+  expect(resultsOf(out)).toEqual([
+    ['first', null],
+    ['returns', null],
+    ['needs claims', null],
+  ])
 })

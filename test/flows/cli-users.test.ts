@@ -117,13 +117,13 @@ test('users set: nothing to change, what excludes each other and an unknown user
   expect(nothing).toEqual({
     code: 2,
     out: '',
-    err: 'solhost users set: there is nothing to change.\n"solhost help users set" shows how it is used.\n',
+    err: 'solhost users set: there is nothing to change.\n"solhost help users set" shows how to use it.\n',
   })
   expect((await users(['set', 'nobody', host.url, '--enable', '--disable'])).code).toBe(2)
   expect(await users(['set', 'nobody', host.url, '--enable'])).toEqual({
     code: 1,
     out: '',
-    err: `There is no user "nobody" on this host. "solhost users list ${host.url}" shows who is there.\n`,
+    err: `There is no user "nobody" on this host. "solhost users list ${host.url}" lists the users.\n`,
   })
 })
 

@@ -30,7 +30,7 @@ test('check: a syntax error is shown with place, line, caret and what to change'
     → Mend the script at this place, or just before it.
 
 crm 1.0.0: 1 fault, 0 warnings.
-Next: mend what is listed, then solhost check .
+Next: fix what is listed, then solhost check .
 `,
   })
 })
@@ -50,7 +50,7 @@ test('check: an error that a script throws while it loads is shown at its line, 
     → Mend the line: it runs when the scripts are loaded. What acts belongs into a function.
 
 crm 1.0.0: 1 fault, 0 warnings.
-Next: mend what is listed, then solhost check .
+Next: fix what is listed, then solhost check .
 `,
   ])
   const thrown = await check({ 'globals.js': `${files['scopes/rates.js']}readRates('EUR')\n` })
@@ -69,7 +69,7 @@ test('check: a script that never ends is ended, and shown at its loop with the l
     → End the loop there, or move the work into a function: loading may take a second.
 
 crm 1.0.0: 1 fault, 0 warnings.
-Next: mend what is listed, then solhost check .
+Next: fix what is listed, then solhost check .
 `)
 })
 
@@ -157,7 +157,7 @@ Next: solhost deploy . <url>
 `,
   })
   const strict = await check(files, '--strict')
-  expect([strict.code, strict.out.split('\n').at(-2)]).toEqual([3, 'Next: mend what is listed, then solhost check .'])
+  expect([strict.code, strict.out.split('\n').at(-2)]).toEqual([3, 'Next: fix what is listed, then solhost check .'])
 })
 
 test('check: each input that a login page lacks is told at the form that should have it', async () => {

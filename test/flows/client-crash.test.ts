@@ -3,6 +3,7 @@ import { type ClientPage, openClient, openClientPage } from '../support/client-p
 import { addClientSolution, button, label, linesOf, outputOf } from '../support/client-solution.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 // Scripts that end the process or the isolate of their client: nobody is left before a dead page.
 
@@ -79,6 +80,41 @@ test('a handler that runs out of memory: its client and the others of the isolat
   await culprit.press('main', 'up')
   await other.press('main', 'up')
   expect([culprit.text('main', 'count'), other.text('main', 'count')]).toEqual(['1', '1'])
+})
+
+test('a press that ran while another user’s script ended the isolate is not done again, and its user is told', async () => {
+  await addClientSolution(small, 'beside', {
+    elements: [label('count'), ...['up', 'eat', 'wait', 'write'].map(button)],
+    script: `${SCRIPT}
+      function wait() { application.output('waits'); return new Promise(() => {}) }
+      async function write() { await plugins.http.fetch('https://example.org', { method: 'POST' }).catch(() => {}); return wait() }`,
+  })
+  const [culprit, idle, waiting, writing] = [
+    await open('beside', 'one', small),
+    await open('beside', 'two', small),
+    await open('beside', 'three', small),
+    await open('beside', 'four', small),
+  ]
+  waiting.fire('main', 'wait', 'onAction')
+  writing.fire('main', 'write', 'onAction')
+  await waitUntil(async () => expect(await outputOf(small, 'beside')).toEqual(['waits', 'waits']))
+  // Behind the one that runs, and lost with it.
+  waiting.fire('main', 'up', 'onAction')
+  culprit.fire('main', 'eat', 'onAction')
+  await Promise.all([culprit, idle, waiting, writing].map((page) => untilReopened(page)))
+  const told = (page: ClientPage) => page.frames.filter(({ kind }) => kind === 'message')
+  expect(told(waiting)).toEqual([
+    { kind: 'message', level: 'warning', text: 'Your last action was not carried out. Please try again.' },
+  ])
+  expect(told(writing)).toEqual([
+    {
+      ...{ kind: 'message', level: 'warning' },
+      text: 'Your last action may not have been completed. Check before you try again.',
+    },
+  ])
+  expect(told(idle)).toEqual([])
+  expect(await outputOf(small, 'beside')).toHaveLength(2)
+  expect(waiting.text('main', 'count')).toBe('0')
 })
 
 test('what waited behind a handler that killed the process is not done in the client that took its place', async () => {

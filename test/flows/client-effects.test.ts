@@ -18,7 +18,20 @@ beforeAll(async () => {
   const parts = {
     elements: [
       label('text', 'i18n:text'),
-      ...['hello', 'dutch', 'tenant', 'out', 'away', 'elsewhere', 'mailto', 'fail', 'rest'].map(button),
+      ...[
+        'hello',
+        'dutch',
+        'tenant',
+        'out',
+        'away',
+        'elsewhere',
+        'mailto',
+        'fail',
+        'rest',
+        'close',
+        'closeFor',
+        'closeTo',
+      ].map(button),
     ],
     script: `
       function hello() { forms.main.elements.text.label = 'hello' }
@@ -29,6 +42,9 @@ beforeAll(async () => {
       function elsewhere() { application.showURL('/solution/other/index.html?a=b', '_blank') }
       function mailto() { application.showURL('mailto:help@example.org') }
       function fail() { application.showURL('/never'); security.logout(); i18n.setLocale('nl'); throw new Error('as it should') }
+      function close() { application.closeSolution() }
+      function closeFor() { application.closeSolution('other', 'start', 'from here') }
+      function closeTo() { application.closeSolution('nowhere') }
       function rest() { forms.main.elements.text.label = 'rested' }
     `,
     globals: `
@@ -151,6 +167,22 @@ test('security.logout to another solution: the page posts the token and goes the
   expect([answer.status, answer.headers.location]).toEqual([303, location])
   expect((await browser.session()).status).toBe(401)
 })
+
+test.each([
+  ['close', 'effects/index.html'],
+  ['closeFor', 'other/index.html?argument=from+here'],
+  ['closeTo', 'effects/index.html'],
+])(
+  'application.closeSolution, %s: the client closes, the page goes to %s, the user stays signed in',
+  async (name, target) => {
+    const browser = await signedIn()
+    const page = await clientOf(browser)
+    page.fire('main', name, 'onAction')
+    expect(await page.frame('go')).toEqual({ kind: 'go', href: `${host.url}/solution/${target}` })
+    expect(await page.closed()).toBe(1000)
+    expect((await browser.session()).status).toBe(200)
+  },
+)
 
 test('security.logout with showURL: signed out, and on to that address', async () => {
   const browser = await signedIn()

@@ -11,7 +11,9 @@ test('start: while a restore changes the folder a host ends with one sentence', 
   const { ended, err } = startCli(['start'], { cwd: folder.path, env: { ...FREE_PORTS, PLATFORM_HOME: folder.path } })
   expect(await ended).toBe(1)
   restore.release()
-  expect(err()).toMatch(/^A backup is being restored into .*Start the host when "solhost restore" has ended\.\n$/)
+  expect(err()).toMatch(
+    /^A backup is being restored into .*Start the host when "(npx )?solhost restore" has ended\.\n$/,
+  )
 })
 
 test('start: a signal, which a sandbox process could send, opens no debugger, in the host or its launcher', async () => {

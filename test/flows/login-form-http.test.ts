@@ -72,7 +72,7 @@ function openBrowser({ host, formTokens, signIns, targets }: Place = place, solu
   visitor.cookies.set(`login-${solution}`, { value: randomBytes(24).toString('base64url'), path })
   const handshake = () => {
     const value = visitor.cookies.get(`login-${solution}`)?.value
-    return { cookies: { get: () => value } } as unknown as Context
+    return { get: () => `login-${solution}=${value}` } as unknown as Context
   }
   const post = (address: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
     visitor.post(address, fields, { token: formTokens.issue(handshake(), scope), headers })

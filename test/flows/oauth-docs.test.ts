@@ -131,7 +131,13 @@ test('docs, what the authenticator gets and stay signed in: at the first sign-in
   expect(first).toEqual({ branch: '7', last_login: { ...claims, claims, last_login: expect.any(Number) } })
   expect(claims).toMatchObject({ iss: provider.issuer, sub: 'sub-of-anna', email_verified: true })
   const username = 'anna@example.org'
-  const earlier = { uid: `${provider.issuer}#sub-of-anna`, username, permissions: ['Users', 'Admins'] }
+  const earlier = {
+    uid: `${provider.issuer}#sub-of-anna`,
+    username,
+    permissions: ['Users', 'Admins'],
+    tenant: null,
+    locale: 'en',
+  }
   expect(next).toEqual({ username, last_login: { ...next.last_login, ...earlier } })
 
   const tokens = provider.requests.flatMap(({ body = {} }) =>

@@ -131,3 +131,43 @@ test('signing out is a POST of our own page: another site’s is refused', async
   expect(foreign.status).toBe(403)
   expect((await anna.session()).status).toBe(200)
 })
+
+/** A solution whose provider names no end-session address, so that users stay signed in there. */
+async function addWithoutEndSession(name: string, oauth: Record<string, unknown> = {}): Promise<void> {
+  const found = await fetch(`${provider.issuer}/.well-known/openid-configuration`)
+  const { authorization_endpoint, token_endpoint, jwks_uri } = (await found.json()) as Record<string, string>
+  const addresses = { authorizationBaseUrl: authorization_endpoint, accessTokenEndpoint: token_endpoint, jwks_uri }
+  await addSolutionOfProvider(host, provider, { name, oauth: { ...oauth, ...addresses, issuer: undefined } })
+}
+
+const promptOf = (location: string) => new URL(location).searchParams.get('prompt')
+
+test('after a sign-out that the provider does not follow it is asked to prompt, until somebody signed in', async () => {
+  await addWithoutEndSession('lasting')
+  const anna = comeTo(host, 'lasting')
+  expect(promptOf((await anna.start()).location)).toBeNull()
+  await anna.signIn()
+  expect((await anna.logOut()).headers.location).toMatch(/signed-out/)
+  expect(promptOf((await anna.start()).location)).toBe('login')
+  // One that was begun and left changes nothing.
+  expect(promptOf((await anna.start()).location)).toBe('login')
+  expect((await anna.signIn()).status).toBe(303)
+  anna.person.close()
+  expect(promptOf((await anna.start()).location)).toBeNull()
+})
+
+test('a sign-out whose session was over asks for the prompt too, and keeps what the settings ask for', async () => {
+  await addWithoutEndSession('idled', OFFLINE)
+  const anna = comeTo(host, 'idled')
+  await anna.signIn()
+  anna.person.close()
+  await anna.logOut()
+  expect(promptOf((await anna.start()).location)).toBe('login consent')
+})
+
+test('a sign-out at the provider asks for no prompt', async () => {
+  const anna = comeTo(host, 'byebye')
+  await anna.signIn()
+  expect(leadsTo((await anna.logOut()).text)).toContain(provider.issuer)
+  expect(promptOf((await anna.start()).location)).toBeNull()
+})

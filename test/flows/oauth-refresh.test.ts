@@ -9,12 +9,29 @@ let host: TestHost
 /** As an author writes it who wants users to stay signed in. */
 const OFFLINE = { defaultScope: 'openid email profile offline_access', prompt: 'consent' }
 
+/** Sets tenant and language at the first sign-in alone. */
+const TENANTS = `function onSolutionOpen(arg, q) {
+  const { email, uid, tenant } = q.last_login
+  security.login(email, 'u-1', ['Users'])
+  if (uid === undefined) {
+    security.setTenantValue([q.tenant, Number(q.custom_desk)])
+    i18n.setLocale('nl', 'BE')
+  } else if (q.custom_desk !== String(tenant[1])) security.setTenantValue('not the same desk')
+}`
+
 beforeAll(async () => {
   provider = await startOidcProvider()
   // Without grace each use of a remembered login asks the provider.
   host = await startOAuthHost([provider], { REMEMBER_GRACE: '1ms' })
   await addSolutionOfProvider(host, provider, { name: 'stays', oauth: OFFLINE })
   await addSolutionOfProvider(host, provider, { name: 'leaves' })
+  const refreshTokenEndpoint = `${provider.issuer}/token?by=refresh`
+  const revokeTokenEndpoint = `${provider.issuer}/token/revocation?by=revoke`
+  await addSolutionOfProvider(host, provider, {
+    name: 'elsewhere',
+    oauth: { ...OFFLINE, refreshTokenEndpoint, revokeTokenEndpoint },
+  })
+  await addSolutionOfProvider(host, provider, { name: 'tenants', oauth: OFFLINE, script: TENANTS })
 })
 afterAll(async () => {
   await host.stop()
@@ -54,8 +71,30 @@ test('a remembered user is signed in by the refresh token, and the authenticator
       permissions: ['Users', 'Admins'],
       email: 'anna@example.org',
       sub: 'sub-of-anna',
+      tenant: null,
+      locale: 'en',
     },
   })
+})
+
+test('a return through another address keeps the tenant, the language and the custom fields of the sign-in', async () => {
+  const anna = comeTo(host, 'tenants')
+  expect((await anna.signIn({}, '?tenant=south&custom_desk=7')).status).toBe(303)
+  anna.person.close()
+  expect((await anna.open('?custom_desk=8')).status).toBe(200)
+  expect((await anna.session()).json()).toMatchObject({ tenant: ['south', 7], locale: 'nl-BE' })
+})
+
+test('refreshTokenEndpoint and revokeTokenEndpoint: tokens are exchanged and revoked there, and neither is sent as a parameter', async () => {
+  const from = provider.requests.length
+  const anna = await closedBrowser('elsewhere')
+  expect((await anna.open()).status).toBe(200)
+  expect(refreshes().at(-1)?.query).toEqual({ by: 'refresh' })
+  await anna.logOut()
+  const revoked = () => provider.requests.slice(from).filter(({ path }) => path.endsWith('/revocation'))
+  await expect.poll(() => revoked().map(({ query }) => query)).toEqual([{ by: 'revoke' }])
+  const sent = provider.requests.slice(from).flatMap(({ query, body }) => Object.keys({ ...query, ...body }))
+  expect(sent.filter((name) => /endpoint/i.test(name))).toEqual([])
 })
 
 test('each refresh token is used once: the next return uses the next one', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
 
@@ -197,5 +198,97 @@ test('a session that an operator ends does not come back by its remembered login
     expect((await browser.session()).status).toBe(401)
     expect((await browser.open()).text).toContain('name="password"')
     expect((await browser.session()).status).toBe(401)
+  }
+})
+const TENANTS = `function onSolutionOpen(arg, q) {
+  application.output('asked ' + JSON.stringify([q, i18n.getCurrentLanguage()]))
+  if (q.password !== 'sesame' && !q.last_login) return
+  security.login(q.username, q.username === 'heir' && q.last_login ? 'another' : 'u-1', ['Users'])
+  const last = q.last_login
+  if (last) {
+    if (q.username === 'moves') security.setTenantValue('globex')
+    return
+  }
+  security.setTenantValue([q.custom_tenant, -1])
+  i18n.setLocale('nl', 'BE')
+}`
+
+/** What the script was asked with last. */
+async function lastAsked(solution: string) {
+  const { items } = await askAdmin(host, 'GET', `solutions/${solution}/log`)
+  const line = (items as { message: string }[]).findLast(({ message }) => message.startsWith('asked '))
+  return JSON.parse(line?.message.slice('asked '.length) ?? 'null')
+}
+
+test('at a remembered return the authenticator gets custom fields, tenant and locale of the sign-in', async () => {
+  await addAuthenticatorSolution(host, 'tenants', TENANTS)
+  const browser = await visit(host, 'tenants')
+  const fields = { remember: 'on', custom_tenant: 'acme', custom_empty: '' }
+  expect(
+    (await browser.post(`${browser.page}?custom_desk=7`, { username: 'bea', password: 'sesame', ...fields })).status,
+  ).toBe(303)
+  browser.close()
+  // The address of today names another tenant, and a field that the sign-in had not.
+  await browser.get(`${browser.page}?custom_tenant=globex&custom_role=all&page=2`, { 'accept-language': 'de' })
+  const [params, language] = await lastAsked('tenants')
+  expect([params, language]).toEqual([
+    {
+      page: '2',
+      custom_desk: '[custom_desk]',
+      custom_tenant: '[custom_tenant]',
+      custom_empty: '',
+      username: 'bea',
+      last_login: {
+        last_login: expect.any(Number),
+        uid: 'u-1',
+        username: 'bea',
+        permissions: ['Users'],
+        tenant: ['[custom_tenant]', -1],
+        locale: 'nl-BE',
+      },
+    },
+    'nl',
+  ])
+})
+
+test('a remembered return has tenant and locale of the sign-in where the script sets none, also the next time', async () => {
+  await addAuthenticatorSolution(host, 'restored', TENANTS)
+  const browser = await visit(host, 'restored')
+  await browser.signIn('bea', 'sesame', { remember: 'on', custom_tenant: 'acme' })
+  for (const _ of [1, 2]) {
+    browser.close()
+    await browser.open({ 'accept-language': 'de' })
+    expect((await browser.session()).json()).toMatchObject({ tenant: ['acme', -1], locale: 'nl-BE' })
+  }
+})
+
+test('a tenant that the script sets at a return counts from then on; another uid inherits none', async () => {
+  await addAuthenticatorSolution(host, 'changed', TENANTS)
+  const browser = await visit(host, 'changed')
+  await browser.signIn('moves', 'sesame', { remember: 'on', custom_tenant: 'acme' })
+  browser.close()
+  await browser.open()
+  expect((await browser.session()).json()).toMatchObject({ tenant: ['globex'], locale: 'nl-BE' })
+  expect((await lastAsked('changed'))[0].last_login.tenant).toEqual(['[custom_tenant]', -1])
+  browser.close()
+  await browser.open()
+  expect((await lastAsked('changed'))[0].last_login.tenant).toEqual(['globex'])
+  const heir = await visit(host, 'changed')
+  await heir.signIn('heir', 'sesame', { remember: 'on', custom_tenant: 'acme' })
+  heir.close()
+  await heir.open({ 'accept-language': 'en' })
+  expect((await heir.session()).json()).toMatchObject({ uid: 'another', tenant: null, locale: 'en' })
+})
+
+test('tenant-login: a remembered user comes back, with tenant and language', async () => {
+  const uploaded = await host.upload('tenant-login', await packFolder(exampleFolder('tenant-login')))
+  expect(uploaded.status).toBe(201)
+  const browser = await visit(host, 'tenant-login')
+  const bram = { remember: 'on', custom_tenant: 'van-dijk' }
+  expect((await browser.signIn('bram', 'bram-tries-van-dijk', bram)).status).toBe(303)
+  for (const _ of [1, 2]) {
+    browser.close()
+    await browser.open()
+    expect((await browser.session()).json()).toMatchObject({ uid: 'v-1', tenant: ['van-dijk', -1], locale: 'nl-BE' })
   }
 })

@@ -91,10 +91,10 @@ test('audit.csv: the entries that fit, times in UTC, and the export is written d
     'content-disposition': 'attachment; filename="audit.csv"',
   })
   const [head, ...lines] = answer.text.trimEnd().split('\r\n')
-  expect(head).toBe('time,actor,action,solution,outcome,address,correlationId')
+  expect(head).toBe('time,actor,action,target,solution,outcome,address,correlationId')
   const formula = lines.find((line) => line.includes('cmd'))
   expect(formula).toMatch(
-    /^\d{4}-\d\d-\d\dT[\d:.]{12}Z,user:=cmd\(\),sign-in,crm,ok,127\.0\.0\.1,[0-9A-Z]{5}-[0-9A-Z]{5}$/,
+    /^\d{4}-\d\d-\d\dT[\d:.]{12}Z,user:=cmd\(\),sign-in,,crm,ok,127\.0\.0\.1,[0-9A-Z]{5}-[0-9A-Z]{5}$/,
   )
   expect(await items('/audit?action=audit-export')).toMatchObject([{ actor: 'admin', outcome: 'ok' }])
 })

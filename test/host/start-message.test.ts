@@ -29,3 +29,16 @@ test('start message: the ports for metrics and for http are named where they are
   expect(text).toContain('Metrics:        http://127.0.0.1:9464/metrics\nPort 8082 leads browsers to https\n')
   expect(await message({})).not.toMatch(/Metrics|leads/)
 })
+
+test('start message: a database server without PLATFORM_DATABASE is said, for each kind and property', async () => {
+  const note = (name: string) => `Note: ${name} is set, but PLATFORM_DATABASE is not`
+  expect(await message({ DB_ALPHA_SERVER: 'db.example.org', DB_ALPHA_PASSWORD: 'p' })).toContain(
+    note('DB_ALPHA_SERVER'),
+  )
+  const text = await message({ DB_GAMMA_PASSWORD: 'p' })
+  expect(text).toContain(note('DB_GAMMA_PASSWORD'))
+  expect(text).toContain('PLATFORM_DATABASE=gamma to keep it on that server')
+  expect(await message({ DB_ALPHA_SERVER: 'db', PLATFORM_DATABASE: 'alpha' })).not.toContain('Note: DB_')
+  expect(await message({ DB_ALPHA_SERVER: 'db', PLATFORM_DATABASE: 'embedded' })).not.toContain('Note: DB_')
+  expect(await message({})).not.toContain('Note: DB_')
+})

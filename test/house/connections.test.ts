@@ -25,9 +25,10 @@ test('only host/outbound, the drivers of databases and telemetry to its collecto
     'host/cli/host-api.ts: { request as httpsRequest, type RequestOptions as SecureRequestOptions } of https',
     'host/cli/listen-once.ts: { createServer } of net',
     'host/http/answer-errors.ts: { STATUS_CODES } of http',
-    'host/http/headers-too-large.ts: { STATUS_CODES } of http',
+    'host/http/early-answer.ts: { STATUS_CODES } of http',
     'host/http/server.ts: { createServer, maxHeaderSize, type Server, STATUS_CODES } of http',
     'host/http/upgrades.ts: { ServerResponse } of http',
+    'host/http/upgrades.ts: { Socket } of net',
     'host/outbound/check-request.ts: { isIP } of net',
     'host/outbound/check-request.ts: { validateHeaderName, validateHeaderValue } of http',
     'host/outbound/checked-addresses.ts: { isIP, type LookupFunction } of net',
@@ -51,9 +52,9 @@ test('only host/outbound, the drivers of databases and telemetry to its collecto
   const calls =
     /(?<!requests\.|async )\b(?:fetch|connect|WebSocket|EventSource|XMLHttpRequest)\(|\b(?:require|getBuiltinModule)\(/
   // The drivers of databases, which the operator's settings and grants name; telemetry, to the collector that the settings
-  // name; what asks the control center, at CLOUD_URL; the binding by which scripts ask the host; and what runs in browsers, where the policy of the page lets it connect to its own origin alone.
+  // name; what asks the control center, at CLOUD_URL; the binding by which scripts ask the host; advice on what to write; and what runs in browsers, where the policy of the page lets it connect to its own origin alone.
   const known =
-    /^(?:host\/(?:database|solution-databases|web\/(?:client|admin))\/|host\/telemetry\/export\/post\.ts$|host\/cloud\/(?:login\/login-requests|managed\/cloud-requests)\.ts$|plugins\/http\/(?:guest|api\.d)\.ts$)/
+    /^(?:host\/(?:database|solution-databases|web\/(?:client|admin))\/|host\/telemetry\/export\/post\.ts$|runtime\/sandbox\/replaced-names\.ts$|host\/cloud\/(?:login\/login-requests|managed\/cloud-requests)\.ts$|plugins\/http\/(?:guest|api\.d)\.ts$)/
   const callers = sources.filter(([file, text]) => calls.test(text) && !known.test(file)).map(([file]) => file)
   expect(callers).toEqual([])
 })

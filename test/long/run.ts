@@ -4,11 +4,13 @@ import { centerLoad } from './center-load.ts'
 import { chaos } from './chaos.ts'
 import { collectorAway } from './collector-away.ts'
 import { devSaves } from './dev-saves.ts'
+import { fuzzServers } from './fuzz.ts'
 import { growth } from './growth.ts'
 import { heldTests } from './held-tests.ts'
 import { killedUploads } from './killed-uploads.ts'
 import { manySolutions } from './many-solutions.ts'
 import { memory } from './memory.ts'
+import { mutations } from './mutations.ts'
 import { outage } from './outage.ts'
 import { createRows, machine, printReport, type Report, type Rows, writeJson } from './report.ts'
 import { soak } from './soak.ts'
@@ -20,11 +22,13 @@ const RUNS: Readonly<Record<string, (rows: Rows) => Promise<void>>> = {
   chaos,
   'collector-away': collectorAway,
   'dev-saves': devSaves,
+  fuzz: fuzzServers,
   growth,
   'held-tests': heldTests,
   'kill-uploads': killedUploads,
   'many-solutions': manySolutions,
   memory,
+  mutations,
   outage,
   soak,
   'two-nodes': twoNodes,

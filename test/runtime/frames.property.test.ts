@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createFrameReader, encodeFrame } from '../../runtime/frames.ts'
+import { propertyRuns } from '../support/property-runs.ts'
 
 const SEED = 20_260_101
 const Text = fc.oneof(
@@ -31,7 +32,7 @@ test('frames: however the bytes are cut, the same texts arrive in the same order
       for (const chunk of split(Buffer.concat(texts.map(encodeFrame)), shares)) expect(push(chunk)).toBe(true)
       expect(got).toEqual(texts.map(sent))
     }),
-    { numRuns: 3000, seed: SEED },
+    { numRuns: propertyRuns(3000), seed: SEED },
   )
 })
 
@@ -52,7 +53,7 @@ test('frames: byte by byte the same texts arrive, each with its last byte', () =
         expect(got).toEqual(texts.slice(0, index + 1).map(sent))
       })
     }),
-    { numRuns: 500, seed: SEED },
+    { numRuns: propertyRuns(500), seed: SEED },
   )
 })
 
@@ -84,7 +85,7 @@ test('frames: a length over the bound is refused as soon as it is read, and noth
       expect(answers.filter((answer, index) => !answer && bytesUpTo(chunks, index) < bytes.length)).toEqual([])
       expect(got).toEqual(sound.map(sent))
     }),
-    { numRuns: 2000, seed: SEED },
+    { numRuns: propertyRuns(2000), seed: SEED },
   )
 })
 
@@ -107,7 +108,7 @@ test('frames: the bound is of bytes, includes itself, and is asked for at each f
       expect(push(encodeFrame(text))).toBe(false)
       expect(got).toEqual([sent(text)])
     }),
-    { numRuns: 500, seed: SEED },
+    { numRuns: propertyRuns(500), seed: SEED },
   )
 })
 
@@ -125,6 +126,6 @@ test('frames: bytes that are no UTF-8 never throw and give well-formed texts', (
       expect(got).toHaveLength(1)
       expect(got[0]?.isWellFormed()).toBe(true)
     }),
-    { numRuns: 1000, seed: SEED },
+    { numRuns: propertyRuns(1000), seed: SEED },
   )
 })

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { FAULT_CODES, WARNING_CODES } from '../../runtime/bundle/faults.ts'
 import { FAILURES } from '../../runtime/outcome.ts'
 import { checkFromSandbox } from '../../runtime/protocol-check.ts'
+import { propertyRuns } from '../support/property-runs.ts'
 
 // Against a second, slow and plain reading of the protocol (`isMessage`): what it calls a message is accepted as it
 // is, anything else is refused, whatever a hostile process sends.
@@ -80,6 +81,13 @@ const isFailed = isShape({
   milliseconds: isDuration,
 })
 
+const isScope = isShape({
+  name: isText(300),
+  names: isList(isName),
+  shared: isList(isName),
+  isOwn: (value) => typeof value === 'boolean',
+})
+
 const MESSAGES: Readonly<Record<string, Record<string, Check>>> = {
   ready: {},
   pong: {},
@@ -102,8 +110,9 @@ const MESSAGES: Readonly<Record<string, Record<string, Check>>> = {
       faults: isList(isFault, 100_000),
       warnings: isList(isWarning, 100_000),
       scripts: isList(isText()),
+      scopes: isList(isScope),
       formScripts: isList(isText()),
-      formFunctions: isList(isList(isName)),
+      formFunctions: isList(isShape({ names: isList(isName), bound: isList(isName) })),
       forms: isList(() => true),
       i18n: isList(isRecord(isText())),
       template: () => true,
@@ -188,8 +197,20 @@ const Valid = fc.oneof(
       faults: Faults,
       warnings: fc.array(Finding(WARNING_CODES), { maxLength: 3 }),
       scripts: fc.array(Text, { maxLength: 3 }),
+      scopes: fc.array(
+        fc.record({
+          name: Name,
+          names: fc.array(Name, { maxLength: 3 }),
+          shared: fc.array(Name, { maxLength: 3 }),
+          isOwn: fc.boolean(),
+        }),
+        { maxLength: 3 },
+      ),
       formScripts: fc.array(Text, { maxLength: 3 }),
-      formFunctions: fc.array(fc.array(Name, { maxLength: 3 }), { maxLength: 3 }),
+      formFunctions: fc.array(
+        fc.record({ names: fc.array(Name, { maxLength: 3 }), bound: fc.array(Name, { maxLength: 3 }) }),
+        { maxLength: 3 },
+      ),
       forms: fc.array(Value, { maxLength: 3 }),
       i18n: fc.array(
         fc.dictionary(
@@ -211,7 +232,7 @@ test('protocol: every message is accepted as it is', () => {
       expect(isMessage(JSON.parse(text))).toBe(true)
       expect(checkFromSandbox(text)).toEqual(JSON.parse(text))
     }),
-    { numRuns: 2000, seed: SEED },
+    { numRuns: propertyRuns(2000), seed: SEED },
   )
 })
 
@@ -297,10 +318,10 @@ test('protocol: whatever is changed in a message, it is refused or still a messa
       counts[isAccepted ? 'accepted' : 'refused']++
       expect([text.slice(0, 500), checkFromSandbox(text)]).toEqual([text.slice(0, 500), isAccepted ? value : null])
     }),
-    { numRuns: 12_000, seed: SEED },
+    { numRuns: propertyRuns(12_000), seed: SEED },
   )
-  expect(counts.accepted).toBeGreaterThan(500)
-  expect(counts.refused).toBeGreaterThan(5000)
+  expect(counts.accepted).toBeGreaterThan(propertyRuns(500))
+  expect(counts.refused).toBeGreaterThan(propertyRuns(5000))
 })
 
 test('protocol: texts that are nearly JSON never throw', () => {
@@ -315,7 +336,7 @@ test('protocol: texts that are nearly JSON never throw', () => {
       const got = checkFromSandbox(text)
       if (got !== null) expect(isMessage(got)).toBe(true)
     }),
-    { numRuns: 4000, seed: SEED },
+    { numRuns: propertyRuns(4000), seed: SEED },
   )
 })
 
@@ -324,7 +345,7 @@ test('protocol: any text and any JSON that is no message is null', () => {
     fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.json()), (text) => {
       expect(checkFromSandbox(text)).toBeNull()
     }),
-    { numRuns: 2000, seed: SEED },
+    { numRuns: propertyRuns(2000), seed: SEED },
   )
 })
 
@@ -344,8 +365,9 @@ const CHECKED = {
   faults: [FAULT],
   warnings: [{ ...FAULT, code: 'file_unused' }],
   scripts: ['a'],
+  scopes: [{ name: 'a', names: ['f'], shared: ['g'], isOwn: true }],
   formScripts: ['b'],
-  formFunctions: [['f']],
+  formFunctions: [{ names: ['f'], bound: ['f'] }],
   forms: [null],
   i18n: [{ a: 'A' }],
   template: null,

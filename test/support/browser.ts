@@ -69,6 +69,45 @@ export async function axeViolations(page: Page): Promise<string[]> {
   })
 }
 
+export type Look = {
+  /** What axe finds, in light and in dark. */
+  readonly light: readonly string[]
+  readonly dark: readonly string[]
+  /** How far the page is wider than its window, in CSS pixels. */
+  readonly tooWide: number
+  readonly tooWideAt320: number
+}
+
+/** Of a page without a fault. */
+export const SOUND_LOOK: Look = { light: [], dark: [], tooWide: 0, tooWideAt320: 0 }
+
+/** Looks at an open page as different people see it, in one browser context: opening it costs most of the time. */
+export async function lookOf(page: Page): Promise<Look> {
+  const size = page.viewportSize()
+  await page.emulateMedia({ colorScheme: 'light' })
+  const light = await axeViolations(page)
+  const tooWide = await tooWideBy(page)
+  await page.emulateMedia({ colorScheme: 'dark' })
+  const dark = await axeViolations(page)
+  await page.setViewportSize({ width: 320, height: 640 })
+  const tooWideAt320 = await tooWideBy(page)
+  if (size !== null) await page.setViewportSize(size)
+  await page.emulateMedia({ colorScheme: 'light' })
+  return { light, dark, tooWide, tooWideAt320 }
+}
+
+function tooWideBy(page: Page): Promise<number> {
+  return page.evaluate('Math.max(0, document.scrollingElement.scrollWidth - innerWidth)')
+}
+
+/** From its next load on, the page is asked for in another language, as by a browser that is set to it. */
+export async function speak(page: Page, locale: string): Promise<void> {
+  const devTools = await page.context().newCDPSession(page)
+  const userAgent = await page.evaluate<string>('navigator.userAgent')
+  await devTools.send('Emulation.setUserAgentOverride', { userAgent, acceptLanguage: locale })
+  await devTools.send('Emulation.setLocaleOverride', { locale })
+}
+
 const NAME_OF_FOCUS = `(() => {
   const element = document.activeElement
   if (element === document.body) return null

@@ -7,6 +7,9 @@ import { compileCache } from './compile-cache.ts'
 
 export const LAUNCHER = fileURLToPath(new URL('../../bin/solhost.js', import.meta.url))
 
+/** A folder of PATH with `solhost`, as in a container: that is how printed commands then begin. */
+export const INSTALLED = fileURLToPath(new URL('bin', import.meta.url))
+
 export type CliRun = { readonly code: number | null; readonly out: string; readonly err: string }
 
 export type CliOptions = { readonly cwd: string; readonly env?: Record<string, string> }
@@ -29,7 +32,7 @@ export type StartedCli = {
 export function startCli(words: readonly string[], { cwd, env = {} }: CliOptions): StartedCli {
   const child = spawn(process.execPath, [LAUNCHER, ...words], {
     cwd,
-    env: { PATH: process.env.PATH ?? '', XDG_STATE_HOME: stateOf(cwd), ...compileCache(), ...env },
+    env: { PATH: `${INSTALLED}:${process.env.PATH ?? ''}`, XDG_STATE_HOME: stateOf(cwd), ...compileCache(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   })

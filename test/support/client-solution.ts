@@ -16,7 +16,7 @@ export type ClientSolution = {
 
 /** Uploads a solution whose client shows one form, and makes that version active. */
 export async function addClientSolution(
-  host: TestHost,
+  host: Pick<TestHost, 'upload'>,
   name: string,
   { elements, script, globals = '', manifest = {}, files = {} }: ClientSolution,
 ): Promise<void> {

@@ -70,7 +70,11 @@ export type HostedClient = {
 
 /** Clients in real sandbox processes, without HTTP and database. `probe.ask(text)` is answered by the test. */
 export function createClientLab(
-  options: { readonly limits?: Partial<Record<LimitName, number>>; readonly memory?: SupervisorOptions['memory'] } = {},
+  options: {
+    readonly limits?: Partial<Record<LimitName, number>>
+    readonly memory?: SupervisorOptions['memory']
+    readonly manifest?: Record<string, unknown>
+  } = {},
 ): ClientLab {
   const limits = createLimits(options.limits)
   const plugins = [...builtInPlugins('none', limits), createProbe()]
@@ -152,12 +156,12 @@ export function createClientLab(
     supervisor,
     lines,
     solution(source: string, forms: Readonly<Record<string, LabForm>> = {}) {
-      const manifest = manifestOf({ authenticator: 'NONE' })
+      const manifest = manifestOf({ authenticator: 'NONE', ...options.manifest })
       const scripts = [{ module: null, file: 'globals.js', source }]
       const definitions = Object.entries(forms).map(([form, { definition }]) => ({ module: null, form, definition }))
       const formScripts = Object.entries(forms).map(([form, { script = '' }]) => {
-        const functions = topLevelFunctions(script) ?? []
-        return { module: null, form, file: `forms/${form}.js`, source: script, functions }
+        const { names: functions, bound } = topLevelFunctions(script) ?? { names: [], bound: [] }
+        return { module: null, form, file: `forms/${form}.js`, source: script, functions, bound }
       })
       const parts = { manifest, modules: [], scripts, formScripts, forms: definitions, texts: {}, template: null }
       const prepared = { ...parts, entries: {}, warnings: [] }

@@ -74,7 +74,7 @@ export async function createExampleLab(): Promise<ExampleLab> {
   const databases = createSolutionDatabases({
     grants,
     servers: { alpha: NOWHERE, beta: NOWHERE, gamma: NOWHERE },
-    platform: { server: 'embedded', database: 'platform' },
+    platform: { server: 'embedded', database: 'platform', username: '' },
     home,
     timeZone: 'Etc/UTC',
     limits,

@@ -32,7 +32,7 @@ export async function startHostProcess(
   })
   let output = ''
   const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  const addressOf = () => /Solhost runs at (http:\/\/[^/\s]+)/.exec(output)?.[1]
+  const addressOf = () => /Solhost runs at (https?:\/\/[^/\s]+)/.exec(output)?.[1]
   // Without looking again and again: the host that starts needs the processor.
   const told = new Promise<void>((resolve) => {
     for (const stream of [child.stdout, child.stderr]) {

@@ -23,10 +23,11 @@ type Wanted = {
 /** A registry of `acme` and a pipeline that pushes to it. */
 export async function makeTestPipeline(center: TestCenter, wanted: Wanted): Promise<void> {
   const { host = '123456789012.dkr.ecr.eu-west-1.amazonaws.com' } = wanted
-  const registry = await center.api('POST', 'organisations/acme/registries', {
-    ...{ name: `registry of ${wanted.name}`, host, region: 'eu-west-1', namespace: 'acme-solutions' },
-    ...{ accessKeyId: 'AKIATESTTESTTEST1234', secretAccessKey: 'not-a-real-secret-but-long' },
-  })
+  const keys = host.includes('.dkr.ecr.')
+    ? { accessKeyId: 'AKIATESTTESTTEST1234', secretAccessKey: 'not-a-real-secret-but-long' }
+    : { username: 'robot$acme+push', password: 'not-a-real-secret-but-long' }
+  const place = { name: `registry of ${wanted.name}`, host, namespace: 'acme-solutions' }
+  const registry = await center.api('POST', 'organisations/acme/registries', { ...place, ...keys })
   if (registry.status !== 201) throw new Error(`the registry was answered ${registry.status}: ${registry.text}`)
   const { name, package: of, repository = 'shop', baseImage = 'registry.example.org/solhost:1.0' } = wanted
   const pipeline = { name, package: of, registry: registry.body.id, repository, baseImage }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { builtInPlugins } from '../../host/plugins.ts'
+import { builtInPlugins, type PluginNeeds } from '../../host/plugins.ts'
 import { type ActiveSolution, activeSolution } from '../../host/solutions/catalog.ts'
 import { createGuestBindings } from '../../host/solutions/guest-bindings.ts'
 import type { PreparedSolution } from '../../host/solutions/prepared-solution.ts'
@@ -73,13 +73,14 @@ export function createScriptLab(
     readonly texts?: PreparedSolution['texts']
     readonly forms?: readonly string[]
     readonly plugins?: readonly Plugin[]
+    readonly needs?: PluginNeeds
     readonly memory?: SupervisorOptions['memory']
     readonly bound?: SupervisorOptions['bound']
     readonly keepsCheckReady?: boolean
   } = {},
 ): ScriptLab {
   const limits = createLimits(options.limits)
-  const plugins = [...builtInPlugins('none', limits), ...(options.plugins ?? [])]
+  const plugins = [...builtInPlugins('none', limits, options.needs), ...(options.plugins ?? [])]
   const makeSandboxSolution = createSandboxSolutionMaker(plugins)
   const trusted = readTrusted(plugins, makeSandboxSolution, limits)
   const memory = options.memory ? { memory: options.memory } : {}

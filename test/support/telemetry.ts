@@ -5,6 +5,7 @@ import { pino } from 'pino'
 import { readCenterSettings } from '../../control-center/config/settings.ts'
 import type { Environment } from '../../control-center/environments/environments.ts'
 import type { Message } from '../../control-center/telemetry/otlp/messages.ts'
+import { readItems } from '../../control-center/telemetry/reading/read-body.ts'
 import { openTelemetry, type Telemetry } from '../../control-center/telemetry/telemetry.ts'
 import type { Signal } from '../../host/telemetry/telemetry-settings.ts'
 
@@ -39,7 +40,8 @@ export async function openTestTelemetry(properties: Record<string, string> = {})
     tell(id, signal, request) {
       if (!environments.includes(id)) environments.push(id)
       const environment: Environment = { id, organisation: 'o', name: id, type: 'onprem', createdAt: 0 }
-      return telemetry.take(environment, signal, request, { hash: String(++number), size: 1000 })
+      const read = readItems(signal, request, id, test.time)
+      return telemetry.take(environment, { ...read, hash: String(++number), size: 1000, forward: null })
     },
     async stop() {
       await telemetry.stop()

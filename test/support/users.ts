@@ -47,10 +47,11 @@ export async function addAuthenticatorSolution(
   name: string,
   script: string,
   manifest: Record<string, unknown> = {},
+  files: Record<string, string> = {},
 ): Promise<void> {
   const bundle = await bundleOf(
     { name, authenticator: 'AUTHENTICATOR', modules: ['auth'], ...manifest },
-    { ...moduleFile('auth', { type: 'authenticator' }), 'modules/auth/globals.js': script },
+    { ...moduleFile('auth', { type: 'authenticator' }), 'modules/auth/globals.js': script, ...files },
   )
   const answer = await host.upload(name, bundle)
   if (answer.status !== 201) throw new Error(await answer.text())

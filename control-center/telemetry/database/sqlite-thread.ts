@@ -36,6 +36,8 @@ parentPort?.on('message', (question: Question | null) => {
 
 function answerTo({ id, sql, parameters }: Question): Answer {
   try {
+    // An error such as that of a full disk undid the transaction; a second one here would hide it.
+    if (sql === 'rollback' && !database.isTransaction) return { id, rows: [], changes: 0 }
     const statement = prepared(sql)
     const values = parameters as SQLInputValue[]
     if (statement.columns().length > 0) return { id, rows: statement.all(...values), changes: null }

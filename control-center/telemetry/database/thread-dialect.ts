@@ -48,8 +48,14 @@ class ThreadDriver implements Driver {
     await before
     this.letNext = resolve
     if (this.connection === null) throw new TypeError('the database was not opened')
-    // A thread that ended took what ran on it along; whoever comes next gets another one.
-    if (this.connection.hasFailed()) this.connection = new ThreadConnection(this.data)
+    try {
+      // The queries of a terminated thread have failed; the next caller gets a new thread.
+      if (this.connection.hasFailed()) this.connection = new ThreadConnection(this.data)
+    } catch (error) {
+      // No thread can be started, such as without file descriptors. The caller releases nothing, so let the next one in.
+      resolve()
+      throw error
+    }
     return this.connection
   }
 

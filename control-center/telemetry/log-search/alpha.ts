@@ -7,7 +7,7 @@ export const alphaSearch: LogSearch = {
   async add(db, lines) {
     const rows = JSON.stringify(lines.map(({ id, words }) => [id, words]))
     await sql`insert into log_words (id, words)
-      select (value ->> 0)::bigint, array_to_tsvector(array(select json_array_elements_text(value -> 1)))
+      select (value ->> 0)::bigint, array_to_tsvector(string_to_array(value ->> 1, ' '))
       from json_array_elements(${rows}::json) as rows(value)`.execute(db)
   },
   async remove(db, ids) {

@@ -4,7 +4,7 @@ import type { LogSearch } from './log-search.ts'
 /** SQLite's FTS5. @see https://www.sqlite.org/fts5.html#full_text_query_syntax */
 export const embeddedSearch: LogSearch = {
   async add(db, lines) {
-    const rows = JSON.stringify(lines.map(({ id, words }) => [id, words.join(' ')]))
+    const rows = JSON.stringify(lines.map(({ id, words }) => [id, words]))
     await sql`insert into log_words (rowid, words) select value ->> 0, value ->> 1 from json_each(${rows})`.execute(db)
   },
   async remove(db, ids) {

@@ -5,8 +5,8 @@ import { alphaSearch } from './alpha.ts'
 import { embeddedSearch } from './embedded.ts'
 import type { WordQuery } from './words.ts'
 
-/** The words of a line. */
-export type LineWords = { readonly id: number; readonly words: readonly string[] }
+/** The words of a line, with a space between them. */
+export type LineWords = { readonly id: number; readonly words: string }
 
 /** Finds lines of the log by their words: one for each kind of database. */
 export interface LogSearch {

@@ -4,19 +4,40 @@ import { LEVELS } from '../otlp/read-logs.ts'
 /** Characters of a word; words of a line. Further ones cannot be searched for. */
 const LONGEST = 64
 const MOST = 400
+/**
+ * How many times as long a text may become when its accents are removed; the rest is not searchable. A Korean syllable becomes
+ * three letters, but the single character U+FDFA becomes 18, at the same cost each.
+ */
+const MOST_GROWTH = 3
+/** Characters that are normalised together. */
+const PIECE = 256
 
 /** The words of a text, each once: letters and digits, without case and accents. */
 export function wordsOf(text: string): string[] {
-  const plain = text
-    .normalize('NFKD')
-    .replace(/\p{M}+/gu, '')
-    .toLowerCase()
   const words = new Set<string>()
-  for (const [word] of plain.matchAll(/[\p{L}\p{N}]+/gu)) {
-    words.add([...word.slice(0, 2 * LONGEST)].slice(0, LONGEST).join('').toWellFormed())
+  for (const [word] of plainOf(text).matchAll(/[\p{L}\p{N}]+/gu)) {
+    words.add(word.length <= LONGEST ? word : [...word.slice(0, 2 * LONGEST)].slice(0, LONGEST).join('').toWellFormed())
     if (words.size === MOST) break
   }
   return [...words]
+}
+
+/** Piece by piece, so that no more is normalised than is used. */
+function plainOf(text: string): string {
+  // ASCII has no accents, and most lines are plain ASCII.
+  if (/^[\x00-\x7f]*$/.test(text)) return text.toLowerCase()
+  const most = MOST_GROWTH * text.length
+  let plain = ''
+  for (let from = 0; from < text.length && plain.length < most; ) {
+    const isInPair = /[\ud800-\udbff]/.test(text.charAt(from + PIECE - 1))
+    const to = from + PIECE + (isInPair ? 1 : 0)
+    plain += text
+      .slice(from, to)
+      .normalize('NFKD')
+      .replace(/\p{M}+/gu, '')
+    from = to
+  }
+  return plain.slice(0, most).toLowerCase()
 }
 
 /** A condition on a line's words: all groups hold, of each group at least one word. */

@@ -33,8 +33,9 @@ type DrawnFigures = {
 
 const CHART_HEIGHT = 224
 const CHART_COLOURS = 8
-/** Steps of an axis of bytes: 1, 2, 4 … MB. */
+/** Steps of an axis: 1, 2, 4 … MB of bytes; 1, 2, 5, 10 … of counts and ms. Labels show them unrounded, so each label is exact. */
 const BYTE_STEPS = Array.from({ length: 24 }, (_, power) => 2 ** (power + 20))
+const WHOLE_STEPS = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((times) => times * 10 ** power)).flat()
 /** Scripts should take less, in ms. */
 const SLOW_MARK = 500
 
@@ -93,17 +94,22 @@ function chartOptions({ unit, lines }: DrawnFigures, place: HTMLElement): ChartO
       {
         ...axis,
         size: 64,
-        ...(unit === 'bytes' ? { incrs: BYTE_STEPS } : {}),
+        incrs: unit === 'bytes' ? BYTE_STEPS : WHOLE_STEPS,
         values: (_: unknown, values: readonly number[]) => values.map((one) => chartValue(one, unit, language)),
       },
     ],
     series: [
       {},
-      ...lines.map((_, index) => ({
+      ...lines.map(({ values }, index) => ({
         stroke: colour(`--chart-${index % CHART_COLOURS}`),
         width: 2,
         spanGaps: true,
-        points: { show: false },
+        // One value makes no line.
+        points: {
+          show: values.filter((value) => value !== null).length === 1,
+          size: 8,
+          fill: colour(`--chart-${index % CHART_COLOURS}`),
+        },
         ...(index % 2 === 1 ? { dash: [7, 5] } : {}),
       })),
     ],

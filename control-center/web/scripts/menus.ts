@@ -1,6 +1,6 @@
 /**
  * Menu buttons (ARIA Authoring Practices, "Menu Button"): a button with `aria-haspopup="menu"` opens the menu that it
- * controls, by click, Enter, Space or an arrow; in it arrows, Home, End and first letters move, Escape and Tab close.
+ * controls, by click, Enter, Space or an arrow, or by a right click on its row; in it arrows, Home, End and first letters move, Escape and Tab close.
  */
 export function takeOverMenus(): void {
   document.addEventListener('click', (event) => {
@@ -21,8 +21,30 @@ export function takeOverMenus(): void {
       showMenu(button, event.key === 'ArrowDown' ? 0 : -1)
     } else if (menu !== null) moveInMenu(menu, event)
   })
-  // It goes where its button goes.
-  for (const name of ['scroll', 'resize']) window.addEventListener(name, placeOpenMenu, { passive: true })
+  document.addEventListener('contextmenu', openByRightClick)
+  // Moves the menu with its button; a menu that was opened at the pointer moves to the button.
+  for (const name of ['scroll', 'resize']) {
+    window.addEventListener(
+      name,
+      () => {
+        pointer = null
+        placeOpenMenu()
+      },
+      { passive: true },
+    )
+  }
+}
+
+/** Where a right click opened the menu; null: it is beside its button. */
+let pointer: { readonly x: number; readonly y: number } | null = null
+
+/** On a link, and with Shift, the browser's own menu opens. The key for context menus comes without a pointer. */
+function openByRightClick(event: MouseEvent): void {
+  const target = event.target as Element
+  const button = target.closest('tr')?.querySelector<HTMLElement>('button[aria-haspopup=menu]') ?? null
+  if (button === null || event.shiftKey || target.closest('a, [role=menu]') !== null) return
+  event.preventDefault()
+  showMenu(button, 0, event.button === 2 ? { x: event.clientX, y: event.clientY } : null)
 }
 
 function openMenu(): HTMLElement | null {
@@ -38,10 +60,11 @@ function menuItems(menu: HTMLElement): HTMLElement[] {
 }
 
 /** @param place of the item that gets the focus; -1: the last */
-function showMenu(button: HTMLElement, place: number): void {
+function showMenu(button: HTMLElement, place: number, at: typeof pointer = null): void {
   const menu = menuOf(button)
   if (menu === null) return
   closeMenu(openMenu(), false)
+  pointer = at
   menu.showPopover()
   button.setAttribute('aria-expanded', 'true')
   placeOpenMenu()
@@ -57,9 +80,13 @@ function placeOpenMenu(): void {
   const at = menu === null ? undefined : buttonOf(menu)?.getBoundingClientRect()
   if (menu === null || at === undefined) return
   const size = menu.getBoundingClientRect()
-  const isBelow = at.bottom + size.height + 8 <= innerHeight
-  menu.style.left = `${Math.max(8, Math.min(at.right - size.width, innerWidth - size.width - 8))}px`
-  menu.style.top = `${isBelow ? at.bottom + 4 : Math.max(8, at.top - size.height - 4)}px`
+  const { left, top, bottom } =
+    pointer === null
+      ? { left: at.right - size.width, top: at.top - 4, bottom: at.bottom + 4 }
+      : { left: pointer.x, top: pointer.y, bottom: pointer.y }
+  const isBelow = bottom + size.height + 4 <= innerHeight
+  menu.style.left = `${Math.max(8, Math.min(left, innerWidth - size.width - 8))}px`
+  menu.style.top = `${isBelow ? bottom : Math.max(8, top - size.height)}px`
 }
 
 function closeMenu(menu: HTMLElement | null, returnsFocus: boolean): void {

@@ -45,7 +45,7 @@ const OUTCOMES = ['ok', 'refused', 'throttled'] as const
 /** Who did what, with the filters of the API. */
 export function addAuditPages(pages: PageRouter, { audit, store }: AuditPageParts): void {
   pages.get('/audit', async (ctx, text) => {
-    const texts = queryTexts(ctx, ['action', 'outcome', 'actor', 'solution', 'correlationId'])
+    const texts = queryTexts(ctx, ['action', 'outcome', 'actor', 'target', 'solution', 'correlationId'])
     const [from, to] = [timeAsked(ctx, 'from'), timeAsked(ctx, 'to')]
     const filter: AuditFilter = {
       ...texts,

@@ -2,6 +2,9 @@ import type { Point } from '../../telemetry/figures.ts'
 import type { HealthReport } from '../../telemetry/health-report.ts'
 import { type Chart, type ChartData, foldValues, lineChart } from './line-chart.ts'
 
+/** In ms. */
+const MINUTE = 60_000
+
 export type Span = 'hour' | 'day'
 
 /** `range`: what the report is asked for. Of a day five minutes make one value, lest the page gets heavy. */
@@ -19,19 +22,20 @@ export type HealthChart = Chart & { readonly key: string; readonly unit: ChartDa
 /** What this host did, and who signed in, over an hour or a day. `key` and the lines' names are those of texts. */
 export function healthCharts({ series, signIns }: Pick<HealthReport, 'series' | 'signIns'>, span: Span): HealthChart[] {
   const { points: count, group, signInGroup } = SPANS[span]
-  const points = series.points.slice(-count)
-  const from = points[0]?.at ?? 0
   const { step } = series
+  const ahead = untilMinute(series)
+  const points = series.points.slice(ahead - count)
+  const from = points[0]?.at ?? 0
 
   function chart(key: string, unit: ChartData['unit'], values: Record<string, (point: Point) => number | null>) {
     const lines = Object.entries(values).map(([name, read]) => {
-      return { name, values: foldValues(points.map(read), group, 'highest') }
+      return { name, values: foldValues([...points.map(read), ...nothing(ahead)], group, 'highest') }
     })
     return { key, unit, ...lineChart({ from, step: step * group, lines, unit, fold: 'highest' }) }
   }
 
   return [
-    ...(signIns === null ? [] : [signInChart(signIns, { from, step, count: points.length }, signInGroup)]),
+    ...(signIns === null ? [] : [signInChart(signIns, { from, step, count: points.length + ahead }, signInGroup)]),
     chart('times', 'ms', { p50: ({ calls }) => calls.p50, p95: ({ calls }) => calls.p95 }),
     chart('memory', 'bytes', {
       host: ({ gauges }) => gauges?.hostMemory ?? null,
@@ -42,6 +46,16 @@ export function healthCharts({ series, signIns }: Pick<HealthReport, 'series' | 
       clients: ({ gauges }) => gauges?.clients ?? null,
     }),
   ]
+}
+
+/** Steps until the next full minute: labels have no seconds, so the axis starts and ends on full minutes. */
+function untilMinute({ points, step }: HealthReport['series']): number {
+  const end = (points.at(-1)?.at ?? 0) + step
+  return Math.ceil(((MINUTE - (end % MINUTE)) % MINUTE) / step)
+}
+
+function nothing(count: number): null[] {
+  return Array.from({ length: count }, () => null)
 }
 
 type Stretch = { readonly from: number; readonly step: number; readonly count: number }

@@ -79,9 +79,10 @@ function niceTop(largest: number, unit: ChartData['unit']): number {
   const base = unit === 'bytes' ? 1024 ** Math.floor(Math.log2(Math.max(1, largest)) / 10) : 1
   const scaled = Math.max(largest / base, 1)
   const power = 10 ** Math.floor(Math.log10(scaled))
-  const nice = [1, 2, 4, 8, 10].map((times) => times * power).find((value) => value >= scaled) ?? scaled
-  // Four steps of a count are whole numbers.
-  return (unit === 'bytes' ? nice : Math.max(4, nice)) * base
+  // Labels stand at quarters: those of counts, ms and single bytes are whole numbers, of small ones by 12 instead of 10.
+  const isWhole = unit !== 'bytes' || base === 1
+  const steps = isWhole && scaled <= 12 ? [4, 8, 12] : [1, 2, 4, 8, 10].map((times) => times * power)
+  return (steps.find((value) => value >= scaled) ?? scaled) * base
 }
 
 function evenly(labels: number, first: number, last: number): number[] {

@@ -39,6 +39,8 @@ const ADVANCED = [
   'response_mode',
   'token_endpoint_auth_method',
   'userInfoEndpoint',
+  'refreshTokenEndpoint',
+  'revokeTokenEndpoint',
   'login_failed_url',
 ] as const
 

@@ -1,5 +1,5 @@
 import type { Manifest } from '../../../runtime/bundle/manifest.ts'
-import { type Asked, askedFor, type DatabasePlace, warnOfGrants } from '../../grants/grant-warnings.ts'
+import { type Asked, askedFor, type PlatformPlace, warnOfGrants } from '../../grants/grant-warnings.ts'
 import type { GrantStore, ShownGrants } from '../../grants/grants.ts'
 import { secretNameOf } from '../../oauth/configuration.ts'
 import type { ListedSecret, Secrets } from '../../secrets/secrets.ts'
@@ -11,8 +11,7 @@ export type SolutionAccessPageParts = SolutionHeadParts & {
   readonly catalog: Catalog
   readonly grants: GrantStore
   readonly secrets: Secrets
-  /** Where the platform keeps its own data. */
-  readonly platformDatabase: DatabasePlace
+  readonly platformDatabase: PlatformPlace
 }
 
 /** What a solution asks for beside what it was granted, and its secrets. */
@@ -27,7 +26,7 @@ export function addSolutionAccessPages(pages: PageRouter, parts: SolutionAccessP
     const granted = await grants.show(name)
     const model = {
       solution,
-      databases: databaseRows(asked, granted),
+      databases: databaseRows(asked, granted, platformDatabase),
       hosts: hostRows(asked, granted),
       users: granted.users,
       warnings: warnOfGrants(granted, asked, platformDatabase),
@@ -38,8 +37,11 @@ export function addSolutionAccessPages(pages: PageRouter, parts: SolutionAccessP
   })
 }
 
-/** By name, those that are asked for first. `needsGrant`: it is not the solution's own database in this host. */
-function databaseRows(asked: Asked, granted: ShownGrants) {
+/**
+ * By name, those that are asked for first. `needsGrant`: it is not the solution's own database in this host.
+ * `needsAccount`: it is on the server of the platform's own database, where a grant without an account is refused.
+ */
+function databaseRows(asked: Asked, granted: ShownGrants, platform: PlatformPlace) {
   const names = new Set([...Object.keys(asked.databases), ...Object.keys(granted.databases)])
   return [...names].map((name) => {
     const wanted = asked.databases[name]
@@ -48,6 +50,7 @@ function databaseRows(asked: Asked, granted: ShownGrants) {
       asked: wanted === undefined ? null : { server: wanted.server, database: wanted.database ?? name },
       granted: granted.databases[name] ?? null,
       needsGrant: wanted === undefined || wanted.server !== 'embedded',
+      needsAccount: wanted?.server === platform.server,
     }
   })
 }

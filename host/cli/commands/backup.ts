@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs'
 import { readSettings } from '../../config/settings.ts'
+import { SOLHOST } from '../../program-name.ts'
+import { shellWord } from '../../shell-word.ts'
+import { version } from '../../version.ts'
 import { CommandError, command } from '../command.ts'
 import { partProgress } from '../part-progress.ts'
 import { whyNot } from '../run-host.ts'
-import { shellWord } from '../solution-folder.ts'
 import { jsonText } from '../terminal.ts'
-import { version } from '../version.ts'
 
 export const backupCommand = command({
   summary: 'write the whole platform into one file; the host may go on meanwhile',
@@ -40,7 +41,7 @@ plugins, and the platform's key if it lies there. The file is for its owner alon
       terminal.out(`${KEY_TEXTS[key]}\n`)
       const place = existsSync('/.dockerenv') ? ' Copy it out of the container.' : ''
       terminal.out(
-        `Next: keep it where nobody else reads it.${place} "solhost restore ${shellWord(file)}" puts it back.\n`,
+        `Next: keep it where nobody else reads it.${place} "${SOLHOST} restore ${shellWord(file)}" puts it back.\n`,
       )
       return 'done'
     } catch (error) {

@@ -1,9 +1,11 @@
 import { basename } from 'node:path'
+import { SOLHOST } from '../../program-name.ts'
+import { shellWord } from '../../shell-word.ts'
 import type { CheckedSolution } from '../check-solution.ts'
 import { command, type Exit } from '../command.ts'
 import { renewEditorFiles } from '../editor-files.ts'
 import { countText, type Findings, findingsText } from '../findings-text.ts'
-import { readSolutionFolder, type SolutionFolder, shellWord } from '../solution-folder.ts'
+import { readSolutionFolder, type SolutionFolder } from '../solution-folder.ts'
 import { jsonText, printable, type Terminal } from '../terminal.ts'
 
 export const checkCommand = command({
@@ -50,8 +52,8 @@ function forPeople(
 ): string {
   const { manifest } = checked
   const what = manifest === null ? printable(basename(path)) : `${manifest.name} ${manifest.version}`
-  const again = `solhost check ${shellWord(shown)}`
-  const next = isSound ? `solhost deploy ${shellWord(shown)} <url>` : `mend what is listed, then ${again}`
+  const again = `${SOLHOST} check ${shellWord(shown)}`
+  const next = isSound ? `${SOLHOST} deploy ${shellWord(shown)} <url>` : `fix what is listed, then ${again}`
   const colour = checked.faults.length > 0 ? 'red' : checked.warnings.length > 0 ? 'yellow' : 'green'
   return [
     findingsText(checked, files, terminal),

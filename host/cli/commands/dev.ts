@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Host } from '../../main.ts'
 import type { LiveSolutions, LiveUpdate } from '../../solutions/live-solutions.ts'
+import { version } from '../../version.ts'
 import { CommandError, command, type Exit } from '../command.ts'
 import { DEV_USER, devPassword, openDevHome } from '../dev/dev-home.ts'
 import { devSettings } from '../dev/dev-settings.ts'
@@ -12,7 +13,6 @@ import { logLineText } from '../log-line-text.ts'
 import { createLog, stopOnSignals, whyNot } from '../run-host.ts'
 import { readSolutionFolder, type SolutionFolder } from '../solution-folder.ts'
 import { printable, type Terminal } from '../terminal.ts'
-import { version } from '../version.ts'
 
 const PORT = 8080
 const ADMIN_PORT = 8081

@@ -7,6 +7,7 @@ import { PlatformError } from '../../../runtime/errors.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 import { readSettings, type Settings } from '../../config/settings.ts'
 import { isLoopback } from '../../http/sites.ts'
+import { SOLHOST } from '../../program-name.ts'
 import { readCertificate } from '../../tls/certificate.ts'
 import { namesNotCovered, publicNames, sayProblem, stateOfCertificate } from '../../tls/expiry.ts'
 import { command } from '../command.ts'
@@ -47,10 +48,10 @@ export const doctorCommand = command({
     }
     const faults = findings.filter(({ ok }) => !ok).length
     if (json) terminal.out(jsonText({ ok: faults === 0, findings }))
-    else if (faults === 0) terminal.out('\nNothing stands in the way. Next: solhost start\n')
+    else if (faults === 0) terminal.out(`\nNo faults found. Next: ${SOLHOST} start\n`)
     else
       terminal.out(
-        `\n${faults} ${faults === 1 ? 'fault' : 'faults'}. Next: do what stands beside "→", then solhost doctor\n`,
+        `\n${faults} ${faults === 1 ? 'fault' : 'faults'}. Next: follow the advice beside "→", then ${SOLHOST} doctor\n`,
       )
     return faults === 0 ? 'done' : 'failed'
   },

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ManifestSchema } from '../../../runtime/bundle/manifest.ts'
+import { SOLHOST } from '../../program-name.ts'
 import { CommandError, command } from '../command.ts'
 import { editorFiles } from '../editor-files.ts'
 
@@ -67,8 +68,8 @@ function whyNotEmpty(path: string): string | null {
 
 function next(name: string): string {
   return `Next:
-  solhost dev ${name}            (runs it here; each save shows in open pages)
-  solhost test ${name}           (runs its tests)
-  solhost deploy ${name} <url>   (puts it on a host)
+  ${SOLHOST} dev ${name}            (runs it here; each save shows in open pages)
+  ${SOLHOST} test ${name}           (runs its tests)
+  ${SOLHOST} deploy ${name} <url>   (puts it on a host)
 `
 }

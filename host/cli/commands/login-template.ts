@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { SOLHOST } from '../../program-name.ts'
+import { shellWord } from '../../shell-word.ts'
 import { CommandError, command } from '../command.ts'
-import { readSolutionFolder, shellWord, writeOwnFile } from '../solution-folder.ts'
+import { readSolutionFolder, writeOwnFile } from '../solution-folder.ts'
 
 const FILE = 'media/login.html'
 
@@ -20,7 +22,7 @@ export const loginTemplateCommand = command({
     terminal.out(
       `${join(shown, FILE)} is written: the default login page, with its placeholders.\n${noteOf(folder.files)}`,
     )
-    terminal.out(`Next: change it, then solhost check ${shellWord(shown)}\n`)
+    terminal.out(`Next: change it, then ${SOLHOST} check ${shellWord(shown)}\n`)
     return 'done'
   },
 })

@@ -1,11 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import * as z from 'zod'
+import { SOLHOST } from '../../program-name.ts'
+import { shellWord } from '../../shell-word.ts'
 import { CommandError, command } from '../command.ts'
 import { authorization, HOST_NOTES, HOST_OPTIONS, readHostAddress } from '../credentials.ts'
 import { createHostApi, type HostApi } from '../host-api.ts'
 import { LogLine, logLineText } from '../log-line-text.ts'
 import { refuse } from '../refusals.ts'
-import { shellWord } from '../solution-folder.ts'
 import { jsonText, type Terminal } from '../terminal.ts'
 
 const Page = z.object({ items: z.array(LogLine) })
@@ -48,7 +49,7 @@ export const logsCommand = command({
 
 /** The command that shows a log, as whoever asked for this one may type it. */
 export function logsLine(name: string, url: URL, user: string | undefined): string {
-  return ['solhost logs', name, url.origin, ...(user === undefined ? [] : ['--user', shellWord(user)])].join(' ')
+  return [`${SOLHOST} logs`, name, url.origin, ...(user === undefined ? [] : ['--user', shellWord(user)])].join(' ')
 }
 
 type Log = { readonly api: HostApi; readonly url: URL; readonly name: string; readonly path: string }

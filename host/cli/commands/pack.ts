@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs'
+import { SOLHOST } from '../../program-name.ts'
 import { CommandError, command } from '../command.ts'
 import { readSolutionFolder, refuseLink } from '../solution-folder.ts'
 import { jsonText } from '../terminal.ts'
@@ -32,9 +33,9 @@ export const packCommand = command({
     const bytes = packed.length
     if (json) terminal.out(jsonText({ ok: true, file, name, version, sha256, bytes, warnings }))
     else {
-      const said = warnings.length === 0 ? '' : `Warnings: ${warnings.length}; "solhost check" shows them.\n`
+      const said = warnings.length === 0 ? '' : `Warnings: ${warnings.length}; "${SOLHOST} check" shows them.\n`
       terminal.out(`${file}: ${name} ${version}, ${bytes} bytes, ${folder.files.size} files\nsha256 ${sha256}\n${said}`)
-      terminal.out(`Next: upload it, or let "solhost deploy" pack and upload in one step.\n`)
+      terminal.out(`Next: upload it, or let "${SOLHOST} deploy" pack and upload in one step.\n`)
     }
     return 'done'
   },

@@ -1,4 +1,5 @@
 import { readSettings } from '../../config/settings.ts'
+import { SOLHOST } from '../../program-name.ts'
 import { CommandError, command } from '../command.ts'
 import { partProgress } from '../part-progress.ts'
 import { whyNot } from '../run-host.ts'
@@ -36,7 +37,7 @@ that are there go to a folder "replaced-..." beside them; rows of a database on 
       terminal.out(
         'Sessions and remembered logins of that time are valid again, unless they have ended by their age.\n',
       )
-      terminal.out('Next: solhost start\n')
+      terminal.out(`Next: ${SOLHOST} start\n`)
       return 'done'
     } catch (error) {
       progress.end()

@@ -1,9 +1,9 @@
 import { PROPERTIES, type Property } from '../../config/properties.ts'
 import { readSettings } from '../../config/settings.ts'
+import { version } from '../../version.ts'
 import { command, type Exit } from '../command.ts'
 import { createLog, stopOnSignals, whyNot } from '../run-host.ts'
 import { printable, type Terminal } from '../terminal.ts'
-import { version } from '../version.ts'
 
 export const startCommand = command({
   summary: 'start the host; settings come from environment properties',

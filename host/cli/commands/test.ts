@@ -1,10 +1,12 @@
 import { createLimits } from '../../../runtime/limits.ts'
+import { SOLHOST } from '../../program-name.ts'
+import { shellWord } from '../../shell-word.ts'
 import type { FileResult } from '../../solution-tests/run-tests.ts'
 import type { Stage } from '../../solution-tests/stage.ts'
 import { CommandError, command, EXIT_CODES, type Exit } from '../command.ts'
 import { renewEditorFiles } from '../editor-files.ts'
 import { type Findings, findingsOf } from '../findings-text.ts'
-import { readSolutionFolder, readTestFiles, type SolutionFolder, shellWord } from '../solution-folder.ts'
+import { readSolutionFolder, readTestFiles, type SolutionFolder } from '../solution-folder.ts'
 import type { Terminal } from '../terminal.ts'
 import { createTestReport } from '../test-report.ts'
 import { refuseFaults } from './check.ts'
@@ -80,7 +82,7 @@ function endOnSignals(): void {
 
 function next(isSound: boolean, shown: string): string {
   const word = shellWord(shown)
-  return `Next: ${isSound ? `solhost deploy ${word} <url>` : `mend what is shown, then solhost test ${word}`}\n`
+  return `Next: ${isSound ? `${SOLHOST} deploy ${word} <url>` : `fix what is shown, then ${SOLHOST} test ${word}`}\n`
 }
 
 function readTime(text: string | undefined): number {
@@ -97,7 +99,7 @@ function needTestFiles({ path, shown }: SolutionFolder): ReadonlyMap<string, Buf
     if (length > SCRIPT_SIZE) throw new CommandError('usage', `${file} has more than ${SCRIPT_SIZE} bytes: split it.`)
   }
   if (files.size > 0) return files
-  const advice = `Write one beside the scripts, such as globals.test.js:\n\n${EXAMPLE}\n\nNext: solhost test ${shellWord(shown)}`
+  const advice = `Write one beside the scripts, such as globals.test.js:\n\n${EXAMPLE}\n\nNext: ${SOLHOST} test ${shellWord(shown)}`
   throw new CommandError('usage', `"${shown}" has no tests. ${advice}`)
 }
 

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { shellWord } from '../../shell-word.ts'
 import { command } from '../command.ts'
 import { CONFIGURATION, editorFiles } from '../editor-files.ts'
-import { readSolutionFolder, shellWord, writeOwnFile } from '../solution-folder.ts'
+import { readSolutionFolder, writeOwnFile } from '../solution-folder.ts'
 
 export const typesCommand = command({
   summary: 'write what editors complete and check a solution by',

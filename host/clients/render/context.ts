@@ -7,6 +7,8 @@ export interface RenderContext {
   readonly form: string
   /** A BCP 47 tag, such as `nl-BE`. */
   readonly locale: string
+  /** The locale of dates and numbers: `locale`, with the browser's region if it has none. */
+  readonly formats?: string | undefined
   /** Texts of the solution, then of the platform. */
   readonly messages: Messages
   /** Of the user: elements and tabs with another permission are absent. */
@@ -22,6 +24,10 @@ export interface RenderContext {
    * `onElementFocusGained`: a browser tells of focus and opened rows only where somebody asks.
    */
   readonly listenedEvents?: ReadonlySet<string>
+}
+
+export function formatsOf({ locale, formats = locale }: RenderContext): string {
+  return formats
 }
 
 /** A text as the user reads it: `i18n:orders.title` is looked up, an unknown key becomes `!orders.title!`. */

@@ -10,7 +10,7 @@ import type {
   TextareaElement,
   TextElement,
 } from '../../../runtime/forms/form-definition.ts'
-import { ownText, shownText } from './context.ts'
+import { formatsOf, ownText, shownText } from './context.ts'
 import { currencySign } from './local-format.ts'
 import { attributes, html, type Markup } from './markup.ts'
 import {
@@ -60,7 +60,7 @@ export function renderNumber(shown: Shown<NumberElement>): Markup {
   if (element.currency === undefined) return field(shown, input)
   return field(
     shown,
-    html`<div class="with-unit"><span class="unit" id="${id}.unit">${currencySign(context.locale, element.currency)}</span>${input}</div>`,
+    html`<div class="with-unit"><span class="unit" id="${id}.unit">${currencySign(formatsOf(context), element.currency)}</span>${input}</div>`,
   )
 }
 

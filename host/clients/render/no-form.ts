@@ -1,5 +1,5 @@
 import type { Session } from '../../sessions/sessions.ts'
-import { ownText, type RenderContext } from './context.ts'
+import { formatsOf, ownText, type RenderContext } from './context.ts'
 import type { RenderedForm } from './form.ts'
 import { directionOf, known, languageName, localTime } from './local-format.ts'
 import { attributes, html, type Markup } from './markup.ts'
@@ -19,7 +19,7 @@ export function renderNoForm(title: string, user: ShownUser | null, context: Ren
     ['platform.client.locale', html`${languageName(context.locale, context.locale)} <code>${context.locale}</code>`],
     [
       'platform.client.loggedinat',
-      html`<time datetime="${new Date(user.loggedInAt).toISOString()}">${localTime(context.locale, user.loggedInAt)}</time>`,
+      html`<time datetime="${new Date(user.loggedInAt).toISOString()}">${localTime(formatsOf(context), user.loggedInAt)}</time>`,
     ],
   ]
   const list = facts.map(([key, value]) => html`<div><dt>${text(key)}</dt><dd>${value}</dd></div>`)

@@ -1,6 +1,6 @@
 import type { TableColumn, TableElement, TableRow } from '../../../runtime/forms/form-definition.ts'
 import type { RowId } from '../view.ts'
-import { ownText, type RenderContext, shownText } from './context.ts'
+import { formatsOf, ownText, type RenderContext, shownText } from './context.ts'
 import { localCell, localNumber } from './local-format.ts'
 import { attributes, html, type Markup } from './markup.ts'
 import { described, labelOf, notes, type Shown, testName } from './parts.ts'
@@ -51,7 +51,7 @@ function bodyCell(shown: Shown<TableElement>, column: TableColumn, row: TableRow
   const text =
     column.type === 'boolean' && typeof cell === 'boolean'
       ? ownText(context, cell ? 'platform.form.yes' : 'platform.form.no')
-      : localCell(context.locale, column, cell)
+      : localCell(formatsOf(context), column, cell)
   const content = html`<bdi>${text}</bdi>`
   const canOpen = opens !== null && (element.onAction !== undefined || context.listenedEvents?.has('onAction') === true)
   const value = canOpen
@@ -63,7 +63,7 @@ function bodyCell(shown: Shown<TableElement>, column: TableColumn, row: TableRow
 /** What a row is called by the control that selects it: its first cell, else its id. */
 function rowName({ element, context }: Shown<TableElement>, row: TableRow): string {
   const [first] = element.columns
-  return (first && localCell(context.locale, first, cellOf(row, first.name))) || String(row.id)
+  return (first && localCell(formatsOf(context), first, cellOf(row, first.name))) || String(row.id)
 }
 
 function chooser(
@@ -94,7 +94,7 @@ function pager(
   { page, pages, first, rows, total }: TablePage,
   label: string,
 ): Markup {
-  const number = (value: number) => localNumber(context.locale, value)
+  const number = (value: number) => localNumber(formatsOf(context), value)
   const name = ownText(context, 'platform.form.pages', [label === '' ? element.name : label])
   const step = (to: number, key: string, sign: string, place: string) =>
     html`<button class="button secondary step"${attributes({ type: 'button', id: `${id}.${place}`, 'data-page': Math.min(Math.max(to, 1), pages), 'data-element': element.name, 'aria-disabled': (to < 1 || to > pages || to === page) && 'true', 'aria-label': ownText(context, key) })}><span aria-hidden="true">${sign}</span></button>`

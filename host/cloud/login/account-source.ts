@@ -1,7 +1,9 @@
 import { isPlain, type Login, type Tenant } from '../../../plugins/security/host.ts'
 import { PlatformError } from '../../../runtime/errors.ts'
+import { isVisible } from '../../../runtime/visible-name.ts'
 import type { FormSource, SignInAnswer } from '../../login/account-sources.ts'
 import type { Asking } from '../../login/arrival.ts'
+import { customFields } from '../../login/query-params.ts'
 import type { ActiveSolution } from '../../solutions/catalog.ts'
 import { noEffects } from '../../solutions/host-call.ts'
 import { permissionsOf } from '../../solutions/prepared-solution.ts'
@@ -59,7 +61,9 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
     }
     // Names that this solution does not list are another's, as in the users table.
     const listed = permissionsOf(solution)
-    const permissions = [...new Set(said.permissions)].filter((name) => listed?.includes(name) ?? isPlain(name))
+    const permissions = [...new Set(said.permissions)].filter(
+      (name) => isVisible(name) && (listed?.includes(name) ?? true),
+    )
     if (permissions.length === 0) return refused('credentials')
     const login: Login = { username, uid: said.uid, permissions }
     const effects = { ...noEffects(), login, tenant: tenant === null || tenant.length === 0 ? null : tenant }
@@ -70,11 +74,12 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
     name: 'cloud',
     countedAs: (solution) => `cloud ${solution.name}`,
     async check(asking, fields) {
+      const custom = customFields(asking.url, fields)
       const asked = AuthenticateRequest.safeParse({
         username: fields.get('username') ?? '',
         password: fields.get('password') ?? '',
         address: asking.address,
-        ...customFields(asking.url, fields),
+        ...(Object.keys(custom).length === 0 ? {} : { custom }),
       })
       // What the protocol cannot carry is nobody's.
       if (!asked.success) return refused('credentials')
@@ -87,12 +92,6 @@ export function createCloudSource({ requests, problems, stopped }: CloudSourcePa
     // It was asked a moment ago; who loses access there loses a remembered login at its next use.
     stillHolds: async () => true,
   }
-}
-
-/** Those of the address, then of the form, as an authenticator gets them (design 5.1). */
-function customFields(...maps: readonly ReadonlyMap<string, string>[]) {
-  const custom = maps.flatMap((map) => [...map]).filter(([name]) => name.startsWith('custom_'))
-  return custom.length === 0 ? {} : { custom: Object.fromEntries(custom) }
 }
 
 function isPlainTenant(tenant: Tenant | null): boolean {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { PlatformError } from '../../../runtime/errors.ts'
 import type { Limits } from '../../../runtime/limits.ts'
 import type { Audit } from '../../audit/audit.ts'
+import { versionTarget } from '../../audit/targets.ts'
 import type { SolutionStore } from '../../solutions/solution-store.ts'
 import type { Uploads } from '../../solutions/upload.ts'
 import type { DesiredState, SolutionResult } from '../protocol.ts'
@@ -50,6 +51,7 @@ async function applyOne(name: string, sha256: string, parts: ApplyParts, signal:
     audit.record({
       actor: 'control-center',
       action: isNew ? 'solution-upload' : 'solution-activate',
+      target: versionTarget(sha256),
       solution: name,
       outcome,
       address: host,

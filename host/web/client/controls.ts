@@ -1,8 +1,11 @@
 /** An input of any kind, those that select rows of a table included. */
 export type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement
 
-/** What was sent of an input, by its key: until the host's answer is in the page, this is what the input stands for. */
-const sentValues = new Map<string, { readonly value: string; readonly seq: number }>()
+/**
+ * The last value sent for each input, by its key; null: an invalid number or date. It counts as the input's value until the host's
+ * answer is in the page.
+ */
+const sentValues = new Map<string, { readonly value: string | null; readonly seq: number }>()
 
 export function isControl(node: unknown): node is Control {
   return node instanceof HTMLInputElement || node instanceof HTMLSelectElement || node instanceof HTMLTextAreaElement
@@ -26,13 +29,18 @@ export function eventValue(control: Control): string | number | boolean | null {
 
 /** Whether the user changed an input since it was sent or came from the host. */
 export function isChanged(control: Control): boolean {
-  return (
-    control.validity.badInput || liveValue(control) !== (sentValues.get(keyOf(control))?.value ?? hostValue(control))
-  )
+  const value = readValue(control)
+  const sent = sentValues.get(keyOf(control))
+  return value === null || value !== (sent === undefined ? hostValue(control) : sent.value)
+}
+
+/** Whether an input still has the value that was sent last, even if that was invalid. */
+export function isSent(control: Control): boolean {
+  return sentValues.get(keyOf(control))?.value === readValue(control)
 }
 
 export function markSent(control: Control, seq: number): void {
-  sentValues.set(keyOf(control), { value: liveValue(control), seq })
+  sentValues.set(keyOf(control), { value: readValue(control), seq })
 }
 
 /** Whether an input keeps what it has over a patch that knows of the events up to `seq`. */
@@ -80,6 +88,10 @@ function hostValue(control: Control): string {
     return groupOf(control).find((one) => one.defaultChecked)?.id ?? ''
   }
   return control.defaultValue
+}
+
+function readValue(control: Control): string | null {
+  return control.validity.badInput ? null : liveValue(control)
 }
 
 function liveValue(control: Control): string {

@@ -1,4 +1,4 @@
-import { type Control, controlsIn, eventValue, isChanged, isControl, markSent } from './controls.ts'
+import { type Control, controlsIn, eventValue, isChanged, isControl, isSent, markSent } from './controls.ts'
 import type { Exchange, NewFrame } from './exchange.ts'
 import { clearConnection, clearOldMessages, pageText, showMessage } from './notices.ts'
 import { isBeingPatched, rest } from './patch.ts'
@@ -10,7 +10,7 @@ type EventType = EventFrame['type']
 /** Turns what a user does in the form into events: all listeners are on `root`, none on elements that come and go. */
 export function listenToUser(root: HTMLElement, exchange: Exchange): void {
   root.addEventListener('submit', (event) => event.preventDefault())
-  root.addEventListener('change', ({ target }) => isControl(target) && changed(target))
+  root.addEventListener('change', ({ target }) => isControl(target) && !isBeingTyped(target) && changed(target))
   root.addEventListener('click', ({ target }) => {
     const button = target instanceof Element ? target.closest<HTMLButtonElement>('button') : null
     if (button !== null && !button.disabled) pressed(button)
@@ -35,13 +35,14 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
   )
   root.addEventListener('focusout', ({ target, relatedTarget }) => {
     if (target instanceof HTMLButtonElement && !isBeingPatched()) rest(target)
+    if (isControl(target)) left(target)
     focusMoved('onElementFocusLost', target, relatedTarget)
   })
 
   /** Presses the first primary button that is seen; browsers by themselves press one in a closed tab too. */
   function entered(event: KeyboardEvent, input: HTMLInputElement): void {
     event.preventDefault()
-    if (event.repeat || input.dataset.select !== undefined || input.dataset.selectAll !== undefined) return
+    if (event.repeat || isOfTable(input)) return
     const buttons = [...root.querySelectorAll<HTMLButtonElement>('button[type=submit]')]
     const primary = buttons.find((button) => button.checkVisibility())
     if (primary === undefined) changed(input)
@@ -54,6 +55,13 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
     if (control.dataset.selectAll !== undefined) selectAll(control)
     else if (control.dataset.select !== undefined) selectRow(control)
     else sendChange(control)
+  }
+
+  /** Browsers don't report every change: none after Enter, nor while a date is typed. */
+  function left(control: Control): void {
+    // Only the window lost the focus.
+    if (isOff() || control === document.activeElement) return
+    if (!isOfTable(control) && !isSent(control)) sendChange(control)
   }
 
   function sendChange(control: Control): void {
@@ -93,7 +101,7 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
     }
     if (press === undefined && open === undefined && sort === undefined && page === undefined) return
     // Also what a password manager filled in without saying so.
-    for (const control of controlsIn(root)) if (control.dataset.select === undefined) sendChange(control)
+    for (const control of controlsIn(root)) if (!isOfTable(control)) sendChange(control)
     // What would happen later, without the user in front of it, is not taken now; what is entered is.
     if (!exchange.isOnline) {
       showMessage(pageText('notnow'), 'warning')
@@ -130,6 +138,19 @@ export function listenToUser(root: HTMLElement, exchange: Exchange): void {
     const element = from.dataset.element ?? ''
     return exchange.send({ kind: 'event', form, element, type, value } as EventFrame)
   }
+}
+
+/**
+ * Browsers report a changed date at each digit that makes it valid, such as the first of its year. So it is sent when the field loses
+ * the focus, on Enter or with a press.
+ */
+function isBeingTyped(control: Control): boolean {
+  return control.type === 'date' && control === document.activeElement
+}
+
+/** Whether it selects rows. */
+function isOfTable({ dataset }: Control): boolean {
+  return dataset.select !== undefined || dataset.selectAll !== undefined
 }
 
 /** After a patch: an input whose text is no number or date says so again. */

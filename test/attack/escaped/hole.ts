@@ -1,4 +1,4 @@
-// A build of the sandbox process with a hole, for escaped.test.ts alone. The host sends a sandbox process the texts of its
+// A build of the sandbox process with a hole, for escaped.parts.test.ts alone. The host sends a sandbox process the texts of its
 // modules; the test gives it another text for one of them. Nothing that is shipped, no setting and no bundle leads here.
 
 /** A line of the log that begins so is run as code of the process, outside of the isolate, in place of being logged. */

@@ -2,7 +2,14 @@ import { expect, test } from 'vitest'
 import { auditCsv } from '../../../host/admin/audit-api.ts'
 import type { AuditQuery, WrittenEntry } from '../../../host/audit/audit.ts'
 
-const ENTRY: WrittenEntry = { time: 0, actor: 'admin', action: 'maintenance', outcome: 'ok', address: '::1' }
+const ENTRY: WrittenEntry = {
+  time: 0,
+  actor: 'admin',
+  action: 'maintenance',
+  target: 'on',
+  outcome: 'ok',
+  address: '::1',
+}
 
 /** An audit of so many entries, in pages as asked for. */
 function auditOf(count: number) {
@@ -24,9 +31,17 @@ async function linesOf(csv: AsyncIterable<string>): Promise<string[]> {
 }
 
 test('audit.csv: what a spreadsheet would take for a formula is text', async () => {
-  const entry = { ...ENTRY, actor: '=cmd()', outcome: '@x', solution: '+1', address: '-1', correlationId: '\ta' }
+  const entry = {
+    ...ENTRY,
+    actor: '=cmd()',
+    target: '=1',
+    outcome: '@x',
+    solution: '+1',
+    address: '-1',
+    correlationId: '\ta',
+  }
   const csv = auditCsv({ read: async () => ({ items: [entry] }) }, {}, 10)
-  expect((await linesOf(csv))[1]).toBe("1970-01-01T00:00:00.000Z,'=cmd(),maintenance,'+1,'@x,'-1,'\ta")
+  expect((await linesOf(csv))[1]).toBe("1970-01-01T00:00:00.000Z,'=cmd(),maintenance,'=1,'+1,'@x,'-1,'\ta")
 })
 
 test('audit.csv: it is read in pages, with the filter, and ends at the limit', async () => {

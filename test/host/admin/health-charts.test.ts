@@ -7,8 +7,8 @@ const MEGABYTE = 1024 ** 2
 const NOW = 1_800_000_000_000
 
 /** An hour or a day in which the last step alone had calls and sign-ins. */
-function chartsOf(span: 'hour' | 'day') {
-  const figures = createFigures(() => NOW)
+function chartsOf(span: 'hour' | 'day', now = NOW) {
+  const figures = createFigures(() => now)
   for (const milliseconds of [10, 10, 10, 1000]) {
     figures.called({ solution: 'crm', entry: 'onSolutionOpen', outcome: { code: 'returned', milliseconds } })
   }
@@ -47,6 +47,13 @@ test.each([
 ] as const)('charts of a %s: each is as long as that', (span, length) => {
   for (const { times } of Object.values(chartsOf(span))) {
     expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBe(length)
+  }
+})
+
+test.each(['hour', 'day'] as const)('charts of a %s: the times on the axis are whole minutes', (span) => {
+  for (const { times } of Object.values(chartsOf(span, NOW + 20_000))) {
+    expect(times.map((time) => time % 60_000)).toEqual([0, 0, 0, 0, 0])
+    expect(times.at(-1)).toBe(NOW + 60_000)
   }
 })
 

@@ -23,12 +23,21 @@ test.each([
   ['count', 5, 8],
   ['count', 81, 100],
   ['ms', 12.5, 20],
-  ['bytes', 0, 1],
+  ['bytes', 0, 4],
   ['bytes', 300 * 1024 ** 2, 400 * 1024 ** 2],
   ['bytes', 1.5 * 1024 ** 3, 2 * 1024 ** 3],
 ] as const)('chart: the scale of %s up to %d ends at %d', (unit, largest, top) => {
   expect(chartOf([largest], unit).values.at(-1)).toBe(top)
 })
+
+test.each(Array.from({ length: 130 }, (_, largest) => largest))(
+  'chart: labels of counts up to %d are whole',
+  (largest) => {
+    const { values } = chartOf([largest])
+    expect(values.filter((value) => !Number.isInteger(value))).toEqual([])
+    expect(values.at(-1)).toBeGreaterThanOrEqual(largest)
+  },
+)
 
 test('chart: times are evenly apart, from the first value to the end of the last', () => {
   expect(chartOf([1, 2, 3, 4]).times).toEqual([0, MINUTE, 2 * MINUTE, 3 * MINUTE, 4 * MINUTE])

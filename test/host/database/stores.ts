@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { createAudit } from '../../../host/audit/audit.ts'
 import { openPlatformKey } from '../../../host/config/platform-key.ts'
 import { createSessions } from '../../../host/sessions/sessions.ts'
+import { PIECE_SIZE } from '../../../host/solutions/media-pieces.ts'
 import type { PreparedSolution } from '../../../host/solutions/prepared-solution.ts'
 import { createSolutionLog } from '../../../host/solutions/solution-log.ts'
 import { createSolutionStore } from '../../../host/solutions/solution-store.ts'
@@ -26,9 +27,42 @@ export function testStores(place: TestPlace): void {
       { sha256, version: '1.0.0', uploadedAt: 1_700_000_000_000, bytes: PACKED.length },
     ])
     expect((await store.prepared('crm', sha256))?.prepared).toEqual(preparedOf(bundle))
-    expect((await store.media('crm', sha256, 'logo.png'))?.content).toEqual(bundle.media.get('logo.png'))
+    expect(await store.media('crm', sha256, 'logo.png')).toEqual({ etag: expect.any(String), size: 100_000 })
+    expect(await contentOf(store.mediaContent('crm', sha256, 'logo.png', 100_000))).toEqual(
+      bundle.media.get('logo.png'),
+    )
     expect(await store.media('crm', sha256, 'LOGO.png')).toBeNull()
     expect((await store.list()).map(({ name }) => name)).toContain('crm')
+  })
+
+  test(`${kind}, solution store: a large media file is read in pieces, also one that was stored without`, async () => {
+    const store = createSolutionStore(place.db, limits)
+    const content = new Uint8Array(randomBytes(3 * PIECE_SIZE + 1))
+    const bundle = bundleOf('large', '1.0.0', { 'film.mp4': content, 'one.bin': content.subarray(0, PIECE_SIZE) })
+    await store.add(bundle, PACKED, preparedOf(bundle))
+    const { sha256 } = bundle
+    const pieces = () => place.db.selectFrom('media_pieces').select('piece').where('solution', '=', 'large').execute()
+    const read = (path: string, size: number) => Array.fromAsync(store.mediaContent('large', sha256, path, size))
+    expect(await pieces()).toHaveLength(4)
+    expect((await read('film.mp4', content.length)).map(({ length }) => length)).toEqual([
+      ...Array(3).fill(PIECE_SIZE),
+      1,
+    ])
+    expect(await read('one.bin', PIECE_SIZE)).toHaveLength(1)
+
+    // As a host of the version before stored it, or a restore.
+    await place.db.deleteFrom('media_pieces').where('solution', '=', 'large').execute()
+    const both = [read('film.mp4', content.length), read('film.mp4', content.length)]
+    for (const found of await Promise.all(both)) expect(new Uint8Array(Buffer.concat(found))).toEqual(content)
+    expect(await pieces()).toHaveLength(4)
+
+    const next = bundleOf('large', '2.0.0')
+    await store.add(next, PACKED, preparedOf(next))
+    const reading = store.mediaContent('large', sha256, 'film.mp4', content.length)
+    await reading.next()
+    await store.removeVersion('large', sha256)
+    await expect(reading.next()).rejects.toThrow('erased')
+    expect(await pieces()).toEqual([])
   })
 
   test(`${kind}, solution store: a new version takes the place of the active one, and an older one can again`, async () => {
@@ -221,6 +255,10 @@ export function testStores(place: TestPlace): void {
     expect(new Set(keys.map((one) => one.sign('a', 'b'))).size).toBe(1)
     await expect(open('other'.repeat(10))).rejects.toMatchObject({ code: 'ERR_PLATFORM_KEY' })
   })
+}
+
+async function contentOf(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  return new Uint8Array(Buffer.concat(await Array.fromAsync(pieces)))
 }
 
 const PACKED = new Uint8Array(randomBytes(5000))

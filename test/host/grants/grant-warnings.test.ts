@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { askedFor, isPlatformDatabase, warnOfGrants } from '../../../host/grants/grant-warnings.ts'
+import { askedFor, refusalOf, warnOfGrants } from '../../../host/grants/grant-warnings.ts'
 
-const EMBEDDED = { server: 'embedded', database: 'platform' } as const
+const EMBEDDED = { server: 'embedded', database: 'platform', username: '' } as const
 const ASKED = askedFor([
   { databases: { crm: { server: 'alpha', database: null } }, http: ['api.example.org'] },
   { databases: { module: { server: 'gamma', database: null } }, http: [] },
@@ -32,17 +32,42 @@ test('grant warnings: another kind of server than the manifest asks for', () => 
   expect(codes({ crm: { server: 'beta', database: 'a', username: 'u' } })).toEqual(['server_differs'])
 })
 
-test('grant warnings: the shared account is named, and that it reaches the platform’s database', () => {
+test('grant warnings: an account that solutions share is named', () => {
   const crm = { server: 'alpha', database: 'a' } as const
-  const [warning] = warnOfGrants({ databases: { crm }, http: [] }, ASKED, { server: 'alpha', database: 'platform' })
+  const [warning] = warnOfGrants({ databases: { crm }, http: [] }, ASKED, EMBEDDED)
   expect(warning?.code).toBe('shared_account')
   expect(warning?.message).toContain('DB_ALPHA_USERNAME')
-  expect(warning?.message).toContain("The platform's own database is on that server")
+  expect(warning?.message).toContain('Create an account for this solution alone.')
 })
 
-test('platform database: the same name on the same server, in any case', () => {
-  const platform = { server: 'gamma', database: 'platform' } as const
-  expect(isPlatformDatabase({ server: 'gamma', database: 'PLATFORM' }, platform)).toBe(true)
-  expect(isPlatformDatabase({ server: 'alpha', database: 'platform' }, platform)).toBe(false)
-  expect(isPlatformDatabase({ server: 'gamma', database: 'platform2' }, platform)).toBe(false)
+test('grant warnings: a grant stored before that would be refused today is named', () => {
+  const crm = { server: 'alpha', database: 'a' } as const
+  const platform = { server: 'alpha', database: 'platform', username: 'solhost' } as const
+  const [warning, ...others] = warnOfGrants({ databases: { crm }, http: [] }, ASKED, platform)
+  expect(warning?.code).toBe('refused')
+  expect(warning?.message).toContain('The grant of "crm" is refused. The platform signs in to the server alpha')
+  expect(others).toEqual([])
+})
+
+const PLATFORM = { server: 'gamma', database: 'platform', username: 'solhost' } as const
+
+test.each([
+  ['the platform’s database', { server: 'gamma', database: 'platform', username: 'crm' }, 'own database'],
+  ['the platform’s database in capitals', { server: 'gamma', database: 'PLATFORM', username: 'crm' }, 'own database'],
+  ['no account on the platform’s server', { server: 'gamma', database: 'crm' }, 'DB_GAMMA_USERNAME'],
+  ['the platform’s account', { server: 'gamma', database: 'crm', username: 'solhost' }, 'DB_GAMMA_USERNAME'],
+  [
+    'the platform’s account in capitals',
+    { server: 'gamma', database: 'crm', username: 'SOLHOST' },
+    'DB_GAMMA_USERNAME',
+  ],
+] as const)('grants: %s is refused', (_case, grant, reason) => {
+  expect(refusalOf(grant, PLATFORM)).toContain(reason)
+})
+
+test.each([
+  ['an account of its own', { server: 'gamma', database: 'platform2', username: 'crm' }],
+  ['another server, without an account', { server: 'alpha', database: 'platform' }],
+] as const)('grants: %s is accepted', (_case, grant) => {
+  expect(refusalOf(grant, PLATFORM)).toBeNull()
 })

@@ -8,11 +8,19 @@ test('last_login: the claims, and when the user signed in', () => {
   expect(lastLoginOf(CLAIMS, 1000, null)).toEqual({ ...CLAIMS, last_login: 1000, claims: CLAIMS })
 })
 
-test('last_login: a provider cannot say uid, permissions, user name or time in the platform’s place', () => {
-  const claims = { ...CLAIMS, uid: 'admin', permissions: ['Administrators'], username: 'admin', last_login: 9e15 }
+test('last_login: a provider cannot say uid, permissions, user name, tenant or time in the platform’s place', () => {
+  const login = { uid: 'admin', permissions: ['Administrators'], username: 'admin', last_login: 9e15 }
+  const claims = { ...CLAIMS, ...login, tenant: ['all'] }
   expect(lastLoginOf(claims, 1000, null)).toEqual({ ...CLAIMS, last_login: 1000, claims })
-  const earlier = { uid: 'u-7', username: 'anna', permissions: ['Users'] }
+  const earlier = { uid: 'u-7', username: 'anna', permissions: ['Users'], tenant: ['acme', -1], locale: 'de' }
   expect(lastLoginOf(claims, 1000, earlier)).toEqual({ ...CLAIMS, ...earlier, last_login: 1000, claims })
+})
+
+test('last_login: the claim locale is shown at the first sign-in, the locale of the sign-in at a return', () => {
+  const claims = { ...CLAIMS, locale: 'fr' }
+  expect(lastLoginOf(claims, 1000, null)).toMatchObject({ locale: 'fr' })
+  const earlier = { uid: 'u-7', username: 'anna', permissions: ['Users'], tenant: null, locale: 'de' }
+  expect(lastLoginOf(claims, 1000, earlier)).toMatchObject({ locale: 'de', claims: { locale: 'fr' } })
 })
 
 test('last_login: a user is shown by e-mail, else login name, else name, else sub', () => {

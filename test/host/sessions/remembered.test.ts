@@ -2,15 +2,18 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openPlatformKey, type PlatformKey } from '../../../host/config/platform-key.ts'
 import { type Database, openDatabase } from '../../../host/database/open.ts'
 import { createRemembered } from '../../../host/sessions/remembered.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 
 let home: string
 let db: Database
+let key: PlatformKey
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'solhost-remembered-'))
   db = await openDatabase(home)
+  key = await openPlatformKey(db, home, '')
 })
 afterAll(async () => {
   await db.destroy()
@@ -18,11 +21,20 @@ afterAll(async () => {
 })
 
 const DAY = 86_400_000
-const ANNA = { source: 'users', uid: 'a-1', username: 'anna', permissions: ['Users'], providerLogin: null } as const
+const ANNA = {
+  source: 'users',
+  uid: 'a-1',
+  username: 'anna',
+  permissions: ['Users'],
+  providerLogin: null,
+  custom: { custom_tenant: 'acme' },
+  tenant: ['acme', -1],
+  locale: 'nl-BE',
+} as const
 
 function clocked() {
   let time = 1_000_000_000
-  const remembered = createRemembered(db, createLimits(), () => time)
+  const remembered = createRemembered(db, key, createLimits(), () => time)
   return { remembered, after: (ms: number) => (time += ms), at: () => time }
 }
 
@@ -35,6 +47,28 @@ test('remembered: a cookie finds its series, in its solution only, and looking c
   expect(await remembered.use('other', cookie)).toEqual({ kind: 'unknown' })
   expect(await remembered.use('crm', 'x'.repeat(65))).toEqual({ kind: 'unknown' })
   expect(await remembered.use('crm', '')).toEqual({ kind: 'unknown' })
+})
+
+test('remembered: custom fields are encrypted, and another solution’s or series’ row cannot pass for them', async () => {
+  const { remembered } = clocked()
+  const [one, other] = [await remembered.start('sealed', ANNA), await remembered.start('sealed', ANNA)]
+  const rows = await db.selectFrom('remembered').selectAll().where('solution', '=', 'sealed').execute()
+  expect(JSON.stringify(rows)).not.toContain('custom_tenant')
+  const { custom } = rows.find(({ selector }) => one.startsWith(selector)) ?? {}
+  await db
+    .updateTable('remembered')
+    .set({ custom: custom ?? '' })
+    .where('solution', '=', 'sealed')
+    .execute()
+  expect(await remembered.use('sealed', one)).toMatchObject({ series: { custom: ANNA.custom } })
+  expect(await remembered.use('sealed', other)).toMatchObject({ series: { custom: null } })
+})
+
+test('remembered: a use updates user name, permissions, tenant and locale, and leaves the custom fields', async () => {
+  const { remembered } = clocked()
+  const now = { username: 'anne', permissions: ['Editors'], tenant: ['globex'], locale: 'de' }
+  const cookie = (await remembered.rotate(await remembered.start('crm', ANNA), now)) ?? ''
+  expect(await remembered.use('crm', cookie)).toMatchObject({ kind: 'current', series: { ...ANNA, ...now } })
 })
 
 test('remembered: the table alone signs nobody in', async () => {

@@ -86,6 +86,36 @@ test.each(['BEGIN', 'commit', '/* x */ RollBack', 'START TRANSACTION', 'SAVEPOIN
   },
 )
 
+test.each<[ServerKind, string]>([
+  ['gamma', 'SHOW GRANTS'],
+  ['gamma', '-- x\nshow/**/grants FOR CURRENT_USER'],
+  ['gamma', 'SHOW CREATE USER'],
+  ['gamma', 'SHOW FULL PROCESSLIST'],
+  ['gamma', "SET PASSWORD = 'x'"],
+  ['gamma', 'SET STATEMENT max_statement_time = 1 FOR SHOW GRANTS'],
+  ['gamma', "EXECUTE IMMEDIATE 'SHOW GRANTS'"],
+  ['gamma', "CREATE OR REPLACE USER x IDENTIFIED BY 'x'"],
+  ['alpha', 'ALTER ROLE app SUPERUSER'],
+  ['alpha', 'GRANT platform TO app'],
+  ['alpha', 'SET LOCAL SESSION AUTHORIZATION postgres'],
+  ['alpha', 'ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO app'],
+  ['beta', "EXECUTE AS LOGIN = 'sa'"],
+  ['beta', 'ALTER SERVER ROLE sysadmin ADD MEMBER app'],
+])('accounts and rights are not the script’s, on %s: %s', (kind, sql) => {
+  expect(() => check(kind, sql)).toThrow('only the operator manages accounts and their rights')
+})
+
+test.each<[ServerKind, string]>([
+  ['gamma', 'SHOW TABLES'],
+  ['gamma', "SET @a = 'SHOW GRANTS'"],
+  ['alpha', 'SELECT grant, role FROM "user"'],
+  ['alpha', 'ALTER TABLE role ADD user text'],
+  ['alpha', 'DROP TABLE user'],
+  ['embedded', 'SELECT 1'],
+])('a statement that only names such words passes, on %s: %s', (kind, sql) => {
+  expect(() => check(kind, sql)).not.toThrow()
+})
+
 test('too few and too many values for the places are told', () => {
   expect(() => check('alpha', 'SELECT ?', 0)).toThrow('the SQL has 1 places ? for parameters, but 0 were given')
   expect(() => check('embedded', "SELECT '?'", 1)).toThrow('the SQL has 0 places')

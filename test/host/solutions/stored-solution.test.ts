@@ -7,7 +7,12 @@ const prepared: PreparedSolution = {
   manifest: manifestOf({}),
   modules: [],
   scripts: [{ module: null, file: 'globals.js', source: 'function onSolutionOpen() {}' }],
-  formScripts: [{ module: null, file: 'forms/a.js', form: 'a', source: 'function save() {}', functions: ['save'] }],
+  formScripts: [
+    {
+      ...{ module: null, file: 'forms/a.js', form: 'a', source: 'function save() { return this }' },
+      ...{ functions: ['save'], bound: ['save'] },
+    },
+  ],
   forms: [{ module: null, form: 'a', definition: { title: 'A', layout: [] } }],
   texts: { nl: { a: 'A' } },
   template: null,
@@ -29,7 +34,7 @@ test('what a host wrote that knew forms as texts is read with empty forms, and e
   const { prepared: read, isCurrent } = readStored(JSON.stringify(old))
   expect(isCurrent).toBe(false)
   expect(read.forms).toEqual([{ module: 'base', form: 'a', definition: { layout: [] } }])
-  expect(read.formScripts).toEqual([{ ...old.formScripts[0], functions: [] }])
+  expect(read.formScripts).toEqual([{ ...old.formScripts[0], functions: [], bound: [] }])
   const { forms, formScripts, ...others } = JSON.parse(JSON.stringify(read))
   const { forms: _forms, formScripts: _scripts, ...before } = JSON.parse(JSON.stringify(old))
   expect([others, forms.length, formScripts.length]).toEqual([before, 1, 1])
@@ -40,4 +45,10 @@ test('what a host wrote that did not look for onSolutionClose is read as it was,
   const { prepared: read, isCurrent } = readStored(JSON.stringify(old))
   expect([isCurrent, read.entries]).toEqual([false, { main: ['onSolutionOpen'] }])
   expect(JSON.parse(JSON.stringify(read.forms))).toEqual(JSON.parse(JSON.stringify(prepared.forms)))
+})
+
+test('what a host wrote that bound no functions to their form is read with none, and keeps those that handlers name', () => {
+  const { bound: _, ...script } = prepared.formScripts[0] as PreparedSolution['formScripts'][number]
+  const { prepared: read, isCurrent } = readStored(JSON.stringify({ format: 3, ...prepared, formScripts: [script] }))
+  expect([isCurrent, read.formScripts]).toEqual([false, [{ ...script, bound: [] }]])
 })

@@ -334,9 +334,15 @@ export function testUsers(place: TestPlace): void {
     await audit.record({ ...entry, actor: `user:${long}` })
     await audit.record({ ...entry, actor: 'user:Anna' })
     audit.note({ ...entry, actor: `user:${long}` })
+    audit.note({ ...entry, actor: 'admin', target: `user:${long}` })
     await audit.eraseUser(long)
     const { items } = await audit.read({ limit: 10 })
-    expect(items.map(({ actor }) => actor)).toEqual(['user:erased', 'user:Anna', 'user:erased'])
+    expect(items.map(({ actor, target }) => [actor, target])).toEqual([
+      ['admin', 'user:erased'],
+      ['user:erased', undefined],
+      ['user:Anna', undefined],
+      ['user:erased', undefined],
+    ])
   })
 }
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { decodeUtf8, parseStrictJson } from '../../../runtime/bundle/strict-json.ts'
+import { propertyRuns } from '../../support/property-runs.ts'
 
 function errorOf(text: string) {
   const result = parseStrictJson(text)
@@ -37,7 +38,7 @@ test('strict JSON: whatever JSON.parse refuses is refused', () => {
       }
       if (!accepted) expect(parseStrictJson(text)).toHaveProperty('error')
     }),
-    { numRuns: 2000 },
+    { numRuns: propertyRuns(2000) },
   )
 })
 

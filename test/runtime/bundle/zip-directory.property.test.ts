@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Bundle, type BundleReading, readBundle } from '../../../runtime/bundle/read-bundle.ts'
 import { createLimits } from '../../../runtime/limits.ts'
+import { propertyRuns } from '../../support/property-runs.ts'
 import {
   bundleOf,
   descriptorOf,
@@ -78,7 +79,7 @@ test('zip: whatever way files stand in a zip, they are read as they were packed'
         new Map(files.map(({ name, content }): [string, string] => [name, Buffer.from(content).toString('hex')])),
       )
     }),
-    { numRuns: 1500, seed: SEED },
+    { numRuns: propertyRuns(1500), seed: SEED },
   )
 })
 
@@ -95,7 +96,7 @@ test('zip: what a well-meaning program packs is read as it was packed', async ()
       for (const { name, content } of files)
         expect(mediaOf(bundle).get(name)).toBe(Buffer.from(content).toString('hex'))
     }),
-    { numRuns: 300, seed: SEED },
+    { numRuns: propertyRuns(300), seed: SEED },
   )
 })
 
@@ -107,7 +108,7 @@ test('zip: random bytes never throw, with an end record or without', async () =>
       expect(reading.bundle).toBeNull()
       checkBounds(reading)
     }),
-    { numRuns: 1000, seed: SEED },
+    { numRuns: propertyRuns(1000), seed: SEED },
   )
 })
 
@@ -149,9 +150,9 @@ test('zip: one with bits flipped, bytes cut, doubled, moved or overwritten never
         checkDeclared(reading.bundle, bytes)
       },
     ),
-    { numRuns: 6000, seed: SEED },
+    { numRuns: propertyRuns(6000), seed: SEED },
   )
-  expect(accepted).toBeGreaterThan(100)
+  expect(accepted).toBeGreaterThan(propertyRuns(100))
 })
 
 test('zip: one whose numbers were exchanged for others never throws, and gives only files that its directory declares', async () => {
@@ -172,7 +173,7 @@ test('zip: one whose numbers were exchanged for others never throws, and gives o
       checkBounds(reading)
       if (reading.bundle !== null) checkDeclared(reading.bundle, bytes)
     }),
-    { numRuns: 4000, seed: SEED },
+    { numRuns: propertyRuns(4000), seed: SEED },
   )
 })
 

@@ -161,7 +161,7 @@ const WRONG: readonly (readonly [Record<string, unknown>, string, string])[] = [
   [{ type: 'label', hint: [] }, 'hint', 'must be a text'],
   [{ type: 'label', visible: 'yes' }, 'visible', 'must be true or false, not "yes"'],
   [{ type: 'label', enabled: null }, 'enabled', 'must be true or false, not null'],
-  [{ type: 'label', permission: '' }, 'permission', 'must be a text of 1 to 200 characters'],
+  [{ type: 'label', permission: '' }, 'permission', 'must be 1 to 200 visible characters'],
   [{ type: 'heading', level: 1 }, 'level', 'must be 2, 3 or 4, not 1'],
   [{ type: 'heading', level: '2' }, 'level', 'must be 2, 3 or 4, not "2"'],
   [{ type: 'button', kind: 'big' }, 'kind', 'must be one of primary, secondary, danger, not "big"'],
@@ -298,7 +298,7 @@ test.each(WRONG)('form: %j is refused at "%s": %s', (written, place, message) =>
 
 test.each<[unknown, string]>([
   [{ title: '' }, '"title" must be a text of 1 to 2000 characters without control characters, not ""'],
-  [{ permission: 5 }, '"permission" must be a text of 1 to 200 characters without control characters, not 5'],
+  [{ permission: 5 }, '"permission" must be 1 to 200 visible characters without space around them, not 5'],
   [{ layout: {} }, '"layout" must be a list'],
   [{ layout: ['x'] }, '"layout.0" must be an object with columns, not "x"'],
   [{ layout: Array(201).fill({ columns: [{}] }) }, 'the form has a layout of more than 200 rows'],

@@ -67,7 +67,7 @@ function read(text: string): Record<string, unknown> {
 
 test('docs/forms.md: its first form and script are right together', () => {
   const [form, script] = blocks
-  const functions = new Set(topLevelFunctions(script?.text ?? ''))
+  const functions = new Set(topLevelFunctions(script?.text ?? '')?.names)
   expect([...functions]).toEqual(['onShow', 'checkMail', 'save'])
   const texts = new Set(['customer.title'])
   const checked = checkedForm(read(form?.text ?? ''), { functions, texts })

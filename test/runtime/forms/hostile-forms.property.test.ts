@@ -4,6 +4,7 @@ import { parseStrictJson } from '../../../runtime/bundle/strict-json.ts'
 import { elementsOf, FORM_HANDLERS } from '../../../runtime/forms/form-definition.ts'
 import { ELEMENT_TYPES, FormSchema, keysOf } from '../../../runtime/forms/form-schema.ts'
 import { checkedForm, formWith } from '../../support/forms.ts'
+import { propertyRuns } from '../../support/property-runs.ts'
 
 const SEED = 20_260_102
 
@@ -80,10 +81,10 @@ test('form: any JSON gives a definition that the schema takes as it is, or fault
       const names = [...elementsOf(form.layout)].map(({ name }) => name)
       expect(new Set(names).size).toBe(names.length)
     }),
-    { numRuns: 6000, seed: SEED },
+    { numRuns: propertyRuns(6000), seed: SEED },
   )
-  expect(counts.sound).toBeGreaterThan(500)
-  expect(counts.refused).toBeGreaterThan(1000)
+  expect(counts.sound).toBeGreaterThan(propertyRuns(500))
+  expect(counts.refused).toBeGreaterThan(propertyRuns(1000))
 })
 
 test('form: a text that is nearly a form’s JSON is refused or gives a form, and never throws', () => {
@@ -95,7 +96,7 @@ test('form: a text that is nearly a form’s JSON is refused or gives a form, an
       const { form, faults } = checkedForm(parsed.value)
       expect(form === null).toBe(faults.length > 0)
     }),
-    { numRuns: 3000, seed: SEED },
+    { numRuns: propertyRuns(3000), seed: SEED },
   )
 })
 

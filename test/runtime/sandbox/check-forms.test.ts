@@ -33,7 +33,7 @@ test('forms: a handler is looked for in the script of its own form and module', 
     ['form_function_missing', 'forms/b.json', 'but there is no forms/b.js'],
   ])
   expect(missing.forms.map((form) => form?.onShow)).toEqual([undefined, 'show', 'show', undefined])
-  expect(missing.functions).toEqual([['show'], ['show']])
+  expect(missing.functions.map(({ names }) => names)).toEqual([['show'], ['show']])
 })
 
 test('forms: a script in TypeScript is named as it is', () => {
@@ -84,7 +84,7 @@ test('forms: functions whose names no handler can have are for the script alone'
     ['forms/a.js', source],
     ['forms/a.json', '{}'],
   ])
-  expect(functions).toEqual([['$a_1', '__proto__']])
+  expect(functions).toEqual([{ names: ['$a_1', '__proto__'], bound: [] }])
 })
 
 test.each([
@@ -97,5 +97,15 @@ test.each([
   ['function (', null],
   [`${'('.repeat(100_000)}`, null],
 ])('functions at the top level of %j are %j', (source, names) => {
-  expect(topLevelFunctions(source)).toEqual(names)
+  expect(topLevelFunctions(source)?.names ?? null).toEqual(names)
+})
+
+test.each([
+  ['function a() { return this } function b() { return () => this.x } async function c(d = this) {}', ['a', 'b', 'c']],
+  ['function a() { return function () { return this } } function b() { class c { d = this } } function e() {}', []],
+  ['const a = function () { return this }; var b = () => this', []],
+  ["'use strict'; function a() { return this }", []],
+  ['function arguments() {} function a() { return this }', []],
+])('of %j the functions %j are bound to the form', (source, bound) => {
+  expect(topLevelFunctions(source)?.bound).toEqual(bound)
 })

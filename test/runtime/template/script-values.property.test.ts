@@ -2,6 +2,7 @@ import { parse } from 'acorn'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { readScript } from '../../../runtime/template/script-values.ts'
+import { propertyRuns } from '../../support/property-runs.ts'
 
 /** Statements and scraps in which a careless reader takes code for a string or a string for code. */
 const SCRAPS = [
@@ -75,9 +76,9 @@ test('readScript: whatever the script, a value only ever changes the content of 
       read++
       for (const value of ['x1', '1', '\\u0061']) expect(tokensOf(filled(value), kind)).toBe(tokens)
     }),
-    { numRuns: 20_000, seed: 20_260_101 },
+    { numRuns: propertyRuns(20_000), seed: 20_260_101 },
   )
-  expect(read).toBeGreaterThan(2000)
+  expect(read).toBeGreaterThan(propertyRuns(2000))
 })
 
 /** The kinds of all tokens; null where the script has a syntax error, so that a browser runs none of it. */

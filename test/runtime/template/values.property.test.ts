@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { compileTemplate } from '../../../runtime/template/compile-template.ts'
 import type { CompiledTemplate } from '../../../runtime/template/compiled-template.ts'
 import { fillTemplate } from '../../../runtime/template/fill-template.ts'
+import { propertyRuns } from '../../support/property-runs.ts'
 
 const SEED = 20_260_101
 const BASE = 'https://solhost.test/solution/shop/index.html'
@@ -125,7 +126,7 @@ test('login template: each of 10,000 hostile values stays a value in every place
       checkPlaces(tree, value)
       checkScripts(tree, value, context)
     }),
-    { numRuns: 10_000, seed: SEED },
+    { numRuns: propertyRuns(10_000), seed: SEED },
   )
 })
 
@@ -133,7 +134,7 @@ test('login template: for a browser with scripting, too, 2,000 hostile values ad
   const empty = shape(render(template, ''), true)
   fc.assert(
     fc.property(Value, (value) => same(shape(render(template, value), true), empty)),
-    { numRuns: 2000, seed: SEED },
+    { numRuns: propertyRuns(2000), seed: SEED },
   )
 })
 
@@ -150,7 +151,7 @@ test('login template: whatever the tag soup around a placeholder, its value adds
         same(shape(render(template, value), scripting), shape(render(template, ''), scripting))
       }
     }),
-    { numRuns: 10_000, seed: SEED },
+    { numRuns: propertyRuns(10_000), seed: SEED },
   )
 })
 

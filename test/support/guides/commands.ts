@@ -168,7 +168,10 @@ function escapePattern(text: string): string {
 function addProgram(folder: string, name: 'solhost' | 'npx'): void {
   const file = join(folder, '.bin', name)
   mkdirSync(dirname(file), { recursive: true })
-  const check = name === 'npx' ? '[ "$1" = solhost ] || { echo "npx $1 is not run here" >&2; exit 1; }\nshift\n' : ''
+  const check =
+    name === 'npx'
+      ? '[ "$1" = solhost ] || { echo "npx $1 is not run here" >&2; exit 1; }\nshift\nexport npm_command=exec\n'
+      : ''
   writeFileSync(file, `#!/bin/sh\n${check}exec "${process.execPath}" "${LAUNCHER}" "$@"\n`)
   chmodSync(file, 0o755)
 }

@@ -1,7 +1,8 @@
+import { SOLHOST } from '../../../program-name.ts'
+import { shellWord } from '../../../shell-word.ts'
 import { command } from '../../command.ts'
 import { HOST_OPTIONS, USERS_NOTES } from '../../credentials.ts'
 import { askNewPassword, makePassword, PASSWORD_OPTION } from '../../new-password.ts'
-import { shellWord } from '../../solution-folder.ts'
 import { jsonText, printable } from '../../terminal.ts'
 import { openUserDirectory, permissionsText, readPermissions, type User } from '../../user-directory.ts'
 
@@ -53,6 +54,6 @@ export const usersAddCommand = command({
 /** Without a permission nobody signs in. */
 function next({ username, permissions }: User, url: string): string {
   if (permissions.length > 0) return 'Next: pass name and password on; the first sign-in asks for another password.\n'
-  const line = `solhost users set ${shellWord(username)} ${url} --permissions <list>`
+  const line = `${SOLHOST} users set ${shellWord(username)} ${url} --permissions <list>`
   return `Next: give a permission, without which nobody signs in:\n  ${line}\n`
 }

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import * as z from 'zod'
+import { SOLHOST } from '../../../program-name.ts'
+import { shellWord } from '../../../shell-word.ts'
 import { CommandError, command, type Exit } from '../../command.ts'
 import { HOST_OPTIONS, USERS_NOTES } from '../../credentials.ts'
 import { refuseUsers } from '../../refusals.ts'
-import { shellWord } from '../../solution-folder.ts'
 import { jsonText, printable, type Terminal } from '../../terminal.ts'
 import { openUserDirectory } from '../../user-directory.ts'
 
@@ -42,8 +43,8 @@ ${USERS_NOTES}`,
     if (json) terminal.out(jsonText({ ok: true, ...imported.data }))
     else {
       const counts = `${created} new, ${changed} changed, ${unchanged} as they were`
-      const again = `solhost users import ${shellWord(file)} ${directory.url.origin}`
-      const next = dryRun ? again : `solhost users list ${directory.url.origin}`
+      const again = `${SOLHOST} users import ${shellWord(file)} ${directory.url.origin}`
+      const next = dryRun ? again : `${SOLHOST} users list ${directory.url.origin}`
       terminal.out(`${dryRun ? 'It would be: ' : ''}${counts}.\nNext: ${next}\n`)
     }
     return 'done'

@@ -1,3 +1,4 @@
+import { SOLHOST } from '../../../program-name.ts'
 import { command } from '../../command.ts'
 import { HOST_OPTIONS, USERS_NOTES } from '../../credentials.ts'
 import { jsonText, printable, type Terminal } from '../../terminal.ts'
@@ -19,7 +20,7 @@ export const usersListCommand = command({
     if (json) terminal.out(jsonText({ ok: true, users }))
     else if (users.length > 0) terminal.out(table(users, terminal))
     else terminal.out(search === '' ? 'The host has no users.\n' : `No name begins with "${printable(search)}".\n`)
-    if (!json) terminal.err(`Next: solhost users add <name> ${directory.url.origin}\n`)
+    if (!json) terminal.err(`Next: ${SOLHOST} users add <name> ${directory.url.origin}\n`)
     return 'done'
   },
 })

@@ -1,3 +1,4 @@
+import { SOLHOST } from '../../../program-name.ts'
 import { command } from '../../command.ts'
 import { HOST_OPTIONS, USERS_NOTES } from '../../credentials.ts'
 import { jsonText, printable } from '../../terminal.ts'
@@ -25,7 +26,7 @@ ${USERS_NOTES}`,
     if (json) terminal.out(jsonText({ ok: true, uid, username, erased: erase }))
     else {
       const traces = erase ? ' and out of the audit' : ''
-      terminal.out(`${printable(username)} is removed${traces}.\nNext: solhost users list ${directory.url.origin}\n`)
+      terminal.out(`${printable(username)} is removed${traces}.\nNext: ${SOLHOST} users list ${directory.url.origin}\n`)
     }
     return 'done'
   },

@@ -1,3 +1,4 @@
+import { SOLHOST } from '../../../program-name.ts'
 import { CommandError, command } from '../../command.ts'
 import { HOST_OPTIONS, USERS_NOTES } from '../../credentials.ts'
 import { askNewPassword, makePassword, PASSWORD_OPTION } from '../../new-password.ts'
@@ -50,7 +51,7 @@ ${USERS_NOTES}`,
       `${terminal.styled('green', printable(user.username))} is changed.\n${shown}` +
         `  state        ${user.enabled ? 'enabled' : 'disabled'}\n` +
         `  permissions  ${printable(permissionsText(user.permissions))}\n` +
-        `Next: solhost users list ${directory.url.origin}\n`,
+        `Next: ${SOLHOST} users list ${directory.url.origin}\n`,
     )
     return 'done'
   },
@@ -77,5 +78,5 @@ function changesOf({ permissions, email, 'display-name': displayName, rename, en
 }
 
 function wrongUse(problem: string): CommandError {
-  return new CommandError('usage', `solhost users set: ${problem}.\n"solhost help users set" shows how it is used.`)
+  return new CommandError('usage', `solhost users set: ${problem}.\n"${SOLHOST} help users set" shows how to use it.`)
 }

@@ -1,0 +1,102 @@
+import type { IncomingMessage } from 'node:http'
+import type { Context } from 'koa'
+import { needType } from '../../host/http/read-body.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Owner, Shares } from './shares.ts'
+
+/** Reads bodies whose sender may be slow: the bytes received count, not the announced length. */
+export interface Arriving {
+  /**
+   * Runs `work` with a body. Each byte counts towards its owner's share from its arrival until `work` is done.
+   * @throws ERR_CONTENT_TYPE, ERR_BODY_TOO_LARGE, ERR_BODY_SLOW, ERR_BAD_REQUEST for one that ends early; what `Shares` throws
+   */
+  read<T>(ctx: Context, owner: Owner, work: (body: Buffer) => Promise<T>): Promise<T>
+}
+
+export type ArrivingParts = {
+  readonly shares: Shares
+  readonly types: readonly string[]
+  /** Of one body, in bytes. */
+  readonly most: number
+  /** Bytes per second, on average, once `grace` ms are over. */
+  readonly rate: number
+  readonly grace: number
+}
+
+/** A body's first memory, in bytes; it doubles when it is full. */
+const FIRST = 16 * 1024
+
+export function createArriving({ shares, types, most, rate, grace }: ArrivingParts): Arriving {
+  const tooLarge = () => new PlatformError('ERR_BODY_TOO_LARGE', `The body is larger than ${most} bytes.`)
+  const tooSlow = () =>
+    new PlatformError(
+      'ERR_BODY_SLOW',
+      `The body arrives too slowly. Send at least ${rate} bytes per second, or smaller bodies.`,
+    )
+
+  /** In one buffer: a list of chunks, each as small as a byte, would use many times the memory. */
+  function createHeld(owner: Owner) {
+    let memory = Buffer.alloc(0)
+    let size = 0
+    return {
+      size: () => size,
+      body: () => memory.subarray(0, size),
+      add(bytes: Buffer) {
+        if (size + bytes.length > most) throw tooLarge()
+        if (size + bytes.length > memory.length) grow(size + bytes.length)
+        memory.set(bytes, size)
+        size += bytes.length
+      },
+      free: () => shares.count(owner, -memory.length),
+    }
+
+    function grow(least: number): void {
+      const length = Math.min(most, Math.max(FIRST, 2 * memory.length, least))
+      shares.need(owner, length - memory.length)
+      shares.count(owner, length - memory.length)
+      const larger = Buffer.allocUnsafe(length)
+      larger.set(memory.subarray(0, size))
+      memory = larger
+    }
+  }
+
+  function receive(req: IncomingMessage, held: ReturnType<typeof createHeld>): Promise<void> {
+    const start = Date.now()
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const cut = () => reject(new PlatformError('ERR_BAD_REQUEST', 'The body ended before it was complete.'))
+    const take = (bytes: Buffer) => {
+      try {
+        held.add(bytes)
+      } catch (error) {
+        reject(error)
+      }
+    }
+    const timer = setInterval(() => {
+      const time = Date.now() - start
+      if (time >= grace && held.size() < (rate * time) / 1000) reject(tooSlow())
+    }, grace / 4)
+    req.on('data', take).once('end', resolve).once('error', cut).once('close', cut)
+    return promise.finally(() => {
+      clearInterval(timer)
+      req.off('data', take).off('end', resolve).off('error', cut).off('close', cut)
+      // An error without a listener would terminate the process, and nobody waits for this one.
+      req.on('error', () => {})
+    })
+  }
+
+  return {
+    async read(ctx, owner, work) {
+      needType(ctx, types)
+      if ((ctx.request.length ?? 0) > most) throw tooLarge()
+      // Without room, don't even read the first bytes.
+      shares.need(owner, FIRST)
+      const held = createHeld(owner)
+      try {
+        await receive(ctx.req, held)
+        return await work(held.body())
+      } finally {
+        held.free()
+      }
+    },
+  }
+}

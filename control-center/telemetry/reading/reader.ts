@@ -1,0 +1,97 @@
+import { Worker } from 'node:worker_threads'
+import { PlatformError } from '../../../runtime/errors.ts'
+import { createFairQueue } from '../fair-queue.ts'
+import type { Owner } from '../shares.ts'
+import type { PackedBody, ReadBody } from './read-body.ts'
+import type { ThreadAnswer } from './read-thread.ts'
+
+/**
+ * Reads bodies in a separate thread: a compressed body of 20 kB can take seconds, and would block the main thread. The
+ * environment that used the thread least is next.
+ */
+export interface BodyReader {
+  /** @throws ERR_BAD_REQUEST, ERR_BODY_TOO_LARGE; ERR_TELEMETRY_BUSY at a stop */
+  read(owner: Owner, body: PackedBody): Promise<ReadBody>
+  stop(): Promise<void>
+}
+
+/** In ms, far above what the largest body takes: then the thread is terminated, and the next body gets a new one. */
+const DEADLINE = 60_000
+/** Of the thread, in MiB. What a body expands to has its own bounds. */
+const MEMORY = 768
+
+type Waiting = {
+  readonly owner: Owner
+  readonly body: PackedBody
+  readonly resolve: (read: ReadBody) => void
+  readonly reject: (error: Error) => void
+}
+
+export function createBodyReader(deadline: number = DEADLINE): BodyReader {
+  const waiting = createFairQueue<Waiting>()
+  let thread: Worker | null = null
+  let isBusy = false
+
+  function startThread(): Worker {
+    const started = new Worker(new URL('read-thread.ts', import.meta.url), {
+      name: 'telemetry bodies',
+      resourceLimits: { maxOldGenerationSizeMb: MEMORY },
+    })
+    // Also between two bodies: an error without a listener would terminate the process.
+    started.on('error', () => {})
+    started.once('exit', () => {
+      if (thread === started) thread = null
+    })
+    return started
+  }
+
+  async function ask(body: PackedBody): Promise<ReadBody> {
+    thread ??= startThread()
+    const asked = thread
+    const { promise, resolve, reject } = Promise.withResolvers<ReadBody>()
+    const heard = (answer: ThreadAnswer) => {
+      if ('read' in answer) resolve(answer.read)
+      else if ('refusal' in answer) reject(new PlatformError(answer.refusal.code, answer.refusal.message))
+      else reject(new Error(answer.failure))
+    }
+    // It exceeded its memory or time: a retry of the same body would too.
+    const ended = () =>
+      reject(new PlatformError('ERR_BODY_TOO_LARGE', 'The request took too long to read. Send less data at a time.'))
+    const timer = setTimeout(() => {
+      if (thread === asked) thread = null
+      void asked.terminate()
+      ended()
+    }, deadline)
+    asked.on('message', heard).on('exit', ended)
+    asked.postMessage(body)
+    return await promise.finally(() => {
+      clearTimeout(timer)
+      asked.off('message', heard).off('exit', ended)
+    })
+  }
+
+  async function work(): Promise<void> {
+    if (isBusy) return
+    isBusy = true
+    for (let one = waiting.next(); one !== null; one = waiting.next()) {
+      const start = performance.now()
+      await ask(one.body).then(one.resolve, one.reject)
+      waiting.used(one.owner, performance.now() - start)
+    }
+    isBusy = false
+  }
+
+  return {
+    read(owner, body) {
+      return new Promise((resolve, reject) => {
+        waiting.add({ owner, body, resolve, reject })
+        void work()
+      })
+    },
+    async stop() {
+      for (const { reject } of waiting.clear())
+        reject(new PlatformError('ERR_TELEMETRY_BUSY', 'The control center is stopping. Retry in a moment.'))
+      await thread?.terminate()
+    },
+  }
+}

@@ -1,0 +1,25 @@
+import type { Signal } from '../../../host/telemetry/telemetry-settings.ts'
+import type { Message } from '../otlp/messages.ts'
+import { listOf, messageOf } from '../otlp/values.ts'
+
+/** The names of the telemetry's owner. */
+export type Origin = { readonly organisation: string; readonly environment: string }
+
+const LISTS = { metrics: 'resourceMetrics', logs: 'resourceLogs', traces: 'resourceSpans' } as const
+const ORGANISATION = 'solhost.organisation'
+const ENVIRONMENT = 'solhost.environment'
+
+/** Values that a Satellite sends under these names are ignored: its token says whose telemetry it is. */
+export function withOrigin(signal: Signal, request: Message, { organisation, environment }: Origin): Message {
+  const list = LISTS[signal]
+  const own = [
+    { key: ORGANISATION, value: { stringValue: organisation } },
+    { key: ENVIRONMENT, value: { stringValue: environment } },
+  ]
+  const items = listOf(request[list]).map((item) => {
+    const resource = messageOf(item.resource)
+    const others = listOf(resource.attributes).filter(({ key }) => key !== ORGANISATION && key !== ENVIRONMENT)
+    return { ...item, resource: { ...resource, attributes: [...others, ...own] } }
+  })
+  return { ...request, [list]: items }
+}

@@ -1,0 +1,53 @@
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Environment } from '../environments/environments.ts'
+
+/** The telemetry's environment and organisation, by id. */
+export type Owner = Pick<Environment, 'id' | 'organisation'>
+
+/** Memory that environments use, in bytes: neither one environment nor one organisation can use all of it. */
+export interface Shares {
+  /** @throws ERR_THROTTLED if the environment or organisation uses too much, ERR_TELEMETRY_BUSY if all of them together do */
+  need(owner: Owner, bytes: number): void
+  /** @param bytes negative: released */
+  count(owner: Owner, bytes: number): void
+}
+
+export type MostOf = { readonly environment: number; readonly organisation: number; readonly all: number }
+
+export function createShares(most: MostOf): Shares {
+  /** By id: those of environments and organisations are UUIDs. */
+  const used = new Map<string, number>()
+  let all = 0
+
+  function add(id: string, bytes: number): void {
+    const sum = (used.get(id) ?? 0) + bytes
+    if (sum === 0) used.delete(id)
+    else used.set(id, sum)
+  }
+
+  return {
+    need({ id, organisation }, bytes) {
+      for (const [name, owner, bound] of [
+        ['environment', id, most.environment],
+        ['organisation', organisation, most.organisation],
+      ] as const) {
+        if ((used.get(owner) ?? 0) + bytes <= bound) continue
+        throw new PlatformError(
+          'ERR_THROTTLED',
+          `The ${name} has too much telemetry in progress. Wait a moment, then retry.`,
+        )
+      }
+      if (all + bytes > most.all) {
+        throw new PlatformError(
+          'ERR_TELEMETRY_BUSY',
+          'The control center receives more telemetry than it can store. Wait a moment, then retry.',
+        )
+      }
+    },
+    count({ id, organisation }, bytes) {
+      all += bytes
+      add(id, bytes)
+      add(organisation, bytes)
+    },
+  }
+}

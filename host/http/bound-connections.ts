@@ -1,0 +1,101 @@
+import type { Server, Socket } from 'node:net'
+import proxyAddr from 'proxy-addr'
+import { networkOf } from './network.ts'
+
+/** Pages need most. The separate ports of operators and tools keep their share while the pages are full. */
+const PARTS = { pages: 3 / 8, other: 1 / 16 } as const
+/** Chosen here: an idle connection holds about 20 kB, so that these hold about 320 MB. */
+const MOST = 16_384
+/** Fraction of `most` that is accepted above it, while others are being closed to make room. */
+const CLOSING = 1 / 8
+/** Where the system reports no limit. */
+const USUAL_DESCRIPTORS = 1024
+
+export type ConnectionBound = {
+  readonly most: number
+  /** Addresses of proxies: anyone may be behind one, so its connections do not count as one network. */
+  readonly trustedProxies: readonly string[]
+}
+
+/**
+ * How many connections a server accepts, so that sign-ins, databases and sandbox processes keep descriptors of the process.
+ * @param descriptors see `descriptorLimit`
+ */
+export function mostConnections(port: keyof typeof PARTS, descriptors = descriptorLimit()): number {
+  return Math.max(1, Math.min(MOST, Math.floor(descriptors * PARTS[port])))
+}
+
+let known: number | null = null
+
+/** How many file descriptors this process may have open (`ulimit -n`); it does not change while the process runs. */
+export function descriptorLimit(): number {
+  known ??= readLimit()
+  return known
+}
+
+type Report = { readonly userLimits: { readonly open_files?: { readonly soft: number | 'unlimited' } } }
+
+function readLimit(): number {
+  // Node's types lack these.
+  const report = process.report as unknown as { excludeNetwork: boolean; getReport(): Partial<Report> }
+  const before = report.excludeNetwork
+  // Otherwise the report does DNS lookups.
+  report.excludeNetwork = true
+  const { userLimits } = report.getReport()
+  report.excludeNetwork = before
+  const limit = userLimits?.open_files?.soft
+  if (limit === 'unlimited') return Number.POSITIVE_INFINITY
+  return typeof limit === 'number' ? limit : USUAL_DESCRIPTORS
+}
+
+/**
+ * Bounds the connections of a server, WebSockets included. Chosen here: no network has its own bound while there is room, since
+ * an office or a proxy that is not listed in `TRUSTED_PROXIES` is one address for many people. Without room, a connection from
+ * another network replaces the newest one of the network that has most; further ones from that network are refused.
+ */
+export function boundConnections(server: Server, { most, trustedProxies }: ConnectionBound): void {
+  const isTrusted = proxyAddr.compile([...trustedProxies])
+  /** In order of arrival. */
+  const networks = new Map<string, Set<Socket>>()
+  let count = 0
+  // The hard limit: above it, Node closes a connection before this code sees it.
+  server.maxConnections = most + Math.ceil(most * CLOSING)
+
+  server.on('connection', (socket: Socket) => {
+    // Undefined if the peer has already disconnected.
+    const address = socket.remoteAddress
+    if (address === undefined) return
+    const network = isTrusted(address, 0) ? null : networkOf(address)
+    if (count >= most && !makeRoom(network)) return void socket.destroy()
+    add(socket, network)
+  })
+
+  function add(socket: Socket, network: string | null): void {
+    count++
+    if (network !== null) networks.set(network, (networks.get(network) ?? new Set()).add(socket))
+    socket.once('close', () => {
+      count--
+      if (network !== null) forget(socket, network)
+    })
+  }
+
+  function forget(socket: Socket, network: string): void {
+    const own = networks.get(network)
+    own?.delete(socket)
+    if (own?.size === 0) networks.delete(network)
+  }
+
+  /** @param network null: of a trusted proxy */
+  function makeRoom(network: string | null): boolean {
+    let [largest, sockets] = ['', new Set<Socket>()]
+    for (const [name, some] of networks) if (some.size > sockets.size) [largest, sockets] = [name, some]
+    const own = network === null ? 0 : (networks.get(network)?.size ?? 0)
+    // Otherwise two networks would keep closing each other's connections.
+    if (sockets.size <= own + 1) return false
+    const newest = [...sockets].at(-1)
+    if (newest === undefined) return false
+    forget(newest, largest)
+    newest.destroy()
+    return true
+  }
+}

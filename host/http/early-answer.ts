@@ -1,0 +1,16 @@
+import { STATUS_CODES } from 'node:http'
+import type { PlatformError } from '../../runtime/errors.ts'
+
+/** An answer to a request that never reaches the app. */
+export type EarlyAnswer = {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** Problem details (RFC 9457) for pages too, without a correlation ID: the app that would give one has not run. */
+export function earlyAnswer({ status, code, message }: PlatformError): EarlyAnswer {
+  const body = JSON.stringify({ type: 'about:blank', title: STATUS_CODES[status], status, code, detail: message })
+  const headers = { 'Content-Type': 'application/problem+json', 'Content-Length': String(Buffer.byteLength(body)) }
+  return { status, headers, body }
+}

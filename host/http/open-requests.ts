@@ -1,0 +1,63 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** Requests of one HTTP/1.1 connection that are processed at the same time. Browsers don't pipeline. */
+export const MOST_OPEN = 8
+/** Requests that arrived in one piece and wait behind those. One piece has up to 64 kB; a connection that sends more is closed. */
+export const MOST_WAITING = 1000
+
+type Connection = {
+  open: number
+  readonly waiting: (() => void)[]
+  /** Whether the socket was paused here; Node pauses and resumes sockets for reasons of its own too. */
+  isPaused: boolean
+}
+
+/**
+ * Processes at most `MOST_OPEN` pipelined requests of a connection (RFC 9112, 9.3.2); its socket isn't read while more wait.
+ * Answers are sent in the order of the requests, so each of the others would hold an answer that can't be sent yet.
+ */
+export function inTurn(handle: RequestListener): RequestListener {
+  const connections = new WeakMap<Socket, Connection>()
+
+  function connectionOf(socket: Socket): Connection {
+    const known = connections.get(socket)
+    if (known !== undefined) return known
+    const connection: Connection = { open: 0, waiting: [], isPaused: false }
+    connections.set(socket, connection)
+    socket.on('resume', () => pause(socket, connection))
+    socket.once('close', () => void connection.waiting.splice(0))
+    return connection
+  }
+
+  function pause(socket: Socket, connection: Connection): void {
+    // A socket that Node paused is resumed by Node alone: its parser is paused with it.
+    if (connection.waiting.length === 0 || socket.isPaused()) return
+    connection.isPaused = true
+    socket.pause()
+  }
+
+  function begin(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
+    connection.open++
+    response.once('close', () => {
+      connection.open--
+      if (request.socket.destroyed) return
+      connection.waiting.shift()?.()
+      if (connection.waiting.length > 0 || !connection.isPaused) return
+      connection.isPaused = false
+      request.socket.resume()
+    })
+    handle(request, response)
+  }
+
+  return (request, response) => {
+    const { socket } = request
+    if (socket.destroyed) return
+    const connection = connectionOf(socket)
+    if (connection.open < MOST_OPEN && connection.waiting.length === 0) return begin(connection, request, response)
+    if (connection.waiting.length >= MOST_WAITING) return void socket.destroy()
+    connection.waiting.push(() => begin(connection, request, response))
+    // After the rest of the piece was parsed: Node would resume the socket at the end of each request in it.
+    process.nextTick(pause, socket, connection)
+  }
+}

@@ -1,0 +1,42 @@
+import type { Json } from '../../runtime/plugin.ts'
+import type { Series } from '../sessions/remembered.ts'
+import type { Effects } from '../solutions/host-call.ts'
+import type { SignInAnswer } from './account-sources.ts'
+import type { Asking } from './arrival.ts'
+import type { AuthenticatorQuestion } from './ask-authenticator.ts'
+import { queryParams, withoutCustom } from './query-params.ts'
+
+/** What is known of a user who signed in before, as `last_login` shows it (design 5.1). */
+export type EarlierSignIn = Pick<Series, 'uid' | 'username' | 'permissions' | 'tenant'> & { readonly locale: string }
+
+export function earlierOf({ locale: asked }: Pick<Asking, 'locale'>, series: EarlierSeries): EarlierSignIn {
+  const { uid, username, permissions, tenant, locale } = series
+  return { uid, username, permissions, tenant, locale: locale ?? asked }
+}
+
+type EarlierSeries = Pick<Series, 'uid' | 'username' | 'permissions' | 'custom' | 'tenant' | 'locale'>
+
+/**
+ * Asks the authenticator about a remembered user, with the `custom_*` fields that were accepted at the sign-in. Those in
+ * the current address are ignored: a link must not move a remembered user to another tenant.
+ */
+export async function askAgain(
+  ask: AuthenticatorQuestion,
+  asking: Asking,
+  series: EarlierSeries,
+  lastLogin: Json,
+): Promise<SignInAnswer> {
+  const { username, custom } = series
+  // An older version stored none, so only the address has them.
+  const url = custom === null ? asking.url : withoutCustom(asking.url)
+  const fields = new Map(Object.entries(custom ?? {}))
+  const params = { ...queryParams(url, fields), username, last_login: lastLogin }
+  const answer = await ask({ ...asking, locale: series.locale ?? asking.locale }, params, fields)
+  return answer.kind === 'accepted' ? { ...answer, effects: withEarlier(answer.effects, series) } : answer
+}
+
+/** Chosen here: only for the same uid, since another account must not inherit a tenant. */
+function withEarlier(effects: Effects, { uid, tenant, locale }: EarlierSeries): Effects {
+  if (effects.login?.uid !== uid) return effects
+  return { ...effects, tenant: effects.tenant ?? tenant, locale: effects.locale ?? locale }
+}

@@ -1,0 +1,22 @@
+import type { Context } from 'koa'
+import { type CookieScope, readCookie, setCookie } from '../http/cookies.ts'
+
+/** In ms. Chosen here: sessions at large providers last for months. */
+const NOTED_FOR = 365 * 86_400_000
+
+/**
+ * Remembers in the browser that its user signed out here and is still signed in at the provider: the provider would sign
+ * the same person in again without asking (guide 3, rule 2).
+ */
+export function noteSignedOut(ctx: Context, scope: CookieScope): void {
+  setCookie(ctx, 'signed-out', scope, '1', NOTED_FOR)
+}
+
+/** True until the next sign-in succeeds: an abandoned authorization must not make the next one silent. */
+export function wasSignedOut(ctx: Context, scope: CookieScope): boolean {
+  return readCookie(ctx, 'signed-out', scope) !== undefined
+}
+
+export function forgetSignedOut(ctx: Context, scope: CookieScope): void {
+  if (wasSignedOut(ctx, scope)) setCookie(ctx, 'signed-out', scope, null)
+}

@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto'
+import type { PasswordHashesPort } from '../../plugins/security/host.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import { createGate, type Gate } from '../../runtime/gate.ts'
+import { type Call, ScriptError } from '../../runtime/plugin.ts'
+import type { Throttle } from '../login/throttle.ts'
+import { hostCall } from '../solutions/host-call.ts'
+import type { NoteRefusal } from '../solutions/script-refusals.ts'
+import type { Passwords } from '../users/passwords.ts'
+import { readHash } from './formats.ts'
+
+export type HashesForScriptsParts = {
+  readonly passwords: Passwords
+  readonly throttle: Throttle
+  readonly noteRefusal: NoteRefusal
+  /** How long a request waits for its turn, in ms. */
+  readonly patience?: number
+}
+
+/** Requests of one solution that may wait for their turn. */
+const MOST_WAITING = 50
+const PATIENCE = 5_000
+
+/** The requests of one solution: one runs, the others wait. */
+type Line = { readonly gate: Gate; length: number }
+
+/**
+ * Hashes that scripts check and create. Chosen here: one at a time per solution, and in total one less than the host's limit.
+ * So a solution delays another one by one hash at most, and sign-ins of the platform's users always get a turn.
+ */
+export function createHashesForScripts(parts: HashesForScriptsParts): PasswordHashesPort {
+  const { passwords, throttle, noteRefusal, patience = PATIENCE } = parts
+  const all = createGate(Math.max(1, passwords.width - 1))
+  const lines = new Map<string, Line>()
+
+  async function inTurn<T>(solution: string, work: () => Promise<T>): Promise<T> {
+    const line = lines.get(solution) ?? { gate: createGate(1), length: 0 }
+    if (line.length > MOST_WAITING) throw busy()
+    lines.set(solution, line)
+    line.length++
+    try {
+      return await within(line.gate, () => within(all, work))
+    } finally {
+      if (--line.length === 0) lines.delete(solution)
+    }
+  }
+
+  async function within<T>(gate: Gate, work: () => Promise<T>): Promise<T> {
+    if (!(await gate.enter(patience))) throw busy()
+    try {
+      return await work()
+    } finally {
+      gate.leave()
+    }
+  }
+
+  /**
+   * Guesses at one stored hash are counted like those at one account. An authenticator's are not: its sign-in was already
+   * counted, with the exemption of known browsers.
+   */
+  async function counted(call: Call, hash: string | null, check: () => Promise<boolean>): Promise<boolean> {
+    const { kind, onlyForm = null, address, solution } = hostCall(call)
+    if (kind === 'login' && onlyForm === null) return check()
+    const attempt = { source: `hash ${solution.name}`, username: digestOf(hash ?? ''), address }
+    // Without a hash there is no account, only a network.
+    const hasNoAccount = hash === null
+    const wait = await throttle.count(attempt, hasNoAccount)
+    if (wait !== null) {
+      const message = `too many attempts for this password hash: try again in ${wait} seconds`
+      noteRefusal(call, message, 'throttled')
+      throw new ScriptError(message)
+    }
+    const isRight = await check()
+    if (isRight) await throttle.succeeded(attempt, hasNoAccount)
+    return isRight
+  }
+
+  return {
+    async check(call, password, hash) {
+      const { name } = call.solution
+      const check = hash === null ? null : readHash(hash)
+      return counted(call, hash, () =>
+        forScript(() =>
+          inTurn(name, async () => {
+            if (check === null) return passwords.verify(null, password)
+            return passwords.run(() => check(password))
+          }),
+        ),
+      )
+    },
+    hash: (call, password) => forScript(() => inTurn(call.solution.name, () => passwords.hash(password))),
+  }
+}
+
+function digestOf(hash: string): string {
+  return createHash('sha256').update(hash).digest('base64url')
+}
+
+function busy(): ScriptError {
+  return new ScriptError('too many password hashes are being checked; try again in 2 seconds')
+}
+
+/** A solution may know that the host is busy. */
+async function forScript<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw error instanceof PlatformError && error.code === 'ERR_PASSWORDS_BUSY' ? busy() : error
+  }
+}

@@ -1,0 +1,87 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Database } from '../database/open.ts'
+import { insertOnce } from '../database/portable.ts'
+
+/*
+ * Larger media files are stored a second time, in pieces. SQLite reads the whole value of a column even for a part of it,
+ * so one value would be read from its beginning for each piece. Chosen here: `media` keeps the whole file too, because
+ * hosts of the previous version read it from there during an upgrade.
+ */
+
+/** In bytes. Files up to this size are not divided. */
+export const PIECE_SIZE = 64 * 1024
+
+type MediaKey = { readonly solution: string; readonly sha256: string; readonly path: string }
+
+/** Within the transaction that writes the file, so that a file has all of its pieces or none. */
+export async function writePieces(
+  db: Database,
+  { solution, sha256, path, content }: MediaKey & { readonly content: Uint8Array },
+): Promise<void> {
+  if (content.length <= PIECE_SIZE) return
+  for (let piece = 0; piece * PIECE_SIZE < content.length; piece++) {
+    const part = content.subarray(piece * PIECE_SIZE, (piece + 1) * PIECE_SIZE)
+    await insertOnce(db, 'media_pieces', { solution, sha256, path, piece, content: part })
+    // SQLite's driver is synchronous: yield to other requests between pieces.
+    await setImmediate()
+  }
+}
+
+/**
+ * @returns reads a file of `size` bytes piece by piece, each when the reader asks for it; throws when its version was erased
+ *   meanwhile
+ */
+export function createMediaReader(db: Database): (key: MediaKey, size: number) => AsyncGenerator<Uint8Array, void> {
+  /** Files are divided in order, so that only one whole file is in memory. */
+  let divided: Promise<unknown> = Promise.resolve()
+
+  const fileOf = ({ solution, sha256, path }: MediaKey) =>
+    db.selectFrom('media').where('solution', '=', solution).where('sha256', '=', sha256).where('path', '=', path)
+
+  async function readWhole(key: MediaKey): Promise<Uint8Array> {
+    return (await fileOf(key).select('content').executeTakeFirstOrThrow()).content
+  }
+
+  async function findPiece({ solution, sha256, path }: MediaKey, piece: number): Promise<Uint8Array | undefined> {
+    const query = db
+      .selectFrom('media_pieces')
+      .select('content')
+      .where('solution', '=', solution)
+      .where('sha256', '=', sha256)
+      .where('path', '=', path)
+      .where('piece', '=', piece)
+    return (await query.executeTakeFirst())?.content
+  }
+
+  /** For a file without pieces: from a backup, or stored by a host of the previous version. */
+  function divide(key: MediaKey): Promise<void> {
+    const done = divided.then(async () => {
+      if ((await findPiece(key, 0)) !== undefined) return
+      const content = await readWhole(key)
+      await db.transaction().execute((transaction) => writePieces(transaction, { ...key, content }))
+    })
+    divided = done.catch(() => {})
+    return done
+  }
+
+  async function readPiece(key: MediaKey, piece: number): Promise<Uint8Array> {
+    let found = await findPiece(key, piece)
+    if (found === undefined && piece === 0) {
+      await divide(key)
+      found = await findPiece(key, piece)
+    }
+    if (found === undefined) throw new Error('the version of this media file was erased')
+    return found
+  }
+
+  return async function* read(key, size) {
+    if (size <= PIECE_SIZE) {
+      yield await readWhole(key)
+      return
+    }
+    for (let piece = 0; piece * PIECE_SIZE < size; piece++) {
+      yield await readPiece(key, piece)
+      await setImmediate()
+    }
+  }
+}

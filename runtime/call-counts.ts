@@ -1,0 +1,30 @@
+import type { Limits } from './limits.ts'
+import type { Failed } from './outcome.ts'
+
+/**
+ * Limits of one call that the host counts itself. The guest enforces them too and tells the script which one it exceeded, but
+ * a compromised sandbox process does not.
+ */
+export interface CallCounts {
+  /** @returns how the call fails when it made too many requests; null: answer this one */
+  request(milliseconds: number): Failed | null
+  /** @returns false: the line is dropped */
+  logLine(): boolean
+}
+
+/** The line with which the guest reports that it drops further ones. */
+const LAST_LINE = 1
+
+export function createCallCounts({ CALL_REQUESTS, LOG_LINES }: Limits): CallCounts {
+  let requests = 0
+  let lines = 0
+  return {
+    request(milliseconds) {
+      if (++requests <= CALL_REQUESTS) return null
+      const limit = { name: 'CALL_REQUESTS', allowed: CALL_REQUESTS, used: requests }
+      const message = 'the call made more requests than CALL_REQUESTS allows, and its process was terminated'
+      return { code: 'script_quota', message, limit, milliseconds }
+    },
+    logLine: () => ++lines <= LOG_LINES + LAST_LINE,
+  }
+}

@@ -1,0 +1,68 @@
+import type { Warning } from '../bundle/faults.ts'
+import { freeNames } from './free-names.ts'
+import { topLevelNames } from './top-level-names.ts'
+
+type Script = { readonly file: string; readonly source: string }
+
+/**
+ * Replacements for what scripts of the original product use and does not exist here: names, and members of names that do
+ * exist. docs/migrating.md explains each of them.
+ */
+export const REPLACED_NAMES: Readonly<Record<string, string>> = {
+  databaseManager: 'await plugins.database.query(name, sql, parameters)',
+  datasources: 'await plugins.database.query(name, sql, parameters)',
+  foundset: 'plugins.database.query, whose rows go into the rows of a table element',
+  controller: 'this.title, application.showForm(name) and the elements of the form',
+  currentcontroller: 'application.showForm(name)',
+  elements: 'this.elements, or forms.<name>.elements elsewhere',
+  history: 'application.showForm(name)',
+  utils: 'methods of String, Number, Date and Intl',
+  JSEvent: 'event.type with a constant of EventType',
+  'plugins.dialogs': 'the error of an input, a label, or your own form with application.showForm',
+  'plugins.jwt': 'the authenticator OAUTH for ID tokens; nothing else makes or checks tokens',
+  'plugins.http.createNewHttpClient': 'await plugins.http.fetch(url, init)',
+  'plugins.http.getPageData': 'await plugins.http.fetch(url, init)',
+  'plugins.mail': 'await plugins.http.fetch to a mail service',
+  'plugins.file': 'media/ for files that are shown, a database for data',
+  'plugins.scheduler': 'application.executeLater(callback, milliseconds)',
+  'plugins.rawSQL': 'await plugins.database.query(name, sql, parameters)',
+  'application.sleep': 'application.executeLater(callback, milliseconds)',
+  'application.setStatusText': 'a label element',
+  'application.getApplicationType': 'nothing: every client is a browser',
+  'application.isInDeveloper': 'application.getEnvironment() === "dev"',
+  'security.isUserMemberOfGroup': 'security.hasPermission(name)',
+  'security.getUserGroups': 'security.getUserPermissions()',
+  'i18n.setI18NMessages': 'i18n.setI18NMessage(key, value)',
+}
+
+const ROOTS = new RegExp(
+  `\\b(?:${[...new Set(Object.keys(REPLACED_NAMES).map((name) => name.split('.')[0]))].join('|')})\\b`,
+)
+
+/**
+ * Warns of each such name where a script first uses it.
+ * What a script declares at its top level is the solution's own, and means that in all scripts; that of a form, in its own.
+ */
+export function warnOfReplacedNames(scripts: readonly Script[], formScripts: readonly Script[]): Warning[] {
+  const suspects = [...scripts, ...formScripts].filter(({ source }) => ROOTS.test(source))
+  if (suspects.length === 0) return []
+  const declared = new Set(scripts.flatMap(({ source }) => topLevelNames(source).map(({ name }) => name)))
+  return suspects.flatMap(({ file, source }) => {
+    const told = new Set<string>()
+    return freeNames(source).flatMap(({ name, start, line, column }): Warning[] => {
+      const path =
+        /^[\w$]+(?:\s*\.\s*[\w$]+){0,2}/.exec(source.slice(start, start + 200))?.[0].replaceAll(/\s/g, '') ?? name
+      const found = prefixesOf(path).find((prefix) => Object.hasOwn(REPLACED_NAMES, prefix))
+      if (found === undefined || declared.has(name) || told.has(found)) return []
+      told.add(found)
+      const message = `"${found}" of the original product does not exist here: use ${REPLACED_NAMES[found]}`
+      return [{ code: 'name_replaced', file, line, column, message }]
+    })
+  })
+}
+
+/** Of `a.b.c`: `a.b.c`, `a.b`, `a`. */
+function prefixesOf(path: string): string[] {
+  const parts = path.split('.')
+  return parts.map((_, index) => parts.slice(0, parts.length - index).join('.'))
+}

@@ -1,0 +1,100 @@
+import { dirname } from 'node:path'
+import type { Fault } from '../bundle/faults.ts'
+import { placeOf, splitModule } from '../bundle/layout.ts'
+import type { ScriptScope } from '../protocol.ts'
+import { freeNames } from './free-names.ts'
+import { lexicalNames, type TopLevelName, topLevelNames } from './top-level-names.ts'
+
+type Script = { readonly module: string | null; readonly file: string; readonly source: string }
+type Declared = Script & { readonly name: string; readonly names: readonly TopLevelName[] }
+
+/** The platform calls these by their names alone. */
+const ENTRIES: ReadonlySet<string> = new Set(['onSolutionOpen', 'onSolutionClose', 'getOAuthConfig'])
+const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]{0,99}$/
+
+/**
+ * The names of each script that `globals` and `scopes.<file>` have, and errors for names that are declared twice. Scopes of
+ * one folder may share a name, as long as no other script uses it without its scope.
+ * @param scripts without types, in their order. @param formScripts the same for forms
+ */
+export function findScopes(scripts: readonly Script[], formScripts: readonly Script[], faults: Fault[]): ScriptScope[] {
+  const declared = scripts.map(
+    (script): Declared => ({ ...script, name: scopeOf(script.file), names: topLevelNames(script.source) }),
+  )
+  const twice = sharedNames(declared, faults)
+  findUses([...declared, ...formScripts], declared, twice, faults)
+  const isAsked = [...scripts, ...formScripts].some(({ source }) => /\b(?:globals|scopes)\b/.test(source))
+  return declared.map(({ module, name, names, source }) => {
+    const all = [...new Set(names.map((one) => one.name))].filter((one) => IDENTIFIER.test(one))
+    const apart = twice.get(module)
+    const isOwn = name !== 'globals' && all.some((one) => apart?.has(one))
+    if (isOwn) return { name, names: all, shared: all.filter((one) => apart?.has(one) !== true), isOwn }
+    if (!isAsked) return { name, names: [], shared: [], isOwn }
+    if (name !== 'globals') return { name, names: all, shared: [], isOwn }
+    const shared = lexicalNames(source).filter((one) => IDENTIFIER.test(one))
+    return { name, names: shared, shared, isOwn }
+  })
+}
+
+function scopeOf(file: string): string {
+  const place = placeOf(splitModule(file).path)
+  return place.kind === 'script' ? place.base : 'globals'
+}
+
+/** The scopes that declare the same name, by folder and name. */
+type Twice = ReadonlyMap<string | null, ReadonlyMap<string, readonly Declared[]>>
+
+function sharedNames(scripts: readonly Declared[], faults: Fault[]): Twice {
+  const folders = new Map<string | null, Map<string, Declared[]>>()
+  for (const script of scripts) {
+    const seen = folders.get(script.module) ?? new Map<string, Declared[]>()
+    folders.set(script.module, seen)
+    for (const { name, line, column } of script.names) {
+      const before = seen.get(name) ?? []
+      const first = before[0]
+      if (before.includes(script)) continue
+      seen.set(name, [...before, script])
+      if (first === undefined) continue
+      const isApart = first.name !== 'globals' && script.name !== 'globals'
+      if (isApart && IDENTIFIER.test(name) && name !== '__proto__' && !ENTRIES.has(name)) continue
+      const place = script.module === null ? 'the solution' : dirname(`modules/${script.module}/x`)
+      const rule = `in ${place} only scopes may declare the same name, and not one that the platform calls`
+      const message = `"${name.slice(0, 100)}" is declared at the top level of ${first.file} as well; ${rule}`
+      faults.push({ code: 'name_twice', file: script.file, line, column, message })
+    }
+  }
+  const several = (names: Map<string, Declared[]>) => new Map([...names].filter(([, all]) => all.length > 1))
+  return new Map([...folders].map(([folder, names]) => [folder, several(names)]))
+}
+
+/** Finds uses of a shared name without its scope, also in other folders that don't declare the name themselves. */
+function findUses(users: readonly Script[], scripts: readonly Declared[], twice: Twice, faults: Fault[]): void {
+  if ([...twice.values()].every(({ size }) => size === 0)) return
+  const known = new Set(
+    scripts.flatMap(({ module, names }) =>
+      names.map(({ name }) => name).filter((name) => !twice.get(module)?.has(name)),
+    ),
+  )
+  for (const { module, file, source } of users) {
+    for (const { name, line, column } of freeNames(source)) {
+      const elsewhere = [...twice.values()].map((names) => names.get(name))
+      const own = twice.get(module)?.get(name)
+      const meant = own ?? (known.has(name) ? undefined : elsewhere.find((one) => one !== undefined))
+      if (meant === undefined || meant.some((one) => one.file === file)) continue
+      const files = meant.map((one) => one.file).join(', ')
+      const ways = meant.map((one) => `${memberOf(one.name)}.${name}`).join(' or ')
+      faults.push({
+        code: 'name_twice',
+        file,
+        line,
+        column,
+        message: `"${name}" is declared in ${files}: write ${ways}`,
+      })
+    }
+  }
+}
+
+function memberOf(scope: string): string {
+  if (scope === 'globals') return 'globals'
+  return IDENTIFIER.test(scope) ? `scopes.${scope}` : `scopes['${scope}']`
+}

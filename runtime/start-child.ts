@@ -1,0 +1,50 @@
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { Duplex } from 'node:stream'
+
+/** The system has no descriptor, process or memory left, or the program does not exist. */
+export type NotStarted = { readonly failure: Promise<Error> }
+
+/**
+ * Starts a process. Never throws: Node's `spawn` throws for some errors (ENOMEM), and for others (EMFILE, EAGAIN, ENOENT) gives a
+ * child without a pid, in some cases without `stdio` too, that emits the error later.
+ */
+export function startChild(
+  file: string,
+  args: readonly string[],
+  options: SpawnOptions,
+): { readonly child: ChildProcess } | NotStarted {
+  try {
+    const child = spawn(file, args, options)
+    if (child.pid !== undefined) return { child }
+    const failure = once(child, 'error').then(([error]) => error as Error)
+    for (const stream of child.stdio ?? []) stream?.on('error', () => {}).destroy()
+    return { failure }
+  } catch (error) {
+    return { failure: Promise.resolve(error as Error) }
+  }
+}
+
+/**
+ * The same for a process that reads `input` from its standard input and then exchanges frames over descriptor 3.
+ * @param input called first; what it throws is a reason not to start
+ */
+export function startChildWithChannel(
+  file: string,
+  args: readonly string[],
+  options: Omit<SpawnOptions, 'stdio'>,
+  input: () => string,
+): { readonly child: ChildProcess; readonly channel: Duplex } | NotStarted {
+  let text: string
+  try {
+    text = input()
+  } catch (error) {
+    return { failure: Promise.resolve(error as Error) }
+  }
+  const started = startChild(file, args, { ...options, stdio: ['pipe', 'ignore', 'ignore', 'pipe'] })
+  if ('failure' in started) return started
+  const { child } = started
+  // It may have ended already: its exit reports that.
+  child.stdin?.on('error', () => {}).end(text)
+  return { child, channel: child.stdio[3] as Duplex }
+}

@@ -1,0 +1,258 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readCenterSettings } from '../../control-center/config/settings.ts'
+import { openCenterDatabase } from '../../control-center/database/open.ts'
+import { createWaiting } from '../../control-center/desired/waiting.ts'
+import { createEnvironments } from '../../control-center/environments/environments.ts'
+import { createReports } from '../../control-center/satellites/reports.ts'
+import { readStatement } from '../../host/cloud/managed/statement.ts'
+import type { Report } from '../../host/cloud/protocol.ts'
+import { signInToCenter, startTestCenter, type TestCenter } from '../support/center.ts'
+import { addPackage, type TestVersion, versionOf } from '../support/managed.ts'
+
+let center: TestCenter
+let v1: TestVersion
+let v2: TestVersion
+beforeAll(async () => {
+  center = await startTestCenter()
+  v1 = await versionOf('1.0.0')
+  v2 = await versionOf('2.0.0')
+  for (const version of [v1, v2]) await addPackage(center, version)
+})
+afterAll(() => center.stop())
+
+/** What a Satellite asks. */
+function ask(token: string, path: string, body?: unknown): Promise<Response> {
+  return fetch(`${center.url}/satellite/v1/${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+}
+
+const desire = (name: string, body: object, token?: string) =>
+  center.api('PUT', `organisations/acme/environments/${name}/desired`, body, token)
+
+function report(more: Partial<Report> = {}): Report {
+  return {
+    node: randomUUID(),
+    version: '1.0.0',
+    number: 0,
+    outcome: 'none',
+    results: [],
+    solutions: [],
+    health: 'good',
+    findings: [],
+    ...more,
+  }
+}
+
+test('satellites: a desired state is signed by the key that the center shows, and names its environment', async () => {
+  const { id, token } = await center.environment('signed')
+  expect((await ask(token, 'desired?after=0')).status).toBe(204)
+  const { body } = await desire('signed', { solutions: { crm: { sha256: v1.sha256 } } })
+  const { publicKey } = (await (await ask(token, 'key')).json()) as { publicKey: string }
+  const { statement } = (await (await ask(token, 'desired?after=0')).json()) as { statement: string }
+  const { state } = await readStatement(statement, publicKey)
+  expect(state).toEqual({
+    environment: id,
+    number: body.number,
+    issuedAt: body.issuedAt,
+    solutions: { crm: { sha256: v1.sha256, version: '1.0.0' } },
+    settings: {},
+  })
+  expect((await ask(token, `desired?after=${body.number}`)).status).toBe(204)
+  expect((await ask(token, 'desired?wait=56')).status).toBe(422)
+})
+
+test('satellites: who waits gets the next statement at once', async () => {
+  const { token } = await center.environment('waits')
+  const waiting = ask(token, 'desired?after=0&wait=55')
+  await desire('waits', { settings: { logLevel: 'debug' } })
+  expect((await waiting).status).toBe(200)
+})
+
+test('satellites: a token that was revoked while its request waited gets nothing', async () => {
+  const { id, token } = await center.environment('gone')
+  const waiting = ask(token, 'desired?after=0&wait=55')
+  const { environmentTokens } = center.parts
+  await expect.poll(async () => (await environmentTokens.list(id))[0]?.lastUsedAt).not.toBeNull()
+  await environmentTokens.remove(id, (await environmentTokens.list(id))[0]?.id ?? '')
+  await desire('gone', { solutions: { crm: { sha256: v1.sha256 } } })
+  expect((await waiting).status).toBe(401)
+})
+
+test('satellites: a bundle is given to those whose desired state names it, and to nobody else', async () => {
+  const { token } = await center.environment('has-it')
+  const { token: other } = await center.environment('has-it-not')
+  await desire('has-it', { solutions: { crm: { sha256: v1.sha256 } } })
+  const answer = await ask(token, `bundles/${v1.sha256}`)
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/zip'])
+  expect(Buffer.from(await answer.arrayBuffer()).equals(v1.bundle)).toBe(true)
+  expect((await ask(token, `bundles/${v2.sha256}`)).status).toBe(404)
+  expect((await ask(other, `bundles/${v1.sha256}`)).status).toBe(404)
+})
+
+test('satellites: a version that an environment is to run cannot be deleted', async () => {
+  await center.environment('holds')
+  await desire('holds', { solutions: { crm: { sha256: v2.sha256 } } })
+  const answer = await center.api('DELETE', `organisations/acme/packages/crm/versions/${v2.sha256}`)
+  expect([answer.status, answer.body.detail]).toEqual([409, expect.stringContaining('"holds" is to run it')])
+})
+
+test('satellites: reports make the state of an environment; the worst node counts, and no solution is added by one', async () => {
+  const { id, token } = await center.environment('reports')
+  await ask(token, 'report', report())
+  const solutions = [{ name: 'made-up', sha256: null, version: '' }]
+  await ask(token, 'report', report({ health: 'bad', findings: ['The database does not answer.'], solutions }))
+  const { body } = await center.api('GET', 'organisations/acme/environments/reports')
+  expect(body).toMatchObject({ solutions: [] })
+  const { environmentStates } = center.parts
+  expect((await environmentStates.find(id))?.health).toEqual({
+    health: 'bad',
+    findings: ['The database does not answer.'],
+  })
+  expect((await ask(token, 'report', report({ node: 'x' }))).status).toBe(422)
+})
+
+test('satellites: who holds a token cannot fill the database with nodes', async () => {
+  const { id, token } = await center.environment('crowd')
+  for (let node = 0; node < 60; node++) await ask(token, 'report', report())
+  expect((await center.parts.reports.live(id)).length).toBe(50)
+})
+
+test('satellites: of a fault only what is known of faults is kept', async () => {
+  const { id, token } = await center.environment('padded')
+  const fault = { message: 'it is wrong', file: 'scripts/main.js', line: 3 }
+  const faults = [{ ...fault, more: { of: ['everything'] } }]
+  const results = [{ name: 'crm', sha256: v1.sha256, outcome: 'failed' as const, faults }]
+  expect((await ask(token, 'report', report({ results }))).status).toBe(204)
+  expect((await center.parts.reports.live(id))[0]?.results[0]?.faults).toEqual([fault])
+  const long = [{ ...results[0], faults: [{ ...fault, file: 'x'.repeat(301) }] }]
+  expect((await ask(token, 'report', { ...report(), results: long })).status).toBe(422)
+})
+
+test('satellites: a report is taken without reading those of the other nodes', async () => {
+  const time = 1_700_000_000_000
+  const home = mkdtempSync(join(tmpdir(), 'reports-test-'))
+  const db = await openCenterDatabase(readCenterSettings({ PLATFORM_HOME: home }))
+  try {
+    const organisation = { id: 'o', name: 'acme', title: 'Acme', created_at: 0 }
+    await db.insertInto('organisations').values(organisation).execute()
+    const { id } = await createEnvironments(db).create('o', { name: 'one', type: 'onprem' })
+    const reports = createReports(
+      db,
+      () => {},
+      () => time,
+    )
+    const findings = ['The disk is full.', 'x'.repeat(2000)]
+    await reports.take(id, report({ health: 'warning', findings }))
+    // What cannot be read shows that nobody did.
+    await db.updateTable('satellite_reports').set({ content: 'no JSON' }).execute()
+    await reports.take(id, report())
+    const { health } = await db.selectFrom('environment_states').select('health').executeTakeFirstOrThrow()
+    const state = { health: 'warning', findings: ['The disk is full.', 'x'.repeat(500)], nodes: 2 }
+    expect(JSON.parse(String(health))).toEqual(state)
+  } finally {
+    await db.destroy()
+    rmSync(home, { recursive: true, force: true })
+  }
+})
+
+test('satellites: an environment reports a bounded amount in half a minute, others as before', async () => {
+  const { token } = await center.environment('talks')
+  const { token: other } = await center.environment('listens')
+  const findings = Array.from({ length: 20 }, () => 'y'.repeat(2000))
+  const padded = `${JSON.stringify(report({ findings }))}${' '.repeat(900_000)}`
+  const send = () =>
+    fetch(`${center.url}/satellite/v1/report`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: padded,
+    })
+  const answers = await Promise.all(Array.from({ length: 12 }, send))
+  const statuses = answers.map(({ status }) => status)
+  expect(statuses.filter((status) => status === 204).length).toBeGreaterThan(5)
+  const refused = answers.find(({ status }) => status === 429)
+  expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect((await ask(other, 'report', report())).status).toBe(204)
+})
+
+test('desired: only versions of the organisation’s packages, only from the number that was seen, only by operators', async () => {
+  await center.environment('strict')
+  const unknown = await desire('strict', { solutions: { crm: { sha256: 'f'.repeat(64) } } })
+  expect([unknown.status, unknown.body.code]).toEqual([404, 'ERR_VERSION_NOT_FOUND'])
+  const { body } = await desire('strict', { number: 0, solutions: { crm: { sha256: v1.sha256 } } })
+  const late = await desire('strict', { number: 0, solutions: { crm: { sha256: v2.sha256 } } })
+  expect([late.status, late.body.code]).toEqual([409, 'ERR_CHANGED_MEANWHILE'])
+  const viewer = await center.tokenOf('viewer')
+  expect((await desire('strict', { settings: {} }, viewer)).status).toBe(403)
+  const seen = await center.api('GET', 'organisations/acme/environments/strict/desired', undefined, viewer)
+  expect(seen.body).toMatchObject({ number: body.number, nodes: [] })
+  const { body: acts } = await center.api('GET', 'organisations/acme/activity')
+  expect(acts.items).toContainEqual(
+    expect.objectContaining({ action: 'desired-change', subject: 'strict', outcome: 'ERR_CHANGED_MEANWHILE' }),
+  )
+})
+
+test('rollouts: pages show what is asked for and how it goes; a viewer can change nothing', async () => {
+  await center.environment('paged')
+  await desire('paged', { solutions: { crm: { sha256: v1.sha256 } }, settings: { logLevel: 'warn' } })
+  const body = { version: `crm@${v2.sha256}`, environments: ['paged'] }
+  const { id } = (await center.api('POST', 'organisations/acme/rollouts', body)).body
+  const person = await signInToCenter(center)
+  expect((await person.get('/o/acme/rollouts')).text).toContain(`crm@${v2.sha256}`)
+  const page = await person.get(`/o/acme/rollouts/${id}`)
+  expect(page.text).toContain(`/api/organisations/acme/rollouts/${id}/roll-back`)
+  expect((await person.get('/o/acme/environments/paged/desired')).text).toContain('<option value="warn" selected>')
+  const progress = await person.api('GET', `../o/acme/rollouts/${id}/progress.json`)
+  expect(progress.body.html).toContain('live-steps')
+  const viewer = await center.tokenOf('viewer')
+  const refused = await center.api('POST', `organisations/acme/rollouts/${id}/cancel`, undefined, viewer)
+  expect(refused.status).toBe(403)
+  expect((await center.api('POST', `organisations/acme/rollouts/${id}/cancel`)).body.state).toBe('cancelled')
+})
+
+test('waiting: one question to the database wakes all whose environment has a newer statement', async () => {
+  let asked = 0
+  let numbers = new Map([['a', 5]])
+  const waiting = createWaiting(async () => {
+    asked++
+    return numbers
+  }, 5)
+  const { signal } = new AbortController()
+  const all = Array.from({ length: 1000 }, (_, at) => waiting.wait(`environment ${at % 20}`, 5, 60_000, signal))
+  await expect.poll(() => asked).toBeGreaterThan(1)
+  numbers = new Map(Array.from({ length: 20 }, (_, at) => [`environment ${at}`, 6]))
+  await Promise.all(all)
+  const before = asked
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(asked).toBe(before)
+})
+
+test('waiting: nobody waits after the stop, and nobody for one who went away', async () => {
+  const waiting = createWaiting(async () => new Map(), 5)
+  const gone = new AbortController()
+  const first = waiting.wait('a', 0, 60_000, gone.signal)
+  gone.abort()
+  await first
+  const second = waiting.wait('a', 0, 60_000, new AbortController().signal)
+  waiting.stop()
+  await second
+  await waiting.wait('a', 0, 60_000, new AbortController().signal)
+})
+
+test('waiting: of more than a hundred of one environment whoever waited longest goes on', async () => {
+  const waiting = createWaiting(async () => new Map(), 5)
+  const { signal } = new AbortController()
+  const over: number[] = []
+  const wait = (environment: string, at: number) =>
+    waiting.wait(environment, 0, 60_000, signal).then(() => void over.push(at))
+  const all = [wait('another', -1), ...Array.from({ length: 103 }, (_, at) => wait('a', at))]
+  await expect.poll(() => over).toEqual([0, 1, 2])
+  waiting.stop()
+  await Promise.all(all)
+})

@@ -1,0 +1,87 @@
+import { runInNewContext } from 'node:vm'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { guestEntries, type ReferenceEntry, scriptingEntries } from '../../docs/scripting-reference.ts'
+import { openClient } from '../support/client-page.ts'
+import { readLog } from '../support/guides/claims.ts'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { createVisitor } from '../support/http.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { bundleOf } from '../support/zip.ts'
+
+const entries = scriptingEntries()
+const globals = entries.filter(({ kind }) => kind === 'global')
+/** What has any names, such as `forms`. */
+/** What scripts declare is in these; the others have what the reference says. */
+const OF_SCRIPTS = ['globals', 'scopes']
+const isOpen = ({ name: of, members }: ReferenceEntry) =>
+  OF_SCRIPTS.includes(of) || members.some(({ name }) => name.includes('['))
+
+let host: TestHost
+beforeAll(async () => {
+  host = await startTestHost()
+})
+afterAll(() => host.stop())
+
+/** What a script of an open client gives as JSON. */
+async function valueInClient(expression: string): Promise<unknown> {
+  const script = `function onSolutionOpen() { application.output(JSON.stringify(${expression})) }`
+  const bundle = await bundleOf({ name: 'looks', authenticator: 'NONE' }, { 'globals.js': script })
+  expect((await host.upload('looks', bundle)).ok).toBe(true)
+  const before = (await readLog({ host, solution: 'looks' })).length
+  const visitor = createVisitor(host.url)
+  await visitor.get('/solution/looks/index.html')
+  const page = await openClient(host.url, 'looks', visitor)
+  page.close()
+  return waitUntil(async () => {
+    const line = (await readLog({ host, solution: 'looks' }))[before]
+    if (line === undefined) throw new Error('the log has no line yet')
+    return JSON.parse(line.message) as unknown
+  })
+}
+
+test('scripting reference: each global has the members that scripts find, and no other', async () => {
+  const told = globals.filter((entry) => !isOpen(entry))
+  const names = told.map(({ name }) => `${JSON.stringify(name)}: Object.getOwnPropertyNames(${name}).sort()`)
+  expect(await valueInClient(`{ ${names.join(', ')} }`)).toEqual(
+    Object.fromEntries(told.map(({ name, members }) => [name, members.map((member) => member.name).sort()])),
+  )
+})
+
+test('scripting reference: it has every global that is not JavaScript’s own', async () => {
+  const javaScript = new Set(runInNewContext('Object.getOwnPropertyNames(globalThis)') as string[])
+  const found = (await valueInClient('Object.getOwnPropertyNames(globalThis)')) as string[]
+  const own = found.filter((name) => !javaScript.has(name) && name !== 'onSolutionOpen')
+  const roots = new Set(globals.map(({ name }) => name.split('.')[0]))
+  expect(own.sort()).toEqual([...roots].sort())
+})
+
+test('scripting reference: every global, member and type says what it is', () => {
+  const silent = entries.flatMap(({ name, doc, members }) => [
+    ...(doc.text === '' ? [name] : []),
+    ...members
+      .filter((member) => !member.name.includes('[') && member.signatures.every((one) => one.doc.text === ''))
+      .map((member) => `${name}.${member.name}`),
+  ])
+  expect(silent).toEqual([])
+})
+
+test('scripting reference: a function with several forms has all of them under one name', () => {
+  const fire = globals
+    .find(({ name }) => name === 'eventsManager')
+    ?.members.find(({ name }) => name === 'fireEventListeners')
+  expect(fire?.signatures.map(({ text }) => text.replace(/\s+/g, ' '))).toEqual([
+    'fireEventListeners(eventType: string): boolean',
+    'fireEventListeners(eventType: string, callbackArguments: unknown[]): boolean',
+    'fireEventListeners(eventType: string, context: string | object | null, callbackArguments?: unknown[] | null): boolean',
+    'fireEventListeners( eventType: string, context: string | object | null, callbackArguments: unknown[] | null, returnValueAggregationType: 0, ): boolean',
+    'fireEventListeners( eventType: string, context: string | object | null, callbackArguments: unknown[] | null, returnValueAggregationType: 1, ): unknown[]',
+  ])
+  expect(fire?.signatures[0]?.doc).toMatchObject({
+    returns: expect.stringContaining('logical AND'),
+    throws: [expect.stringContaining('TypeError')],
+  })
+})
+
+test('guest API: the reference has what plugins are called with', () => {
+  expect(guestEntries().map(({ name }) => name)).toEqual(['GuestApi', 'Offers', 'DefaultEvent', 'SafeBuiltins'])
+})

@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { signInToAdmin } from '../support/admin.ts'
+import { startTestHost, type TestHost } from '../support/host.ts'
+import { ask } from '../support/http.ts'
+import { addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
+import { bundleOf } from '../support/zip.ts'
+
+let host: TestHost
+let uid: string
+beforeAll(async () => {
+  host = await startTestHost()
+  await addDefaultSolution(host, 'crm', { permissions: ['Users'], http: ['api.example.org', 'b.example.org'] })
+  uid = await addUser(host, 'anna', { permissions: ['Users'] })
+})
+afterAll(() => host.stop())
+
+type Entry = { readonly action: string; readonly target?: string; readonly solution?: string; readonly outcome: string }
+
+/** The newest entry of an action. */
+async function entryOf(action: string): Promise<Entry | undefined> {
+  const { items } = await askAdmin(host, 'GET', `audit?limit=1&action=${action}`)
+  return (items as Entry[])[0]
+}
+
+/** Its outcome and its target, after a request. */
+async function auditedBy(method: string, path: string, body: unknown, action: string) {
+  const answer = await ask(`${host.url}/admin/api/${path}`, {
+    method,
+    headers: { authorization: host.admin, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const { outcome, target } = (await entryOf(action)) ?? {}
+  return { status: answer.status, json: answer.text === '' ? {} : answer.json(), entry: [outcome, target] }
+}
+
+test('audit: an entry about a user names the user, whether the change is done or refused', async () => {
+  const created = await auditedBy('POST', 'users', { username: 'ben' }, 'user-create')
+  expect(created.entry).toEqual(['ok', 'user:ben'])
+  const ben = (created.json as { uid: string }).uid
+  expect((await auditedBy('POST', 'users', { username: 'BEN' }, 'user-create')).entry).toEqual([
+    'ERR_NAME_EXISTS',
+    'user:BEN',
+  ])
+  const change = { displayName: 'Ben' }
+  expect((await auditedBy('PATCH', `users/${ben}`, change, 'user-change')).entry).toEqual(['ok', 'user:ben'])
+  expect((await auditedBy('POST', `users/${ben}/sign-out`, undefined, 'session-end')).entry).toEqual(['ok', 'user:ben'])
+  expect((await auditedBy('DELETE', `users/${ben}`, undefined, 'user-delete')).entry).toEqual(['ok', 'user:ben'])
+  expect((await auditedBy('DELETE', `users/${ben}`, undefined, 'user-delete')).entry).toEqual([
+    'ERR_USER_NOT_FOUND',
+    `uid:${ben}`,
+  ])
+})
+
+test('audit: an erased user is in no entry, neither as the actor nor as the target', async () => {
+  const { json } = await auditedBy('POST', 'users', { username: 'carla-erased' }, 'user-create')
+  const { uid: carla } = json as { uid: string }
+  expect((await auditedBy('POST', `users/${carla}/erase`, undefined, 'user-erase')).entry).toEqual([
+    'ok',
+    'user:erased',
+  ])
+  expect((await entryOf('user-create'))?.target).toBe('user:erased')
+  expect(JSON.stringify(await askAdmin(host, 'GET', 'audit?limit=1000'))).not.toContain('carla-erased')
+})
+
+test('audit: a session that was ended names its user and its solution', async () => {
+  await (await visit(host, 'crm')).signIn('anna')
+  const { items } = await askAdmin(host, 'GET', `sessions?uid=${uid}`)
+  await askAdmin(host, 'DELETE', `sessions/${(items as { id: string }[])[0]?.id}`, undefined, 204)
+  expect(await entryOf('session-end')).toMatchObject({ outcome: 'ok', target: 'user:anna', solution: 'crm' })
+})
+
+test('audit: a token is named by the id of its actor and by its name, which is kept when it is deleted', async () => {
+  const made = await auditedBy('POST', 'tokens', { name: 'deploys', scopes: ['audit:read'] }, 'token-create')
+  const { id } = made.json as { id: string }
+  expect(made.entry).toEqual(['ok', `token:${id} (deploys)`])
+  expect((await auditedBy('DELETE', `tokens/${id}`, undefined, 'token-delete')).entry).toEqual(made.entry)
+  expect((await auditedBy('DELETE', `tokens/${id}`, undefined, 'token-delete')).entry).toEqual([
+    'ERR_NOT_FOUND',
+    `token:${id}`,
+  ])
+})
+
+test('audit: an upload, an activation and a deletion name the version', async () => {
+  const bundle = (version: string) => bundleOf({ name: 'shop', authenticator: 'NONE', version })
+  const upload = async (version: string) =>
+    (await (await host.upload('shop', await bundle(version))).json()) as { sha256: string }
+  const [first, second] = [await upload('1.0.0'), await upload('2.0.0')]
+  const [old, current] = [first, second].map(({ sha256 }) => `version:${sha256.slice(0, 12)}`)
+  expect(await entryOf('solution-upload')).toMatchObject({ outcome: 'ok', solution: 'shop', target: current })
+  const activate = { sha256: first.sha256 }
+  expect((await auditedBy('POST', 'solutions/shop/activate', activate, 'solution-activate')).entry).toEqual(['ok', old])
+  const version = `solutions/shop/versions/${second.sha256}`
+  expect((await auditedBy('DELETE', version, undefined, 'solution-version-delete')).entry).toEqual(['ok', current])
+  expect((await auditedBy('DELETE', 'solutions/shop', undefined, 'solution-delete')).entry).toEqual([
+    'ok',
+    'solution:shop',
+  ])
+})
+
+test('audit: a change of grants names each grant that was added, changed or removed, and no password', async () => {
+  const crm = { server: 'alpha', database: 'crm', username: 'crm', password: 'granted-pass' }
+  const grant = (grants: object) => auditedBy('PUT', 'solutions/crm/grants', grants, 'solution-grants')
+  const all = { databases: { crm }, http: ['api.example.org'], users: true }
+  expect((await grant(all)).entry).toEqual(['ok', 'added database:crm, added http:api.example.org, added users'])
+  const { password: _, ...same } = crm
+  expect((await grant({ ...all, databases: { crm: same } })).entry).toEqual(['ok', 'no change'])
+  const other = { ...crm, password: 'another-pass' }
+  expect((await grant({ databases: { crm: other }, http: ['b.example.org'], users: true })).entry).toEqual([
+    'ok',
+    'added http:b.example.org, changed database:crm, removed http:api.example.org',
+  ])
+  expect((await grant({ databases: {}, http: [], users: false })).entry).toEqual([
+    'ok',
+    'removed database:crm, removed http:b.example.org, removed users',
+  ])
+})
+
+test('audit: secrets, login tokens, OAuth settings and maintenance name what they change', async () => {
+  const secret = { value: 'v', hosts: ['a.org'] }
+  expect((await auditedBy('PUT', 'solutions/crm/secrets/API_KEY', secret, 'solution-secret')).entry).toEqual([
+    'ok',
+    'secret:API_KEY',
+  ])
+  expect((await auditedBy('DELETE', 'solutions/crm/secrets/API_KEY', undefined, 'solution-secret')).entry).toEqual([
+    'ok',
+    'secret:API_KEY',
+  ])
+  const misplaced = await auditedBy('PUT', 'solutions/crm/secrets/s3cret-value', secret, 'solution-secret')
+  expect(misplaced.entry).toEqual(['ERR_REQUEST_INVALID', 'solution:crm'])
+  const login = { username: 'dora', uid: 'd', permissions: ['Users'] }
+  expect((await auditedBy('POST', 'solutions/crm/login-tokens', login, 'solution-login-token')).entry).toEqual([
+    'ok',
+    'user:dora',
+  ])
+  expect((await auditedBy('PUT', 'solutions/crm/oauth', {}, 'solution-oauth')).entry).toEqual(['ok', 'solution:crm'])
+  expect((await auditedBy('PUT', 'maintenance', { on: false }, 'maintenance')).entry).toEqual(['ok', 'off'])
+})
+
+test('audit: the page and the CSV show the target, and both are filtered by it', async () => {
+  await auditedBy('PATCH', `users/${uid}`, { displayName: 'Anna' }, 'user-change')
+  const { items } = await askAdmin(host, 'GET', 'audit?target=user:anna&action=user-change')
+  expect((items as Entry[]).map(({ action, target }) => [action, target])).toEqual([['user-change', 'user:anna']])
+  const admin = await signInToAdmin(host)
+  const page = await admin.get('/admin/audit?target=user:anna&action=user-change')
+  expect(page.text).toContain('<a href="/admin/audit?target=user%3Aanna"><bdi>user:anna</bdi></a>')
+  expect(page.text).toContain('href="/admin/api/audit.csv?action=user-change&amp;target=user%3Aanna"')
+  const csv = await ask(`${host.url}/admin/api/audit.csv?target=user:anna&action=user-change`, {
+    headers: { authorization: host.admin },
+  })
+  const [head, line, ...others] = csv.text.trimEnd().split('\r\n')
+  expect(head).toBe('time,actor,action,target,solution,outcome,address,correlationId')
+  expect(line).toMatch(/,admin,user-change,user:anna,,ok,127\.0\.0\.1,/)
+  expect(others).toEqual([])
+})

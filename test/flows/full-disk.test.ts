@@ -1,0 +1,67 @@
+import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startCli, temporaryFolder } from '../support/cli.ts'
+import { startTestHost } from '../support/host.ts'
+import { bundleOf } from '../support/zip.ts'
+
+const disk = temporaryFolder()
+/** Takes rights that many machines don't give. */
+const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', disk.path]).status === 0
+
+/** Leaves no byte free. */
+function fill(): void {
+  const file = join(disk.path, 'fill')
+  for (let size = 1024 ** 2; size >= 1; size = Math.floor(size / 4)) {
+    try {
+      for (;;) writeFileSync(file, Buffer.alloc(size), { flag: 'a' })
+    } catch (error) {
+      expect((error as NodeJS.ErrnoException).code).toBe('ENOSPC')
+    }
+  }
+}
+
+afterAll(() => {
+  if (mounted) spawnSync('umount', [disk.path])
+  disk[Symbol.dispose]()
+})
+
+describe.skipIf(!mounted)('on a disk that can be filled', () => {
+  beforeAll(() => expect(existsSync(disk.path)).toBe(true))
+
+  test('full disk: an upload is answered with 507 and advice, the old version still runs, and with room it succeeds', async () => {
+    const home = join(disk.path, 'home')
+    mkdirSync(home)
+    const host = await startTestHost({}, { home })
+    const bundle = (content: Uint8Array | string) => bundleOf({ authenticator: 'NONE' }, { 'media/a.bin': content })
+    try {
+      expect((await host.upload('crm', await bundle('first'))).status).toBe(201)
+      fill()
+      const next = await bundle(randomBytes(3 * 1024 ** 2))
+      const refused = await host.upload('crm', next)
+      expect(refused.status).toBe(507)
+      expect(await refused.json()).toMatchObject({
+        code: 'ERR_DISK_FULL',
+        detail: expect.stringMatching(/no space left on the disk.*Free some space/),
+      })
+      expect(await (await fetch(`${host.url}/solution/crm/media/a.bin`)).text()).toBe('first')
+      rmSync(join(disk.path, 'fill'))
+      expect((await host.upload('crm', next)).status).toBe(201)
+    } finally {
+      await host.stop()
+      rmSync(home, { recursive: true })
+    }
+  })
+
+  test('full disk: a start says so in one line', async () => {
+    fill()
+    const env = { PORT: '0', ADMIN_PORT: '0', ENVIRONMENT: 'prod', PLATFORM_HOME: join(disk.path, 'other') }
+    using cwd = temporaryFolder()
+    const { ended, err } = startCli(['start'], { cwd: cwd.path, env })
+    expect(await ended).toBe(1)
+    expect(err()).toMatch(/^There is no space left on the disk for .*\. Free some space .*\.\n$/)
+    rmSync(join(disk.path, 'fill'))
+  })
+})

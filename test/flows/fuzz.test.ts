@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { fuzz } from '../support/fuzz.ts'
+import { startFuzzTargets } from '../support/fuzz-targets.ts'
+
+// The short form of `npm run long -- fuzz`. LONG_SEED sends again what a run sent that failed.
+
+const SEED = Number(process.env.LONG_SEED ?? Date.now() % 2 ** 31)
+
+test(`malformed requests and frames end no process and stop none from answering (seed ${SEED})`, async () => {
+  await using started = await startFuzzTargets()
+  const { failures, requests, sockets, answered, upgraded } = await fuzz(started.targets, {
+    seed: SEED,
+    requests: 5000,
+    sockets: 200,
+  })
+  expect(failures).toEqual([])
+  expect([requests, sockets]).toEqual([5000, 200])
+  // Otherwise nothing of it reached a server.
+  expect([answered > 200, upgraded > 50]).toEqual([true, true])
+}, 600_000)

@@ -1,0 +1,156 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { DatabaseGrant } from '../../../host/grants/grants.ts'
+import { createSolutionDatabases, type SolutionDatabases } from '../../../host/solution-databases/solution-databases.ts'
+import { createHostCall } from '../../../host/solutions/host-call.ts'
+import type { Parameter } from '../../../plugins/database/host.ts'
+import { createLimits } from '../../../runtime/limits.ts'
+import { manifestOf } from '../../support/solutions.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+const NOWHERE = { host: '127.0.0.1', port: 1, username: 'shared', password: 'a secret', tls: 'off' } as const
+
+let home: string
+let databases: SolutionDatabases
+let granted: Record<string, DatabaseGrant> = {}
+const errors: string[] = []
+beforeAll(() => {
+  home = mkdtempSync(join(tmpdir(), 'solhost-databases-'))
+  databases = createSolutionDatabases({
+    grants: { get: async () => ({ databases: granted }) },
+    servers: { alpha: NOWHERE, beta: NOWHERE, gamma: NOWHERE },
+    platform: { server: 'alpha', database: 'platform', username: 'shared' },
+    home,
+    timeZone: 'Etc/UTC',
+    limits: createLimits(),
+    onError: (message, solution) => void errors.push(`${solution}: ${message}`),
+    onRefused: () => {},
+  })
+})
+afterAll(async () => {
+  await databases.stop()
+  rmSync(home, { recursive: true, force: true })
+})
+
+const ASKED = {
+  own: { server: 'embedded' },
+  crm: { server: 'alpha', database: 'crm' },
+  shop: { server: 'gamma', database: 'shop' },
+  stock: { server: 'beta', database: 'stock' },
+}
+
+function callOf(name: string, asked: Record<string, unknown> = ASKED, ofModule: Record<string, unknown> = {}) {
+  const manifest = manifestOf({ name, authenticator: 'NONE', databases: asked })
+  const modules = [{ name: 'm', manifest: manifestOf({ name: 'm', type: 'module', databases: ofModule }) }]
+  return createHostCall({
+    kind: 'open',
+    solution: { name, version: '1.0.0', sha256: 'x', manifest, modules, texts: {}, forms: [], definitions: new Map() },
+    correlationId: '',
+    user: null,
+    account: null,
+    address: '127.0.0.1',
+    locale: 'en',
+    serverUrl: '',
+  })
+}
+
+function query(name: string, sql: string, parameters: readonly Parameter[] = [], solution = 'one') {
+  return databases.query(callOf(solution), name, sql, parameters)
+}
+
+test('a name that the manifest does not have is an error that lists the names', async () => {
+  await expect(query('other', 'SELECT 1')).rejects.toThrow(
+    'solution.json names no database other under "databases" (it names own, crm, shop, stock)',
+  )
+  for (const name of ['__proto__', 'constructor', 'toString']) {
+    await expect(query(name, 'SELECT 1')).rejects.toThrow('names no database')
+  }
+})
+
+test('what a module asks for counts too, and main wins', async () => {
+  const call = callOf('moduled', { a: { server: 'embedded' } }, { a: { server: 'alpha' }, b: { server: 'embedded' } })
+  expect(await databases.query(call, 'a', 'SELECT 1 AS n', [])).toEqual([{ n: 1 }])
+  expect(await databases.query(call, 'b', 'SELECT 2 AS n', [])).toEqual([{ n: 2 }])
+})
+
+test('a database on a server is closed until the operator grants it', async () => {
+  granted = {}
+  await expect(query('crm', 'SELECT 1')).rejects.toThrow(
+    'the operator has not granted the database crm to this solution',
+  )
+})
+
+test('a grant on another kind of server than the manifest asks for is told', async () => {
+  granted = { crm: { server: 'gamma', database: 'crm' } }
+  await expect(query('crm', 'SELECT 1')).rejects.toThrow('asks for the database crm on alpha')
+})
+
+test('a grant never opens the platform’s own database', async () => {
+  granted = { crm: { server: 'alpha', database: 'Platform', username: 'crm' } }
+  await expect(query('crm', 'SELECT 1')).rejects.toThrow('has not granted')
+})
+
+test.each([undefined, 'shared', 'Shared'])(
+  'a stored grant on the platform’s server with its account (%s) opens nothing, and the operator reads why',
+  async (username) => {
+    errors.length = 0
+    granted = { crm: { server: 'alpha', database: 'crm', ...(username === undefined ? {} : { username }) } }
+    await expect(query('crm', 'SELECT 1')).rejects.toThrow('has not granted')
+    expect(errors).toHaveLength(1)
+    expect(errors[0]).toContain('one: the grant of the database "crm" is refused. The platform signs in to the server')
+  },
+)
+
+test.each([
+  ['crm', 'alpha'],
+  ['shop', 'gamma'],
+  ['stock', 'beta'],
+] as const)(
+  'a server that is away tells the script no address and the operator what is wrong: %s',
+  async (name, server) => {
+    granted = { [name]: { server, database: name, username: name } }
+    errors.length = 0
+    await expect(query(name, 'SELECT 1')).rejects.toThrow(`the server of the database ${name} cannot be reached`)
+    expect(errors).toEqual([`one: the database "${name}" of a solution cannot be used: its server cannot be reached`])
+  },
+  15_000,
+)
+
+test('the embedded database needs no grant, and each solution has its own', async () => {
+  granted = {}
+  await query('own', 'CREATE TABLE t (a)')
+  await query('own', 'INSERT INTO t VALUES (?)', ['mine'])
+  await expect(query('own', 'SELECT * FROM t', [], 'two')).rejects.toThrow('no such table')
+  expect(await query('own', 'SELECT a FROM t')).toEqual([{ a: 'mine' }])
+  expect(readdirSync(join(home, 'databases')).filter((file) => file.endsWith('.sqlite'))).toEqual(
+    expect.arrayContaining(['one.sqlite', 'two.sqlite']),
+  )
+})
+
+test('two solutions have a process each', async () => {
+  await query('own', 'SELECT 1', [], 'one')
+  await query('own', 'SELECT 1', [], 'two')
+  const pids = new Set(databases.processes().map(({ pid }) => pid))
+  expect(pids.size).toBe(databases.processes().length)
+  expect(databases.processes().map(({ solution }) => solution)).toEqual(expect.arrayContaining(['one', 'two']))
+})
+
+test('a solution’s version that retires ends the process after its query, and data stay', async () => {
+  const running = query('own', 'SELECT count(*) AS n FROM t')
+  databases.retire('one')
+  expect(await running).toEqual([{ n: 1 }])
+  await waitUntil(() => expect(databases.processes().map(({ solution }) => solution)).not.toContain('one'))
+  expect(await query('own', 'SELECT count(*) AS n FROM t')).toEqual([{ n: 1 }])
+})
+
+test('what is erased is gone, and the name begins anew', async () => {
+  await databases.erase('one')
+  expect(existsSync(join(home, 'databases', 'one.sqlite'))).toBe(false)
+  await expect(query('own', 'SELECT * FROM t')).rejects.toThrow('no such table')
+})
+
+test('an erased solution that never had a database is no error', async () => {
+  await databases.erase('never')
+})

@@ -1,0 +1,25 @@
+import { fuzz } from '../support/fuzz.ts'
+import { startFuzzTargets } from '../support/fuzz-targets.ts'
+import type { Rows } from './report.ts'
+
+const REQUESTS = Number(process.env.LONG_REQUESTS ?? 50_000)
+const SOCKETS = Number(process.env.LONG_SOCKETS ?? 2_000)
+/** To send again what an earlier run sent, set it to the seed that the run printed. */
+const SEED = Number(process.env.LONG_SEED ?? Date.now() % 2 ** 31)
+/** A healthy client waits at most this long meanwhile, in ms: the machine is busy with both sides. */
+const LONGEST_WAIT = 5000
+
+/** Malformed HTTP/1.1, HTTP/2 and WebSocket bytes at every server. None may end its process or keep a healthy client waiting. */
+export async function fuzzServers(rows: Rows): Promise<void> {
+  process.stdout.write(`seed ${SEED}\n`)
+  await using started = await startFuzzTargets()
+  const result = await fuzz(started.targets, { seed: SEED, requests: REQUESTS, sockets: SOCKETS })
+  for (const failure of result.failures) process.stderr.write(`${failure}\n`)
+  rows.tell('seed', String(SEED))
+  rows.tell('malformed requests', result.requests)
+  rows.tell('WebSocket connections', result.sockets)
+  rows.tell('of both, answered', result.answered)
+  rows.atLeast('WebSockets that were accepted', SOCKETS / 4, result.upgraded)
+  rows.atMost('processes that ended or stopped answering', 0, result.failures.length)
+  rows.atMost('longest wait of a healthy client (ms)', LONGEST_WAIT, result.longestWait)
+}

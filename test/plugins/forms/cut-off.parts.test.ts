@@ -1,0 +1,61 @@
+import { afterAll, expect, test } from 'vitest'
+import { createFormLab } from '../../support/form-lab.ts'
+import { formWith } from '../../support/forms.ts'
+
+// A call that is cut off by time runs no `finally`.
+
+const lab = createFormLab({ limits: { CALL_TIME: 500, EVENT_DEPTH: 1 } })
+afterAll(() => lab.stop())
+
+const FORM = formWith({ type: 'text', name: 'name', value: 'old', onElementDataChange: 'changed' })
+const SCRIPT = `let answer = () => true
+  function setAnswer(code) { answer = (0, eval)(code) }
+  function changed() { return answer() }`
+const GLOBALS = `let settle = null; let heard = 0; let listen = () => true
+  eventsManager.addEventListener('onElementDataChange', () => { heard++; return listen() })
+  function start() { application.showForm('a') }
+  function answer(code) { forms.a.setAnswer(code) }
+  function setListener(code) { listen = (0, eval)(code) }
+  function settleNow(value) { settle(value) }
+  function state() { return JSON.stringify([forms.a.elements.name.value, forms.a.elements.name.error, heard]) }`
+
+async function open() {
+  const client = await lab.open(GLOBALS, { a: { form: FORM, script: SCRIPT } })
+  await client.run('start')
+  return {
+    ...client,
+    change: (value: string) => client.fire('a', 'name', 'onElementDataChange', value),
+    state: async () => JSON.parse((await client.result('state')) as string),
+  }
+}
+
+test.each([
+  ['loops', '() => { for (;;); }'],
+  ['never settles', '() => new Promise(() => {})'],
+  ['loops after an await', 'async () => { await null; for (;;); }'],
+])('a change whose function %s leaves the old value', async (_what, code) => {
+  const client = await open()
+  await client.run('answer', code)
+  expect(await client.change('new')).toMatchObject({ code: 'script_timeout' })
+  expect((await client.changes(client.run('forms.flush'))).elements).toEqual({ 'a.name': { value: 'old', error: '' } })
+  expect(await client.state()).toEqual(['old', '', 0])
+})
+
+test('a change whose listener loops leaves the old value, and the depth of events is free again', async () => {
+  const client = await open()
+  await client.run('setListener', '() => { for (;;); }')
+  expect(await client.change('new')).toMatchObject({ code: 'script_timeout' })
+  expect(await client.state()).toEqual(['old', '', 1])
+  await client.run('setListener', '() => true')
+  expect(await client.change('newer')).toMatchObject({ code: 'returned' })
+  expect(await client.state()).toEqual(['newer', '', 2])
+})
+
+test.each([['true'], ['a text']])('a function that settles with %s after its call decides nothing', async (value) => {
+  const client = await open()
+  await client.run('answer', '() => new Promise((resolve) => { settle = resolve })')
+  expect(await client.change('new')).toMatchObject({ code: 'script_timeout' })
+  await client.run('forms.flush')
+  expect((await client.changes(client.run('settleNow', value))).elements).toEqual({})
+  expect(await client.state()).toEqual(['old', '', 0])
+})

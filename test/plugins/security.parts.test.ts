@@ -1,0 +1,216 @@
+import { afterAll, expect, test } from 'vitest'
+import security, { type SecurityPorts } from '../../plugins/security/host.ts'
+import { createLimits } from '../../runtime/limits.ts'
+import { ScriptError } from '../../runtime/plugin.ts'
+import { createScriptLab } from '../support/solutions.ts'
+
+const lab = createScriptLab({ manifest: { permissions: ['Users', 'Administrators'] } })
+const open = createScriptLab()
+const asked: unknown[][] = []
+const hashing = createScriptLab({
+  needs: {
+    passwordHashes: {
+      check: async (_call, password, hash) => {
+        asked.push([password, hash])
+        if (hash === 'odd') throw new ScriptError('the hash is odd')
+        return password === hash
+      },
+      hash: async (_call, password) => `hash of ${password}`,
+    },
+  },
+})
+afterAll(() => {
+  lab.stop()
+  open.stop()
+  hashing.stop()
+})
+
+const login = (call: string) => `function onSolutionOpen() { ${call} }`
+
+test('security.getPermissions: all names that the manifests list, as an array of the script’s own', async () => {
+  const body = `const all = security.getPermissions(); all.push('Root'); return [all, security.getPermissions()]`
+  expect(await lab.evaluate(body)).toEqual([
+    ['Users', 'Administrators', 'Root'],
+    ['Users', 'Administrators'],
+  ])
+  expect(await open.evaluate('return security.getPermissions()')).toEqual([])
+})
+
+test('security.login: an accepted login is the effect of the call', async () => {
+  const { effects, failure } = await lab.run({ script: login("security.login('anna', 'a-1', ['Users'])") })
+  expect(failure).toBeNull()
+  expect(effects.login).toEqual({ username: 'anna', uid: 'a-1', permissions: ['Users'] })
+})
+
+test('security.login: the first accepted login of a call wins and the second returns false', async () => {
+  const script = `function onSolutionOpen() {
+    return JSON.stringify({ first: security.login('anna', 'a-1', ['Users']), second: security.login('eve', 'e', ['Users']), name: security.getUserName() })
+  }`
+  const { effects, values } = await lab.run({ script })
+  expect(values).toEqual({ first: true, second: false, name: 'anna' })
+  expect(effects.login?.username).toBe('anna')
+})
+
+test('security.login: an empty list and a name that the manifest does not list return false and log why', async () => {
+  const script = `function onSolutionOpen() {
+    return JSON.stringify([security.login('a', 'b', []), security.login('a', 'b', ['Users', 'Root'])])
+  }`
+  const { effects, log } = await lab.run({ script })
+  expect(effects.login).toBeNull()
+  expect(log.map(({ message }) => message)).toEqual([
+    'security.login returned false: the list of permissions is empty',
+    'security.login returned false: the manifest lists no permission "Root"',
+    expect.stringContaining('onSolutionOpen returned a text that is no JSON object'),
+  ])
+})
+
+test('security.login: where no manifest lists permissions any name may be granted', async () => {
+  const { effects } = await open.run({ script: login("security.login('anna', 'a-1', ['__proto__', 'constructor'])") })
+  expect(effects.login?.permissions).toEqual(['__proto__', 'constructor'])
+})
+
+test.each([
+  ["security.login(5, 'x', ['Users'])", 'security.login: username must be a string, but is number'],
+  ["security.login('x', null, ['Users'])", 'security.login: uid must be a string, but is null'],
+  ["security.login('x', 'y', 'Users')", 'security.login: permissions must be an array of strings'],
+  ["security.login('x', 'y', ['Users', , 5])", 'security.login: permissions[1] must be a string, but is undefined'],
+])('security.login: %s is a TypeError with a position', async (call, message) => {
+  const { failure } = await lab.run({ script: `\n${login(call)}` })
+  expect(failure).toMatchObject({
+    code: 'script_error',
+    message: `TypeError: ${message}`,
+    position: { file: 'modules/auth/globals.js', line: 2 },
+  })
+})
+
+test.each(['', 'a\\r\\nSet-Cookie: x=y', '\\u0000', '\\ud800', '\\u202eadmin'])(
+  'security.login: the user name "%s" is refused',
+  async (name) => {
+    const { effects, failure } = await lab.run({
+      script: login(`security.login('${name}', 'u', ['Users'])`),
+      evaluated: true,
+    })
+    expect(failure).toBeNull()
+    expect(effects.login).toBeNull()
+  },
+)
+
+test('security.login: more permissions than the limit end the call as script_quota with limit and amount', async () => {
+  const script = login("security.login('a', 'b', Array.from({ length: 1001 }, (_, n) => 'p' + n))")
+  const { failure } = await open.run({ script })
+  expect(failure).toMatchObject({ code: 'script_quota', limit: { name: 'PERMISSIONS', allowed: 1000, used: 1001 } })
+})
+
+test('security.login: it returns false outside an authenticator', async () => {
+  const script = "function onSolutionOpen() { return JSON.stringify({ ok: security.login('a', 'b', ['Users']) }) }"
+  const { effects, values } = await lab.run({ script, kind: 'open' })
+  expect(values).toEqual({ ok: false })
+  expect(effects.login).toBeNull()
+})
+
+test('security: while scripts load there is no login and no effect, and the position is told', async () => {
+  const early = await lab.run({
+    script:
+      "const ok = security.login('a', 'b', ['Users']); function onSolutionOpen() { return JSON.stringify({ ok }) }",
+  })
+  expect([early.values.ok, early.effects.login]).toEqual([false, null])
+  const { failure } = await lab.run({ script: "\nsecurity.setTenantValue('x'); function onSolutionOpen() {}" })
+  expect(failure).toMatchObject({
+    code: 'script_error',
+    message: 'Error: security.setTenantValue works in a call such as onSolutionOpen, not while scripts load',
+    position: { file: 'modules/auth/globals.js', line: 2 },
+  })
+})
+
+test('security: getters show the pending values of the call', async () => {
+  const script = `function onSolutionOpen() {
+    const before = [security.getUserName(), security.getUserPermissions(), security.getTenantValue(), security.hasPermission('Users')]
+    security.login('anna', 'a-1', ['Users'])
+    security.setTenantValue(['acme', -1])
+    security.getUserPermissions().push('Administrators')
+    return JSON.stringify({ before, after: [security.getUserName(), security.getUserUID(), security.getUserPermissions(), security.getTenantValue(), security.hasPermission('Users'), security.hasPermission('Administrators')] })
+  }`
+  const { values, effects } = await lab.run({ script })
+  expect(values).toEqual({
+    before: [null, [], null, false],
+    after: ['anna', 'a-1', ['Users'], ['acme', -1], true, false],
+  })
+  expect(effects.tenant).toEqual(['acme', -1])
+})
+
+test('security: an open solution sees the user of its session', async () => {
+  const user = { username: 'anna', uid: 'a-1', permissions: ['Users'], tenant: ['acme'] }
+  const value = await lab.evaluate(
+    "return [security.getUserName(), security.getUserUID(), security.hasPermission('Users'), security.getTenantValue()]",
+    { kind: 'open', user },
+  )
+  expect(value).toEqual(['anna', 'a-1', true, ['acme']])
+})
+
+test.each(['{}', '[]', 'null', '[{}]', 'NaN', "'x'.repeat(201)"])(
+  'security.setTenantValue: %s is a TypeError',
+  async (value) => {
+    const { failure } = await lab.run({ script: login(`security.setTenantValue(${value})`), evaluated: true })
+    expect(failure?.message).toMatch(/^TypeError: security\.setTenantValue/)
+  },
+)
+
+test('security: without an accepted login tenant and logout have no effect, but locale and showURL have', async () => {
+  const script = login(
+    "security.setTenantValue('acme'); security.logout(); i18n.setLocale('nl'); application.showURL('/x')",
+  )
+  const { effects } = await lab.run({ script })
+  expect(effects).toMatchObject({ login: null, tenant: null, logout: null, locale: 'nl', showUrl: '/x' })
+})
+
+test('security: a call that throws after a login has no effects', async () => {
+  const { effects, failure } = await lab.run({
+    script: login("security.login('a', 'b', ['Users']); throw new Error('no')"),
+  })
+  expect(failure?.code).toBe('script_error')
+  expect(effects.login).toBeNull()
+})
+
+test('security.checkPasswordHash and hashPassword: the host answers, and what it refuses is an Error', async () => {
+  asked.length = 0
+  const script = `async function onSolutionOpen() {
+    const told = await security.checkPasswordHash('x', 'odd').catch((error) => error.message)
+    return JSON.stringify({ value: [await security.checkPasswordHash('a', 'a'), await security.checkPasswordHash('a', 'b'),
+      await security.checkPasswordHash('a', null), await security.hashPassword('a'), told] })
+  }`
+  const { values } = await hashing.run({ script })
+  expect(values).toEqual({ value: [true, false, false, 'hash of a', 'the hash is odd'] })
+  expect(asked).toEqual([
+    ['x', 'odd'],
+    ['a', 'a'],
+    ['a', 'b'],
+    ['a', null],
+  ])
+})
+
+test.each([
+  ["checkPasswordHash(1, 'a')", 'security.checkPasswordHash: password must be a string, but is number'],
+  ["checkPasswordHash('a')", 'security.checkPasswordHash: hash must be a string, but is undefined'],
+  ["checkPasswordHash('a', {})", 'security.checkPasswordHash: hash must be a string, but is object'],
+  ["checkPasswordHash('a'.repeat(1001), 'b')", 'security.checkPasswordHash: password may have at most 1000 characters'],
+  ["checkPasswordHash('a', 'b'.repeat(1001))", 'security.checkPasswordHash: hash may have at most 1000 characters'],
+  ['hashPassword()', 'security.hashPassword: password must be a string, but is undefined'],
+  ["hashPassword('a'.repeat(1001))", 'security.hashPassword: password may have at most 1000 characters'],
+])('security.%s is a TypeError, and the host is not asked', async (call, message) => {
+  asked.length = 0
+  const body = `try { security.${call} } catch (error) { return [error instanceof TypeError, error.message] }`
+  expect(await hashing.evaluate(body)).toEqual([true, message])
+  expect(asked).toEqual([])
+})
+
+test('security.checkPasswordHash and hashPassword: the host checks lengths and types again', () => {
+  const ports = { users: {}, passwordHashes: {} } as unknown as SecurityPorts
+  const { requests = {} } = security(ports, createLimits())
+  const { checkPasswordHash, hashPassword } = requests
+  expect(() => checkPasswordHash?.check(['a', 'b'.repeat(1001)])).toThrow()
+  expect(() => checkPasswordHash?.check(['a'.repeat(1001), 'b'])).toThrow()
+  expect(() => checkPasswordHash?.check(['a', 1])).toThrow()
+  expect(() => hashPassword?.check(['a'.repeat(1001)])).toThrow()
+  expect(checkPasswordHash?.check(['a', null])).toEqual(['a', null])
+  expect([checkPasswordHash?.changes, hashPassword?.changes]).toEqual([false, false])
+})

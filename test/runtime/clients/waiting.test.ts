@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import type { CallEnd } from '../../../runtime/sandbox/call-end.ts'
+import { type Client, createClientIsolate } from '../../../runtime/sandbox/client-isolate.ts'
+import type { Callback, Isolate } from '../../../runtime/sandbox/isolate.ts'
+
+// The isolate and the clock are played: a call that only asks and waits for its answers.
+
+const CALL = { unit: 'main', entry: 'forms.event', args: [], state: {}, timeLimit: 'CALL_TIME' } as const
+
+function playedIsolate(): Isolate {
+  const reference = (result: unknown) => ({ apply: async () => result, release: () => {} })
+  // An empty text: the script waits.
+  const context = { global: { get: async () => reference(reference('')) }, release: () => {} }
+  const isolate = {
+    isDisposed: false,
+    createContext: async () => context,
+    compileScript: async () => ({}),
+    dispose() {},
+  }
+  return isolate as unknown as Isolate
+}
+
+test('clients: a call that waits behind others again and again ends after 10 s of waiting in all', async () => {
+  let time = 0
+  const ends: [number, CallEnd][] = []
+  const begun: number[] = []
+  const isolate = createClientIsolate({
+    isolate: playedIsolate(),
+    limits: { LOAD_TIME: 1000, CALL_TIME: 60_000 },
+    ask: (() => {}) as unknown as Callback,
+    settings: '{}',
+    scripts: [],
+    formScripts: [],
+    files: new Set(),
+    events: { started: (id) => begun.push(id), ended: (id, end) => ends.push([id, end]), hung() {}, lost() {} },
+    debugClock: () => time,
+  })
+  const client: Client = { id: 1, number: 1, call: null, counted: 0, closed: false, loaded: null }
+  const idle = () => expect.poll(() => isolate.load()).toBe(0)
+
+  isolate.open(client, 1)
+  await idle()
+  isolate.enter(client, 2, CALL)
+  await idle()
+  for (let answer = 0; answer < 3; answer++) {
+    expect(ends.map(([id]) => id)).toEqual([1])
+    isolate.answer(client, 'an answer')
+    // Until its turn, while others run.
+    time += 4000
+    await idle()
+  }
+  expect(begun).toEqual([1, 2])
+  expect(ends[1]).toEqual([2, expect.objectContaining({ ok: false, code: 'sandbox_busy', milliseconds: 12_000 })])
+  isolate.dispose()
+})

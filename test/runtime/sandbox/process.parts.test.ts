@@ -1,0 +1,150 @@
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { afterEach, expect, test } from 'vitest'
+import { builtInPlugins } from '../../../host/plugins.ts'
+import { createSandboxSolutionMaker } from '../../../host/solutions/sandbox-solution.ts'
+import { readTrusted } from '../../../host/solutions/trusted.ts'
+import { createFrameReader, encodeFrame } from '../../../runtime/frames.ts'
+import { createLimits } from '../../../runtime/limits.ts'
+import { residentSize } from '../../../runtime/process-memory.ts'
+import { checkFromSandbox } from '../../../runtime/protocol-check.ts'
+import { SANDBOX_FLAGS, type SandboxProcess, startSandboxProcess } from '../../../runtime/sandbox-process.ts'
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+
+const limits = createLimits()
+const plugins = builtInPlugins('none', limits)
+const trusted = readTrusted(plugins, createSandboxSolutionMaker(plugins), limits)
+
+let started: SandboxProcess | null = null
+afterEach(() => started?.kill())
+
+/** Runs code of the trusted side with exactly the flags of a sandbox process: what an escape from V8 would find. */
+function outcomeOf(code: string): string {
+  const env = { LIBC: 'glibc', TZ: 'Etc/UTC' }
+  const { stdout } = spawnSync(process.execPath, [...SANDBOX_FLAGS, '--input-type=module', '-e', code], {
+    env,
+    encoding: 'utf8',
+    cwd: ROOT,
+  })
+  return stdout.trim()
+}
+
+test.each([
+  ['read a file of the machine', "fs.readFileSync('/etc/passwd')"],
+  ['read the platform’s data', `fs.readdirSync(${JSON.stringify(`${ROOT}data`)})`],
+  ['read its own environment from /proc', "fs.readFileSync('/proc/self/environ')"],
+  ['write a file', "fs.writeFileSync('/tmp/solhost-probe', 'x')"],
+  ['start a program', "cp.spawnSync('id')"],
+  ['start a thread', "new wt.Worker('1', { eval: true })"],
+])('a sandbox process cannot %s', (_what, code) => {
+  const imports = "import fs from 'node:fs'; import cp from 'node:child_process'; import wt from 'node:worker_threads';"
+  expect(outcomeOf(`${imports} try { ${code}; console.log('done') } catch (e) { console.log(e.code) }`)).toBe(
+    'ERR_ACCESS_DENIED',
+  )
+})
+
+test('a sandbox process cannot open a connection', () => {
+  const code =
+    "import net from 'node:net'; const s = net.connect(80, '127.0.0.1'); s.on('error', (e) => console.log(e.code)); s.on('connect', () => console.log('connected'))"
+  expect(outcomeOf(code)).toBe('ERR_ACCESS_DENIED')
+})
+
+test('a sandbox process can send signals to processes of the same account, its host included', () => {
+  expect(
+    outcomeOf("try { process.kill(process.ppid, 0); console.log('done') } catch (e) { console.log(e.code) }"),
+  ).toBe('done')
+})
+
+test('a sandbox process has an environment of LIBC and TZ only', async () => {
+  process.env.SOLHOST_PROBE_SECRET = 'secret'
+  started = startSandboxProcess({ timeZone: 'Europe/Brussels', trusted })
+  await started.ready
+  const environment = readFileSync(`/proc/${started.pid}/environ`, 'utf8')
+    .split('\0')
+    .filter((entry) => entry !== '')
+  expect(environment.sort()).toEqual(['LIBC=glibc', 'TZ=Europe/Brussels'])
+})
+
+test('a sandbox process ends when what it gets cannot be read, and the host hears of it', async () => {
+  started = startSandboxProcess({ timeZone: 'Etc/UTC', trusted })
+  await started.ready
+  const ended = new Promise<void>((resolve) => {
+    if (started) started.onEnd = () => resolve()
+  })
+  started.send({ kind: 'load', solution: null } as never)
+  await ended
+  expect(started.ended()).toBe(true)
+})
+
+test('a sandbox process ends at the kill for whoever waits for it, and its exit is told when it is gone', async () => {
+  const process = startSandboxProcess({ timeZone: 'Etc/UTC', trusted })
+  started = process
+  await process.ready
+  const told: string[] = []
+  const gone = Promise.withResolvers<void>()
+  process.onMessage = ({ kind }) => void told.push(kind)
+  process.onEnd = (byOthers) => void told.push(byOthers ? 'killed by others' : 'ended')
+  process.onExit = () => {
+    told.push('gone')
+    gone.resolve()
+  }
+  process.send({ kind: 'ping' })
+  process.kill()
+  expect(told).toEqual(['ended'])
+  expect(process.ended()).toBe(true)
+  await gone.promise
+  expect(told).toEqual(['ended', 'gone'])
+  expect(residentSize(process.pid)).toBe(0)
+})
+
+test.each([
+  'no JSON',
+  '{}',
+  '{"kind":"ended","id":1}',
+  '{"kind":"ready","extra":1}',
+  '{"kind":"log","id":1,"level":"fatal","message":"x"}',
+  '{"kind":"ended","id":1,"outcome":{"ok":true,"result":5,"commands":[],"milliseconds":1}}',
+])('the host believes no message such as %s', (text) => {
+  expect(checkFromSandbox(text)).toBeNull()
+})
+
+test('frames: they arrive whole, however they are cut', () => {
+  const texts = ['', 'a', 'é'.repeat(1000), JSON.stringify({ x: '\u2028' })]
+  const bytes = Buffer.concat(texts.map((text) => encodeFrame(text)))
+  for (const size of [1, 2, 3, 7, 1000, bytes.length]) {
+    const got: string[] = []
+    const reader = createFrameReader(
+      () => 10_000,
+      (text) => got.push(text),
+    )
+    for (let at = 0; at < bytes.length; at += size) expect(reader.push(bytes.subarray(at, at + size))).toBe(true)
+    expect(got).toEqual(texts)
+  }
+})
+
+test('frames: one over the bound is refused before any of it is kept', () => {
+  const reader = createFrameReader(
+    () => 10,
+    () => {},
+  )
+  expect(reader.push(Buffer.from([0xff, 0xff, 0xff, 0xff]))).toBe(false)
+})
+
+test('the host terminates a sandbox process whose message it cannot handle, and keeps running', async () => {
+  const warned = once(process, 'warning')
+  started = startSandboxProcess({ timeZone: 'Etc/UTC', trusted })
+  const ended = Promise.withResolvers<void>()
+  started.onEnd = () => ended.resolve()
+  started.onMessage = () => {
+    throw new RangeError('a message of a process that was taken over')
+  }
+  await started.ready
+  started.send({ kind: 'ping' })
+  await ended.promise
+  expect(String((await warned)[0])).toMatch(
+    /a sandbox process was terminated because its message could not be handled \(at .*/,
+  )
+})

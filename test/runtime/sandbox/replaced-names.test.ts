@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { REPLACED_NAMES, warnOfReplacedNames } from '../../../runtime/sandbox/replaced-names.ts'
+
+const GUIDE = readFileSync(new URL('../../../docs/migrating.md', import.meta.url), 'utf8')
+
+const warned = (source: string, globals = '') =>
+  warnOfReplacedNames([{ file: 'globals.js', source: globals }], [{ file: 'forms/a.js', source }]).map(
+    ({ file, line, column, message }) => `${file}:${line}:${column} ${/^"([^"]*)"/.exec(message)?.[1]}`,
+  )
+
+test.each([
+  ['function f() {\n  databaseManager.saveData()\n  databaseManager.refresh() }', ['forms/a.js:2:3 databaseManager']],
+  ['plugins . dialogs\n.showInfoDialog("x")', ['forms/a.js:1:1 plugins.dialogs']],
+  ['plugins.http.getPageData(u); plugins.http.fetch(u)', ['forms/a.js:1:1 plugins.http.getPageData']],
+  [
+    'foundset.sort(1); controller.show(); utils.stringTrim(elements.x)',
+    ['foundset', 'controller', 'utils', 'elements'],
+  ],
+])('scripts: of %j each replaced name is told once, where it is', (source, names) => {
+  expect(warned(source).map((line, index) => (names[index]?.includes(' ') ? line : line.split(' ')[1]))).toEqual(names)
+})
+
+test.each([
+  'let utils = {}; utils.trim()',
+  'function f(controller) { return controller.x + this.elements.y }',
+  'forms.a.elements.b; scopes.utils.c; plugins.database.query("x"); event.history',
+  '"utils.x" // databaseManager',
+])('scripts: %j uses nothing that was replaced', (source) => {
+  expect(warned(source)).toEqual([])
+})
+
+test('scripts: what the solution declares itself is its own', () => {
+  expect(warned('utils.trim(); databaseManager.x', 'var utils = {}')).toEqual(['forms/a.js:1:15 databaseManager'])
+})
+
+test.each(Object.keys(REPLACED_NAMES))('docs/migrating.md says what to write for %s', (name) => {
+  expect(GUIDE).toMatch(new RegExp(`^\\|[^|]*\`${name.replaceAll('.', '\\.')}\\b`, 'm'))
+})

@@ -1,0 +1,47 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, onTestFinished, test } from 'vitest'
+import { startChild, startChildWithChannel } from '../../runtime/start-child.ts'
+
+const ONE = 'done: [{"one":1}]'
+const PROGRAM = fileURLToPath(new URL('../support/without-descriptors.ts', import.meta.url))
+
+test('without file descriptors a sandbox process, an embedded database, a builder and a thread fail by themselves, and start once there are some', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'solhost-descriptors-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const command = ['-c', 'ulimit -n 120; exec "$@"', 'sh', process.execPath, '--disable-warning=ExperimentalWarning']
+  const { stdout } = await promisify(execFile)('/bin/sh', [...command, PROGRAM, folder])
+  const started = { sandbox: 'done: undefined', query: ONE, builder: 'done: undefined', thread: ONE }
+  expect(JSON.parse(stdout)).toEqual({
+    before: started,
+    without: {
+      sandbox: expect.stringMatching(/^the sandbox process could not be started: spawn .* EMFILE$/),
+      query: 'the embedded database could not be started',
+      builder: expect.stringMatching(/"true" could not be started: .*EMFILE/),
+      thread: expect.stringMatching(/^(?!done)/),
+    },
+    told: [expect.stringMatching(/^the process of an embedded database could not be started: spawn .* EMFILE$/)],
+    after: started,
+  })
+})
+
+test('start: a program that does not exist is a failure', async () => {
+  const started = startChild('/none/such', [], { stdio: ['ignore', 'pipe', 'pipe'] })
+  expect('failure' in started && (await started.failure).message).toMatch(/ENOENT/)
+})
+
+test('start: arguments that no process can have are a failure', async () => {
+  const started = startChild(process.execPath, ['\0'], {})
+  expect('failure' in started && (await started.failure).message).toMatch(/null bytes/)
+})
+
+test('start: input that cannot be made is a failure, and nothing is started', async () => {
+  const started = startChildWithChannel('/none/such', [], {}, () => {
+    throw new Error('EMFILE: sources')
+  })
+  expect('failure' in started && (await started.failure).message).toBe('EMFILE: sources')
+})

@@ -1,0 +1,91 @@
+// A program of its own, to be run with a low `ulimit -n`: uses up all file descriptors, starts what needs processes and threads,
+// then frees them and starts all of it again. Prints the results as JSON.
+import { closeSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Worker } from 'node:worker_threads'
+import { CompiledQuery, type DatabaseConnection } from 'kysely'
+import { runBuilder } from '../../control-center/pipelines/builder.ts'
+import { threadDialect } from '../../control-center/telemetry/database/thread-dialect.ts'
+import { builtInPlugins } from '../../host/plugins.ts'
+import { createEmbeddedDatabase } from '../../host/solution-databases/embedded-database.ts'
+import { createSandboxSolutionMaker } from '../../host/solutions/sandbox-solution.ts'
+import { readTrusted } from '../../host/solutions/trusted.ts'
+import { createLimits } from '../../runtime/limits.ts'
+import { startSandboxProcess } from '../../runtime/sandbox-process.ts'
+
+const [folder = ''] = process.argv.slice(2)
+const timeZone = 'UTC'
+const limits = createLimits()
+const plugins = builtInPlugins('none', limits)
+const trusted = readTrusted(plugins, createSandboxSolutionMaker(plugins), limits)
+const told: string[] = []
+const onError = (message: string) => void told.push(message)
+const database = createEmbeddedDatabase({ file: join(folder, 'data.sqlite'), limits, timeZone, onError })
+const telemetry = threadDialect({ file: join(folder, 'telemetry.sqlite'), readOnly: false }).createDriver()
+
+/** What a promise comes to, as text. */
+const outcome = (promise: Promise<unknown>) =>
+  promise.then(
+    (value) => `done: ${JSON.stringify(value)}`,
+    (error: Error) => error.message,
+  )
+
+async function startSandbox(): Promise<string> {
+  const sandbox = startSandboxProcess({ timeZone, trusted })
+  const ended = Promise.withResolvers<void>()
+  sandbox.onEnd = () => ended.resolve()
+  const ready = await outcome(sandbox.ready)
+  sandbox.kill()
+  await ended.promise
+  return ready
+}
+
+const build = () =>
+  runBuilder({
+    ...{ words: ['true'], folder, wayOut: null, time: 60_000 },
+    ...{ signal: new AbortController().signal, say: () => {}, secrets: [] },
+  })
+
+/** Of the telemetry's database. */
+async function ask(): Promise<unknown> {
+  const connection = await telemetry.acquireConnection()
+  try {
+    return (await connection.executeQuery(CompiledQuery.raw('select 1 as one'))).rows
+  } finally {
+    await telemetry.releaseConnection(connection)
+  }
+}
+
+/** Whoever asks next gets another thread. */
+async function endThread(): Promise<void> {
+  const connection = await telemetry.acquireConnection()
+  await telemetry.releaseConnection(connection)
+  await (connection as DatabaseConnection & { readonly worker: Worker }).worker.terminate()
+}
+
+async function tryAll(): Promise<Record<string, string>> {
+  const results = {
+    sandbox: await startSandbox(),
+    query: await outcome(database.query('select 1 as one', [])),
+    builder: await outcome(build()),
+    thread: await outcome(ask()),
+  }
+  await database.kill()
+  return results
+}
+
+await telemetry.init()
+// Files that are read once are read by now.
+const before = await tryAll()
+await endThread()
+
+const held: number[] = []
+try {
+  for (;;) held.push(openSync('/dev/null', 'r'))
+} catch {
+  // None is left.
+}
+const without = await tryAll()
+for (const descriptor of held) closeSync(descriptor)
+console.log(JSON.stringify({ before, without, told, after: await tryAll() }))
+await telemetry.destroy()
