@@ -1,5 +1,5 @@
-import * as z from 'zod'
 import { CODES } from '../runtime/errors.ts'
+import { z } from '../runtime/zod.ts'
 
 /** What both descriptions of APIs say of errors (RFC 9457). */
 export const problemSchema = z.toJSONSchema(

@@ -1,6 +1,6 @@
-import type { ZodType } from 'zod'
 import type { Manifest } from './bundle/manifest.ts'
 import type { FormDefinition } from './forms/form-definition.ts'
+import type { z } from './zod.ts'
 
 /** What plugins may know of the solution version that a call belongs to. */
 export type SolutionFacts = {
@@ -100,7 +100,7 @@ export type Tables = Readonly<Record<string, Readonly<Record<string, string>>>>
 
 /** A command whose arguments `schema` describes (an array, one entry for each argument). */
 export function command<T>(
-  schema: ZodType<T>,
+  schema: z.ZodType<T>,
   apply: (call: Call, args: T) => void,
   options: { readonly withoutLogin?: boolean; readonly decidesLogin?: boolean } = {},
 ): Command {
@@ -110,7 +110,7 @@ export function command<T>(
 
 /** A request whose arguments `schema` describes (an array, one entry for each argument). */
 export function request<T>(
-  schema: ZodType<T>,
+  schema: z.ZodType<T>,
   answer: (call: Call, args: T) => Promise<Json> | Json,
   options: { readonly changes?: boolean } = {},
 ): Request {

@@ -20,6 +20,7 @@ export const SANDBOX_SOURCES = [
   'frames.ts',
   'address.ts',
   'visible-name.ts',
+  'zod.ts',
   'bundle/strict-json.ts',
   'bundle/faults.ts',
   'bundle/findings.ts',

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from '../../runtime/zod.ts'
 
 /** What a member, or an access token, is in an organisation. */
 export const ROLES = ['owner', 'developer', 'operator', 'viewer'] as const

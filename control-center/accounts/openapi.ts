@@ -1,5 +1,5 @@
-import * as z from 'zod'
 import { json, jsonBody, operation, ref } from '../../host/admin/openapi-parts.ts'
+import { z } from '../../runtime/zod.ts'
 
 export const PasswordChange = z.strictObject({
   current: z.string().max(1000),

@@ -1,6 +1,6 @@
-import * as z from 'zod'
 import { inPath, json, jsonBody, operation, ref } from '../../host/admin/openapi-parts.ts'
 import { DesiredSettings, Report, Sha256, SolutionName } from '../../host/cloud/protocol.ts'
+import { z } from '../../runtime/zod.ts'
 import { ORGANISATION } from '../openapi-parts.ts'
 
 /** The number that the change was made from: another one means that somebody else came first. */

@@ -1,4 +1,3 @@
-import * as z from 'zod'
 import { inPath, inQuery, json, jsonBody, operation, ref } from '../../host/admin/openapi-parts.ts'
 import {
   DesiredAnswer,
@@ -8,6 +7,7 @@ import {
   Report,
   SATELLITE_API,
 } from '../../host/cloud/protocol.ts'
+import { z } from '../../runtime/zod.ts'
 
 const SCHEMAS = { DesiredAnswer, DesiredState, KeyAnswer, Report }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import * as z from 'zod'
 import { deletedAny } from '../../host/database/deleted-any.ts'
 import { PlatformError } from '../../runtime/errors.ts'
+import { z } from '../../runtime/zod.ts'
 import { insertOnce } from '../database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 

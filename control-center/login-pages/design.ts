@@ -1,5 +1,5 @@
-import * as z from 'zod'
 import { PLATFORM_LOCALES } from '../../host/web/texts.ts'
+import { z } from '../../runtime/zod.ts'
 import { contrastOf } from './contrast.ts'
 
 /**

@@ -1,5 +1,5 @@
-import * as z from 'zod'
 import { inPath, json, jsonBody, operation, ref } from '../../host/admin/openapi-parts.ts'
+import { z } from '../../runtime/zod.ts'
 import { ORGANISATION } from '../openapi-parts.ts'
 import { Design } from './design.ts'
 

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from '../../runtime/zod.ts'
 
 /**
  * An address that a mail is sent to. Chosen here: the form that all mail servers agree on, so that nothing in it can be

@@ -1,5 +1,5 @@
-import * as z from 'zod'
 import { inPath, json, jsonBody, list, operation, ref } from '../../host/admin/openapi-parts.ts'
+import { z } from '../../runtime/zod.ts'
 import { RoleName } from '../access/roles.ts'
 import { MailAddress } from '../mail/mail-address.ts'
 import { ORGANISATION } from '../openapi-parts.ts'

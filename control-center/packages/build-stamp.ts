@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from '../../runtime/zod.ts'
 
 const Line = z
   .string()

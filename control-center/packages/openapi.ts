@@ -1,5 +1,5 @@
-import * as z from 'zod'
 import { inPath, json, list, operation, ref } from '../../host/admin/openapi-parts.ts'
+import { z } from '../../runtime/zod.ts'
 import { ORGANISATION } from '../openapi-parts.ts'
 import { BuildStamp } from './build-stamp.ts'
 

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from '../../runtime/zod.ts'
 
 /* Names of images as registries and builders write them (OCI distribution specification, "Pulling manifests"). */
 

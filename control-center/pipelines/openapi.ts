@@ -1,6 +1,6 @@
-import * as z from 'zod'
 import { inPath, json, jsonBody, list, operation, ref } from '../../host/admin/openapi-parts.ts'
 import { Sha256, SolutionName } from '../../host/cloud/protocol.ts'
+import { z } from '../../runtime/zod.ts'
 import { ORGANISATION } from '../openapi-parts.ts'
 import { BuildStamp, GivenStamp } from '../packages/build-stamp.ts'
 import { BaseImage, RepositoryName } from './image-names.ts'

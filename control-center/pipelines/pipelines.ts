@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import * as z from 'zod'
 import { PlatformError } from '../../runtime/errors.ts'
+import { z } from '../../runtime/zod.ts'
 import { insertOnce } from '../database/portable.ts'
 import type { CenterDatabase, CenterTables } from '../database/tables.ts'
 

@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
-import * as z from 'zod'
 import { PlatformError } from '../../runtime/errors.ts'
+import { z } from '../../runtime/zod.ts'
 import type { AccessKeys, Registry, RegistryKeys, RegistryLogin } from '../registries/registries.ts'
 
 /** In ms. */

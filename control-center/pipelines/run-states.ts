@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from '../../runtime/zod.ts'
 
 /** The steps of a run, in their order. */
 export const RUN_STEPS = ['check', 'stamp', 'context', 'image', 'push'] as const

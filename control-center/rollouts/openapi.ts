@@ -1,6 +1,6 @@
-import * as z from 'zod'
 import { inPath, json, jsonBody, list, operation, ref } from '../../host/admin/openapi-parts.ts'
 import { SolutionName } from '../../host/cloud/protocol.ts'
+import { z } from '../../runtime/zod.ts'
 import { EnvironmentName } from '../environments/environments.ts'
 import { ORGANISATION } from '../openapi-parts.ts'
 import { PACES, ROLLOUT_STATES, STEP_STATES } from './rollouts.ts'

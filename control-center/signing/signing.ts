@@ -1,8 +1,8 @@
 import { CompactSign, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
-import * as z from 'zod'
 import { DESIRED_TYPE, type DesiredState, LONGEST_STATEMENT } from '../../host/cloud/protocol.ts'
 import type { PlatformKey } from '../../host/config/platform-key.ts'
 import { PlatformError } from '../../runtime/errors.ts'
+import { z } from '../../runtime/zod.ts'
 import { insertOnce } from '../database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 

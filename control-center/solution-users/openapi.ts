@@ -1,8 +1,8 @@
-import * as z from 'zod'
 import { inPath, inQuery, json, jsonBody, list, operation, ref } from '../../host/admin/openapi-parts.ts'
 import { SolutionName } from '../../host/cloud/protocol.ts'
 import { PLATFORM_LOCALES } from '../../host/web/texts.ts'
 import { isVisible, visible } from '../../runtime/visible-name.ts'
+import { z } from '../../runtime/zod.ts'
 import { MailAddress } from '../mail/mail-address.ts'
 import { ORGANISATION } from '../openapi-parts.ts'
 

@@ -1,4 +1,3 @@
-import * as z from 'zod'
 import { inPath, json, jsonBody, operation, ref } from '../../host/admin/openapi-parts.ts'
 import {
   AuthenticateAnswer,
@@ -7,6 +6,7 @@ import {
   RefreshRequest,
   SATELLITE_API,
 } from '../../host/cloud/protocol.ts'
+import { z } from '../../runtime/zod.ts'
 
 export const solutionUserSatelliteSchemas = Object.fromEntries(
   Object.entries({ LoginPageAnswer, AuthenticateRequest, RefreshRequest, AuthenticateAnswer }).map(([key, schema]) => [

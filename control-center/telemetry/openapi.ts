@@ -1,5 +1,5 @@
-import * as z from 'zod'
 import { inPath, inQuery, json, list, operation, ref } from '../../host/admin/openapi-parts.ts'
+import { z } from '../../runtime/zod.ts'
 import { EnvironmentName } from '../environments/environments.ts'
 import { ORGANISATION } from '../openapi-parts.ts'
 import { LEVEL_NAMES, type Level } from './otlp/read-logs.ts'

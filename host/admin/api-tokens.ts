@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import * as z from 'zod'
 import { PlatformError } from '../../runtime/errors.ts'
+import { z } from '../../runtime/zod.ts'
 import { deletedAny } from '../database/deleted-any.ts'
 import type { Database } from '../database/open.ts'
 import { tokenForm } from '../database/token-form.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from '../../runtime/zod.ts'
 import { CLOUD_LOGIN_PROBLEMS } from '../cloud/login/problems.ts'
 import { KIND_NAMES } from '../database/kind.ts'
 import { MOST_HOURS } from '../telemetry/figures.ts'

@@ -1,5 +1,5 @@
-import * as z from 'zod'
 import { WARNING_CODES } from '../../runtime/bundle/faults.ts'
+import { z } from '../../runtime/zod.ts'
 import { LOGIN_STATE_NAMES } from '../login/login-states.ts'
 import { inPath, json, jsonBody, operation, ref } from './openapi-parts.ts'
 

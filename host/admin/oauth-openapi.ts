@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from '../../runtime/zod.ts'
 import { inPath, json, jsonBody, list, operation, ref } from './openapi-parts.ts'
 
 const OAuthTest = z.object({

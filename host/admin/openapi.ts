@@ -1,6 +1,6 @@
-import * as z from 'zod'
 import { FAULT_CODES, WARNING_CODES } from '../../runtime/bundle/faults.ts'
 import { CODES } from '../../runtime/errors.ts'
+import { z } from '../../runtime/zod.ts'
 import { accessPaths, accessSchemas } from './access-openapi.ts'
 import { healthPaths, healthSchemas } from './health-openapi.ts'
 import { loginPagePaths, loginPageSchemas } from './login-page-openapi.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from '../../runtime/zod.ts'
 import type { PlatformKey } from '../config/platform-key.ts'
 import { readSigned, writeSigned } from '../login/signed-text.ts'
 

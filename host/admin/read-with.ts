@@ -1,5 +1,5 @@
-import * as z from 'zod'
 import { PlatformError } from '../../runtime/errors.ts'
+import { z } from '../../runtime/zod.ts'
 
 /** @throws ERR_REQUEST_INVALID that says which property is wrong and what it must be */
 export function readWith<T>(schema: z.ZodType<T>, value: unknown): T {

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from '../../runtime/zod.ts'
 import { json, list, operation, ref } from './openapi-parts.ts'
 
 const Setting = z.object({

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from '../../runtime/zod.ts'
 import { inPath, inQuery, json, jsonBody, list, operation, ref } from './openapi-parts.ts'
 
 // The API's forms of the default users. They bound what is read; host/users/user-rules.ts says what is right.

@@ -1,5 +1,5 @@
-import * as z from 'zod'
 import { PlatformError } from '../../runtime/errors.ts'
+import { z } from '../../runtime/zod.ts'
 import { KIND_NAMES } from '../database/kind.ts'
 import { PLATFORM, type Saved } from './saved.ts'
 

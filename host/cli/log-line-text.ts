@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from '../../runtime/zod.ts'
 import { printable, type Terminal } from './terminal.ts'
 
 /** A line of a solution's log, as the API gives it. */

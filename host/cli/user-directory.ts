@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from '../../runtime/zod.ts'
 import { SOLHOST } from '../program-name.ts'
 import { usernameKey } from '../users/username.ts'
 import { readPermissionCell, writePermissionCell } from '../users/users-csv-cells.ts'

@@ -1,5 +1,5 @@
-import * as z from 'zod'
 import type { NumberElement } from '../../runtime/forms/form-definition.ts'
+import { z } from '../../runtime/zod.ts'
 import { formatsOf } from './render/context.ts'
 import { optionsOf } from './render/inputs.ts'
 import { localDate, localNumber } from './render/local-format.ts'

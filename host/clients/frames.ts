@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from '../../runtime/zod.ts'
 
 // What goes over a client's WebSocket: one JSON object a frame. The browser's script takes its types from here, so this
 // file is the whole protocol.

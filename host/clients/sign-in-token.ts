@@ -1,5 +1,5 @@
-import * as z from 'zod'
 import type { Login, Tenant } from '../../plugins/security/host.ts'
+import { z } from '../../runtime/zod.ts'
 import type { PlatformKey } from '../config/platform-key.ts'
 import type { Database } from '../database/open.ts'
 import { createSingleUseTokens } from '../login/single-use-token.ts'

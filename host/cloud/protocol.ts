@@ -1,5 +1,5 @@
-import * as z from 'zod'
 import { OAUTH_SETTINGS, SECRET_PLACEHOLDER } from '../../runtime/bundle/manifest-schema.ts'
+import { z } from '../../runtime/zod.ts'
 
 /*
  * What a Satellite and the control center say to one another (design section 9), always asked by the Satellite, below

@@ -1,7 +1,7 @@
 import proxyAddr from 'proxy-addr'
-import * as z from 'zod'
 import { readHostPort } from '../../runtime/host-port.ts'
 import { parseQuantity } from '../../runtime/limits.ts'
+import { z } from '../../runtime/zod.ts'
 import { CLOUD_PROPERTIES } from '../cloud/cloud-settings.ts'
 import { KIND_NAMES } from '../database/kind.ts'
 import { TELEMETRY_PROPERTIES } from '../telemetry/telemetry-properties.ts'

@@ -1,5 +1,5 @@
-import * as z from 'zod'
 import { readHostPort } from '../../runtime/host-port.ts'
+import { z } from '../../runtime/zod.ts'
 
 /**
  * A host that an operator grants, in the one form in which it is kept and shown: `api.example.org`, `10.0.0.7:8443`,

@@ -1,6 +1,6 @@
-import * as z from 'zod'
 import type { Login } from '../../plugins/security/host.ts'
 import type { Limits } from '../../runtime/limits.ts'
+import { z } from '../../runtime/zod.ts'
 import type { PlatformKey } from '../config/platform-key.ts'
 import type { Database } from '../database/open.ts'
 import { createSingleUseTokens } from './single-use-token.ts'

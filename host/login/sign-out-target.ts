@@ -1,5 +1,5 @@
-import * as z from 'zod'
 import { isAllowedAddress } from '../../runtime/address.ts'
+import { z } from '../../runtime/zod.ts'
 import type { PlatformKey } from '../config/platform-key.ts'
 import type { ClientSide } from '../http/client.ts'
 import type { Sites } from '../http/sites.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import * as z from 'zod'
 import { PlatformError } from '../../runtime/errors.ts'
+import { z } from '../../runtime/zod.ts'
 import type { PlatformKey } from '../config/platform-key.ts'
 import type { Database } from '../database/open.ts'
 import { insertOnce } from '../database/portable.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from '../../runtime/zod.ts'
 import type { PlatformKey } from '../config/platform-key.ts'
 
 /** What is to happen after a sign-out, when the browser may first have to go to the provider and back. */

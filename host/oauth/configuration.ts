@@ -1,6 +1,6 @@
-import type { z } from 'zod'
 import { isAllowedAddress } from '../../runtime/address.ts'
 import { OAUTH_SETTING_NAMES, OAuthForm, SECRET_PLACEHOLDER } from '../../runtime/bundle/manifest-schema.ts'
+import type { z } from '../../runtime/zod.ts'
 import { OAuthProblem, quote } from './problems.ts'
 import type { ClientAuthentication } from './provider.ts'
 import type { ProviderRequests } from './provider-requests.ts'

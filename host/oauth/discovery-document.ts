@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from '../../runtime/zod.ts'
 import type { OAuthConfiguration } from './configuration.ts'
 import { OAuthProblem, quote } from './problems.ts'
 import { isTenantId } from './token-claims.ts'

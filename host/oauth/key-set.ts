@@ -1,5 +1,5 @@
 import { type CryptoKey, importJWK, type JWK } from 'jose'
-import * as z from 'zod'
+import { z } from '../../runtime/zod.ts'
 import { ALGORITHMS } from './algorithms.ts'
 import { OAuthProblem } from './problems.ts'
 import { isBase64url, isKid } from './signed-token.ts'

@@ -1,5 +1,5 @@
-import type { z } from 'zod'
 import type { PartialOAuthForm } from '../../runtime/bundle/manifest-schema.ts'
+import type { z } from '../../runtime/zod.ts'
 import { createBriefCache } from '../database/brief-cache.ts'
 import type { Database } from '../database/open.ts'
 import { put } from '../database/portable.ts'

@@ -1,5 +1,5 @@
-import * as z from 'zod'
 import { type Json, type Plugin, request, ScriptError } from '../../runtime/plugin.ts'
+import { z } from '../../runtime/zod.ts'
 import type { OpenClient } from './open-client.ts'
 import { plain } from './sign-in.ts'
 import type { Stage } from './stage.ts'

@@ -1,10 +1,10 @@
-import { ZodError } from 'zod'
 import type { Fault } from '../../runtime/bundle/faults.ts'
 import { createLimits, type Limits } from '../../runtime/limits.ts'
 import type { Failed, GuestLogLine, Position } from '../../runtime/outcome.ts'
 import { type Call, type Json, ScriptError } from '../../runtime/plugin.ts'
 import type { SandboxSolution } from '../../runtime/protocol.ts'
 import { createSupervisor, type Loadable, type SandboxClient, type Supervisor } from '../../runtime/supervisor.ts'
+import { z } from '../../runtime/zod.ts'
 import { usableTrusted } from '../plugins.ts'
 import { createSandboxSolutionMaker } from '../solutions/sandbox-solution.ts'
 import { createTestPlugin } from './plugin.ts'
@@ -82,7 +82,7 @@ export async function runTests(files: TestFiles, options: TestRunOptions): Promi
         if (asked === undefined) throw new TypeError(`there is no request ${method}`)
         return await asked.answer(NO_CALL, asked.check(args) as never)
       } catch (error) {
-        throw error instanceof ZodError ? new ScriptError(wrongArguments(method, error)) : error
+        throw error instanceof z.ZodError ? new ScriptError(wrongArguments(method, error)) : error
       }
     },
     settings: { solution: plugin.settings?.({} as never) ?? null },
@@ -222,7 +222,7 @@ function failureOfFault({ code, file, line, column, message }: Fault): TestFailu
   return { code, message, file, ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) }
 }
 
-function wrongArguments(method: string, { issues }: ZodError): string {
+function wrongArguments(method: string, { issues }: z.ZodError): string {
   const [issue] = issues
   const [place, ...path] = issue?.path ?? []
   const where =

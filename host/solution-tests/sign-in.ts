@@ -1,5 +1,5 @@
-import * as z from 'zod'
 import { type Json, ScriptError } from '../../runtime/plugin.ts'
+import { z } from '../../runtime/zod.ts'
 import { createCorrelationId } from '../http/correlation.ts'
 import type { SignInAnswer } from '../login/account-sources.ts'
 import { askAgain, earlierOf } from '../login/ask-again.ts'

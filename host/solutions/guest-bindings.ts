@@ -1,8 +1,8 @@
-import { ZodError } from 'zod'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Failed, GuestCommand } from '../../runtime/outcome.ts'
 import { type Command, type Json, type Plugin, ScriptError, type SolutionFacts } from '../../runtime/plugin.ts'
 import type { CallHandlers } from '../../runtime/supervisor.ts'
+import { z } from '../../runtime/zod.ts'
 import type { HostCall } from './host-call.ts'
 import type { NewLogLine } from './solution-log.ts'
 
@@ -86,7 +86,7 @@ function readArguments(command: Command, args: readonly Json[], binding: string,
   try {
     return command.check(args, solution) as never
   } catch (error) {
-    const issue = error instanceof ZodError ? error.issues[0] : undefined
+    const issue = error instanceof z.ZodError ? error.issues[0] : undefined
     const which = typeof issue?.path[0] === 'number' ? `argument ${issue.path[0] + 1}: ` : ''
     throw new TypeError(
       `${binding} was called with arguments that it does not take (${which}${issue?.message ?? 'wrong'})`,

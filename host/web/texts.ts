@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { z } from 'zod'
+import { z } from '../../runtime/zod.ts'
 
 /** The platform's own texts: locale ('en', 'nl', …) -> key -> text. `{0}`, `{1}` stand for values. */
 export type Texts = ReadonlyMap<string, ReadonlyMap<string, string>>

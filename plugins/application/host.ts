@@ -1,6 +1,6 @@
-import * as z from 'zod'
 import { isAllowedAddress } from '../../runtime/address.ts'
 import { type Call, command, type Json, type Plugin, type SolutionFacts } from '../../runtime/plugin.ts'
+import { z } from '../../runtime/zod.ts'
 
 /** What the binding `application` needs of the host. */
 export interface ApplicationPorts {

@@ -1,5 +1,5 @@
-import * as z from 'zod'
 import { type Call, type Json, type Plugin, request } from '../../runtime/plugin.ts'
+import { z } from '../../runtime/zod.ts'
 
 export type Parameter = string | number | boolean | null
 export type Row = { readonly [column: string]: Json }

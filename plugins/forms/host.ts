@@ -1,4 +1,3 @@
-import * as z from 'zod'
 import { isAllowedAddress } from '../../runtime/address.ts'
 import { FORM_EVENTS } from '../../runtime/bundle/manifest.ts'
 import {
@@ -12,6 +11,7 @@ import {
   MAX_TABLE_ROWS,
 } from '../../runtime/forms/form-definition.ts'
 import type { Call, Command, Json, Plugin, SolutionFacts } from '../../runtime/plugin.ts'
+import { z } from '../../runtime/zod.ts'
 
 /** What the binding `forms` needs of the host. */
 export interface FormsPorts {

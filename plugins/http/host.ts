@@ -1,9 +1,9 @@
-import * as z from 'zod'
 import { PlatformError } from '../../runtime/errors.ts'
 import { createGate, type Gate } from '../../runtime/gate.ts'
 import { hostPortOf, namesPlaceOf } from '../../runtime/host-port.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { type Call, type Json, type Plugin, request, ScriptError } from '../../runtime/plugin.ts'
+import { z } from '../../runtime/zod.ts'
 
 /** One request as the host sends it. */
 export type HttpRequest = {

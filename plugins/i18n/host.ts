@@ -1,5 +1,5 @@
-import * as z from 'zod'
 import { type Call, command, type Json, type Plugin, type SolutionFacts, type Tables } from '../../runtime/plugin.ts'
+import { z } from '../../runtime/zod.ts'
 
 /** What the binding `i18n` needs of the host. */
 export interface I18nPorts {

@@ -1,7 +1,7 @@
-import * as z from 'zod'
 import type { Limits } from '../../runtime/limits.ts'
 import { type Call, command, type Json, type Plugin, request, type SolutionFacts } from '../../runtime/plugin.ts'
 import { isVisible } from '../../runtime/visible-name.ts'
+import { z } from '../../runtime/zod.ts'
 
 export type Login = { readonly username: string; readonly uid: string; readonly permissions: readonly string[] }
 export type Tenant = readonly (string | number)[]

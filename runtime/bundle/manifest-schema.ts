@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net'
-import { z } from 'zod'
+import { z } from '../zod.ts'
 import {
   areUnique,
   Identifier,

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type { z } from '../zod.ts'
 import type { Fault, Warning } from './faults.ts'
 import { Findings, showName } from './findings.ts'
 import { type JsonPlaces, NO_PLACES } from './json-places.ts'

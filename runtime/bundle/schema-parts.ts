@@ -1,5 +1,5 @@
-import { z } from 'zod'
 import { isVisible, visible } from '../visible-name.ts'
+import { z } from '../zod.ts'
 
 // What the schemas of manifests and forms are built of. Errors continue a sentence: '"title" must be …'.
 

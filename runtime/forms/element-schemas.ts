@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import { isAllowedAddress } from '../address.ts'
 import {
   isWellFormed,
@@ -9,6 +8,7 @@ import {
   pattern,
   text,
 } from '../bundle/schema-parts.ts'
+import { z } from '../zod.ts'
 import { MAX_OPTIONS, MAX_TABLE_COLUMNS, MAX_TABLE_ROWS, type TableRow } from './form-definition.ts'
 
 // The elements that hold no others; panels and tabs are in form-schema.ts, since they hold whole layouts.

@@ -1,5 +1,5 @@
-import { z } from 'zod'
 import { list, OwnIdentifier, orUnknownKey, text } from '../bundle/schema-parts.ts'
+import { z } from '../zod.ts'
 import { element, Handler, ITEM_KEYS, LEAVES, Permission, refuse, ShownText, whole } from './element-schemas.ts'
 import {
   type ElementDefinition,

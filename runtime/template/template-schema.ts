@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import { z } from '../zod.ts'
 import { type CompiledTemplate, isWithinBounds, MAX_PARTS, MAX_TEXT } from './compiled-template.ts'
 
 // For the host alone: a sandbox process does without the schema library.

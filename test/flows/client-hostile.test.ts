@@ -67,6 +67,8 @@ const FILES = {
   'forms/never.js': "function go() { forms.main.elements.done.label = 'never' } function onResize() { go() }",
 }
 const PROTOTYPE_NAMES = ['__proto__', 'constructor', 'toString']
+/** No operator can compare it with a number. */
+const UNCOMPARABLE = { toString: 1, valueOf: 1 }
 
 let host: TestHost
 let solutions = 0
@@ -170,6 +172,12 @@ describe('forged frames', () => {
       event('orders', 'showPage', 0),
       event('orders', 'showPage', 1.5),
       event('orders', 'onSort', { column: 'nr', direction: 'up' }),
+    ],
+    'an object in place of a name, with a length that is none': [
+      { ...event('ok', 'onAction'), element: { length: UNCOMPARABLE } },
+      { ...event('ok', 'onAction'), form: { length: UNCOMPARABLE } },
+      event('note', 'onElementDataChange', { length: UNCOMPARABLE }),
+      { kind: 'resize', form: { length: UNCOMPARABLE }, width: 1, height: 1 },
     ],
     'names of prototypes': PROTOTYPE_NAMES.flatMap((name) => [
       event(name, 'onAction'),

@@ -55,6 +55,11 @@ test('only runtime/sandbox/isolate.ts imports isolated-vm', () => {
   expect(importers).toEqual(['runtime/sandbox/isolate.ts'])
 })
 
+test('only runtime/zod.ts imports zod, which throws on some values from outside', () => {
+  const importers = imports.filter(({ target }) => target === 'zod').map(({ file }) => file)
+  expect(importers).toEqual(['runtime/zod.ts'])
+})
+
 test('guest.ts files import types only', () => {
   const guests = imports.filter(({ file, isType }) => file.endsWith('guest.ts') && !isType)
   expect(guests).toEqual([])

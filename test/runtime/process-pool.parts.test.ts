@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
-import * as z from 'zod'
 import { command, request, ScriptError } from '../../runtime/plugin.ts'
 import { memoryOf } from '../../runtime/process-memory.ts'
+import { z } from '../../runtime/zod.ts'
 import { createScriptLab, manifestOf, type ScriptLab } from '../support/solutions.ts'
 import waits from '../support/waits/host.ts'
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, afterEach, expect, test } from 'vitest'
-import * as z from 'zod'
 import { command, type Plugin, request } from '../../runtime/plugin.ts'
+import { z } from '../../runtime/zod.ts'
 import { createScriptLab, manifestOf, type ScriptLab } from '../support/solutions.ts'
 
 let lab: ScriptLab

@@ -1,5 +1,5 @@
-import * as z from 'zod'
 import { command, request, ScriptError } from '../../runtime/plugin.ts'
+import { z } from '../../runtime/zod.ts'
 import { createScriptLab, type ScriptLab } from './solutions.ts'
 import waits from './waits/host.ts'
 

@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
-import * as z from 'zod'
 import type { Limits } from '../../../runtime/limits.ts'
+import { z } from '../../../runtime/zod.ts'
 import type { CloudLogin } from '../../cloud/login/cloud-login.ts'
 import { chooseLocale } from '../../http/languages.ts'
 import { activeBundle, lookAtLoginPage } from '../../login/generated-login-page.ts'

@@ -1,7 +1,7 @@
 import type Router from '@koa/router'
 import type { Context } from 'koa'
-import * as z from 'zod'
 import { PlatformError } from '../../../runtime/errors.ts'
+import { z } from '../../../runtime/zod.ts'
 import type { CloudLogin } from '../../cloud/login/cloud-login.ts'
 import { allowLoginPreview } from '../../http/content-security.ts'
 import { isFrameOfOurs } from '../../http/fetch-metadata.ts'

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from '../../../runtime/zod.ts'
 import { command } from '../command.ts'
 import { authorization, HOST_NOTES, HOST_OPTIONS, needCredentials, readHostAddress } from '../credentials.ts'
 import { countText, findingsText } from '../findings-text.ts'

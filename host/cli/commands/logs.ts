@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import * as z from 'zod'
+import { z } from '../../../runtime/zod.ts'
 import { SOLHOST } from '../../program-name.ts'
 import { shellWord } from '../../shell-word.ts'
 import { CommandError, command } from '../command.ts'

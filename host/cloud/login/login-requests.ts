@@ -1,4 +1,4 @@
-import type * as z from 'zod'
+import type { z } from '../../../runtime/zod.ts'
 import { codeOfFailure, readAtMost, waitOf, whyNoAnswer } from '../../outbound/read-answer.ts'
 import type { CloudSettings } from '../cloud-settings.ts'
 import {

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from '../../../runtime/zod.ts'
 import { createBriefCache } from '../../database/brief-cache.ts'
 import type { Database } from '../../database/open.ts'
 import { insertOnce, put } from '../../database/portable.ts'

@@ -1,6 +1,6 @@
 import { open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import * as z from 'zod'
+import { z } from '../../../runtime/zod.ts'
 import type { Taken } from './statement.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import * as z from 'zod'
 import { type Call, command, type Plugin, request } from '../../../runtime/plugin.ts'
+import { z } from '../../../runtime/zod.ts'
 
 /** How long the name `slow` is looked for, in ms. */
 const SLOW = 100

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import * as z from 'zod'
+import { z } from '../../../../runtime/zod.ts'
 import { SOLHOST } from '../../../program-name.ts'
 import { shellWord } from '../../../shell-word.ts'
 import { CommandError, command, type Exit } from '../../command.ts'

@@ -1,0 +1,25 @@
+import * as z from 'zod'
+
+/**
+ * zod, made safe for values from outside: import `z` from here, never from `zod` (test/house/imports.test.ts).
+ *
+ * A check of a length also runs on a value that is no string and no array, and compares its `length` with a number.
+ * Where that is an object without a usable `valueOf`, as in `{"length":{"valueOf":1,"toString":1}}`, the comparison
+ * throws a TypeError out of `safeParse`, and out of the listener of a socket that called it. The check of the type
+ * has refused such a value already, so here the check of the length leaves it alone.
+ */
+for (const check of [z.maxLength(1), z.minLength(1), z.length(1), z.maxSize(1), z.minSize(1), z.size(1)]) {
+  // All checks of a kind share the prototype of their `_zod`: a setter there sees each one being made.
+  Object.defineProperty(Object.getPrototypeOf(check._zod), 'check', {
+    set(this: object, measure: (payload: { value: unknown }) => void) {
+      const value = (payload: { value: unknown }) => (isMeasured(payload.value) ? measure(payload) : undefined)
+      Object.defineProperty(this, 'check', { value, writable: true })
+    },
+  })
+}
+
+function isMeasured(value: unknown): boolean {
+  return typeof value === 'string' || Array.isArray(value) || value instanceof Set || value instanceof Map
+}
+
+export { z }
