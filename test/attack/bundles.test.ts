@@ -32,7 +32,7 @@ test('every row of the list says something of its own', () => {
 /** The reader is given bytes and gives back bytes: what it does not import it cannot write to. */
 test('no file of the bundle reader imports what could write, connect or start a process', () => {
   const folder = new URL('../../runtime/bundle/', import.meta.url)
-  const imported = readdirSync(folder).flatMap((file) =>
+  const imported = [...readdirSync(folder), '../zod.ts'].flatMap((file) =>
     [...readFileSync(new URL(file, folder), 'utf8').matchAll(/ from '([^'.][^']*)'/g)].map(([, name]) => name),
   )
   expect([...new Set(imported)].sort()).toEqual([
