@@ -17,7 +17,7 @@ const BROWSER = ['test/browser/**/*.test.ts']
 // Forks, since isolated-vm and node:sqlite are native; two workers, since the tests start processes of their own.
 export default defineConfig({
   test: {
-    globalSetup: 'test/support/compile-cache.ts',
+    globalSetup: 'test/support/run-folder.ts',
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 120_000,
@@ -34,9 +34,9 @@ export default defineConfig({
         },
       },
       { extends: true, test: { name: 'smoke', include: SMOKE } },
-      { extends: true, test: { name: 'parts', include: PARTS } },
-      { extends: true, test: { name: 'flows', include: FLOWS, exclude: SMOKE } },
-      { extends: true, test: { name: 'browser', include: BROWSER } },
+      { extends: true, test: { name: 'parts', include: PARTS, isolate: false } },
+      { extends: true, test: { name: 'flows', include: FLOWS, exclude: SMOKE, isolate: false } },
+      { extends: true, test: { name: 'browser', include: BROWSER, isolate: false } },
     ],
   },
 })

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Browser, BrowserContext, BrowserContextOptions, Frame, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openAdminPage } from '../support/admin.ts'
-import { axeViolations, browserPath, launchBrowser, untilTrue } from '../support/browser.ts'
+import { axeViolations, browserPath, closeContexts, sharedBrowser, untilTrue } from '../support/browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
 import { bundleOf, type Files } from '../support/zip.ts'
@@ -64,7 +64,7 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
 
   beforeAll(async () => {
     host = await startTestHost()
-    browser = await launchBrowser()
+    browser = await sharedBrowser()
     const context = await browser.newContext()
     await openAdminPage(await context.newPage(), host, '/admin/')
     storageState = await context.storageState()
@@ -80,7 +80,7 @@ describe.skipIf(browserPath === undefined)('the admin page of a login page, in a
     await upload('open', { authenticator: 'NONE' }, {})
   })
   afterAll(async () => {
-    await browser?.close()
+    await closeContexts(browser)
     await host?.stop()
   })
 

@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openAdminPage } from '../support/admin.ts'
-import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
+import { axeViolations, browserPath, closeContexts, sharedBrowser } from '../support/browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
 import { CLIENT_SECRET, type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
@@ -28,7 +28,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
   beforeAll(async () => {
     provider = await startOidcProvider()
     host = await startTestHost({ OAUTH_ALLOWED_HOSTS: provider.hostPort })
-    browser = await launchBrowser()
+    browser = await sharedBrowser()
     const context = await browser.newContext()
     await openAdminPage(await context.newPage(), host, '/admin/')
     storageState = await context.storageState()
@@ -45,7 +45,7 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
     expect((await host.upload('open', await bundleOf({ name: 'open', authenticator: 'NONE' }))).status).toBe(201)
   })
   afterAll(async () => {
-    await browser?.close()
+    await closeContexts(browser)
     await host?.stop()
     await provider?.stop()
   })

@@ -2,7 +2,15 @@ import { readFile } from 'node:fs/promises'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openAdminPage } from '../support/admin.ts'
-import { axeViolations, browserPath, launchBrowser, lookOf, SOUND_LOOK, untilTrue } from '../support/browser.ts'
+import {
+  axeViolations,
+  browserPath,
+  closeContexts,
+  lookOf,
+  SOUND_LOOK,
+  sharedBrowser,
+  untilTrue,
+} from '../support/browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
 import { addAuthenticatorSolution, addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
@@ -30,14 +38,14 @@ describe.skipIf(browserPath === undefined)('the admin pages of operation, in a b
     await (await visit(host, 'crm')).signIn(LONG, 'wrong')
     await (await visit(host, 'shop')).signIn('sam')
     await askAdmin(host, 'POST', 'tokens', { name: LONG, scopes: ['solutions:crm:write'], expiresAt: Date.now() + 1e9 })
-    browser = await launchBrowser()
+    browser = await sharedBrowser()
     const context = await browser.newContext()
     await openAdminPage(await context.newPage(), host, '/admin/maintenance')
     cookies = await context.storageState()
     await context.close()
   })
   afterAll(async () => {
-    await browser?.close()
+    await closeContexts(browser)
     await host?.stop()
   })
 

@@ -4,7 +4,15 @@ import { join } from 'node:path'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openAdminPage, signInToAdmin } from '../support/admin.ts'
-import { axeViolations, browserPath, launchBrowser, lookOf, SOUND_LOOK, speak } from '../support/browser.ts'
+import {
+  axeViolations,
+  browserPath,
+  closeContexts,
+  lookOf,
+  SOUND_LOOK,
+  sharedBrowser,
+  speak,
+} from '../support/browser.ts'
 import { openOnce } from '../support/client-page.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
@@ -33,12 +41,12 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'solhost-uploads-'))
     host = await startTestHost()
-    browser = await launchBrowser()
+    browser = await sharedBrowser()
     await upload('shown', { ...ASKS, title: 'Orders and invoices of the whole house' }, AUTH)
     await upload('shown', { ...ASKS, version: '1.1.0' }, { ...AUTH, 'globals.js': `// ${'long '.repeat(60)}\n` })
   })
   afterAll(async () => {
-    await browser?.close()
+    await closeContexts(browser)
     await host?.stop()
     rmSync(folder, { recursive: true, force: true })
   })

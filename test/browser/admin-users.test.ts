@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openAdminPage } from '../support/admin.ts'
-import { axeViolations, browserPath, launchBrowser, untilTrue } from '../support/browser.ts'
+import { axeViolations, browserPath, closeContexts, sharedBrowser, untilTrue } from '../support/browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
 
@@ -15,10 +15,10 @@ describe.skipIf(browserPath === undefined)('the admin pages of users, in a brows
   beforeAll(async () => {
     host = await startTestHost()
     await addDefaultSolution(host, 'crm', { title: 'Customers', permissions: ['Users', 'Sales'] })
-    browser = await launchBrowser()
+    browser = await sharedBrowser()
   })
   afterAll(async () => {
-    await browser?.close()
+    await closeContexts(browser)
     await host?.stop()
   })
   beforeEach(async () => {

@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
+import { axeViolations, browserPath, closeContexts, sharedBrowser } from '../support/browser.ts'
 import { OWNER, openCenterPage, startTestCenter, type TestCenter } from '../support/center.ts'
 import { SimulatedHost, sendOtlp } from '../support/otlp.ts'
 
@@ -74,14 +74,14 @@ describe.skipIf(browserPath === undefined)('analysis and logs, in a browser', ()
         },
       ]),
     )
-    browser = await launchBrowser()
+    browser = await sharedBrowser()
     const context = await browser.newContext()
     await openCenterPage(await context.newPage(), center, '/o/acme/analysis')
     cookies = await context.storageState()
     await context.close()
   })
   afterAll(async () => {
-    await browser?.close()
+    await closeContexts(browser)
     await center?.stop()
   })
 

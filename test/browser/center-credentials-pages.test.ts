@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
+import { axeViolations, browserPath, closeContexts, sharedBrowser } from '../support/browser.ts'
 import { CENTER_PASSWORD, openCenterPage, startTestCenter, type TestCenter } from '../support/center.ts'
 
 const SIZES = [
@@ -16,10 +16,10 @@ describe.skipIf(browserPath === undefined)('members, environments and credential
 
   beforeAll(async () => {
     center = await startTestCenter()
-    browser = await launchBrowser()
+    browser = await sharedBrowser()
   })
   afterAll(async () => {
-    await browser?.close()
+    await closeContexts(browser)
     await center?.stop()
   })
   beforeEach(async () => {

@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { NAVIGATION } from '../support/admin.ts'
-import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
+import { axeViolations, browserPath, closeContexts, sharedBrowser } from '../support/browser.ts'
 import { OWNER, openCenterPage, signInToCenter, startTestCenter, type TestCenter } from '../support/center.ts'
 import { ask } from '../support/http.ts'
 
@@ -56,9 +56,9 @@ test('error pages: who is not signed in gets one that knows nobody', async () =>
 describe.skipIf(browserPath === undefined)('error pages, in a browser', () => {
   let browser: Browser
   beforeAll(async () => {
-    browser = await launchBrowser()
+    browser = await sharedBrowser()
   })
-  afterAll(() => browser?.close())
+  afterAll(() => closeContexts(browser))
 
   test('one of a signed-in person is accessible, fits a narrow screen, and its sign-out works', async () => {
     const context = await browser.newContext({ viewport: { width: 320, height: 700 } })

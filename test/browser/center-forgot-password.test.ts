@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
+import { axeViolations, browserPath, closeContexts, sharedBrowser } from '../support/browser.ts'
 import { CENTER_PASSWORD, OWNER, startTestCenter, type TestCenter } from '../support/center.ts'
 import { startMailServer, type TestMailServer } from '../support/mail.ts'
 
@@ -19,10 +19,10 @@ describe.skipIf(browserPath === undefined)('links of mails, in a browser', () =>
   beforeAll(async () => {
     server = await startMailServer()
     center = await startTestCenter({ SMTP_URL: server.url, MAIL_FROM: 'no-reply@example.org' })
-    browser = await launchBrowser()
+    browser = await sharedBrowser()
   })
   afterAll(async () => {
-    await browser?.close()
+    await closeContexts(browser)
     await center?.stop()
     await server?.stop()
   })

@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { AuthenticateAnswer, LoginPageAnswer } from '../../host/cloud/protocol.ts'
-import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
+import { axeViolations, browserPath, closeContexts, sharedBrowser } from '../support/browser.ts'
 import { openCenterPage, startTestCenter, type TestCenter } from '../support/center.ts'
 import { ask } from '../support/http.ts'
 import { linkOf, startMailServer, type TestMailServer } from '../support/mail.ts'
@@ -20,14 +20,14 @@ describe.skipIf(browserPath === undefined)('solutions in the control center, in 
   beforeAll(async () => {
     server = await startMailServer()
     center = await startTestCenter({ SMTP_URL: server.url, MAIL_FROM: 'no-reply@example.org' })
-    browser = await launchBrowser()
+    browser = await sharedBrowser()
     const context = await browser.newContext()
     await openCenterPage(await context.newPage(), center, '/o/acme/solutions')
     storageState = await context.storageState()
     await context.close()
   })
   afterAll(async () => {
-    await browser?.close()
+    await closeContexts(browser)
     await center?.stop()
     await server?.stop()
   })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
+import { axeViolations, browserPath, closeContexts, sharedBrowser } from '../support/browser.ts'
 import { openCenterPage, startTestCenter, type TestCenter } from '../support/center.ts'
 import { makeTestPipeline, uploadPackage } from '../support/pipelines.ts'
 import { bundleOf } from '../support/zip.ts'
@@ -18,12 +18,12 @@ describe.skipIf(browserPath === undefined)('packages and pipelines in a browser'
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'center-packages-'))
     center = await startTestCenter()
-    browser = await launchBrowser()
+    browser = await sharedBrowser()
     await uploadPackage(center, await bundleOf({ name: 'orders', title: 'Orders and invoices of the whole house' }))
     await makeTestPipeline(center, { name: 'orders-image', package: 'orders', repository: 'orders' })
   })
   afterAll(async () => {
-    await browser?.close()
+    await closeContexts(browser)
     await center?.stop()
     rmSync(folder, { recursive: true, force: true })
   })

@@ -3,7 +3,7 @@ import { Severity } from 'csp_evaluator/dist/finding.js'
 import { CspParser } from 'csp_evaluator/dist/parser.js'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { launchBrowser } from '../support/browser.ts'
+import { closeContexts, sharedBrowser } from '../support/browser.ts'
 import { eventually, faultsOfScreen, hear, nameOfFocus, openWatched, signIn } from '../support/client-browser.ts'
 import { formWith } from '../support/forms.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
@@ -49,11 +49,11 @@ beforeAll(async () => {
   for (const answer of [trials, empty]) expect(await answer.json()).toMatchObject({ active: true })
   await addDefaultSolution(host, 'users')
   await addUser(host, 'olga')
-  browser = await launchBrowser()
+  browser = await sharedBrowser()
 })
 
 afterAll(async () => {
-  await browser?.close()
+  await closeContexts(browser)
   await host?.stop()
 })
 

@@ -1,7 +1,7 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openAdminPage } from '../support/admin.ts'
-import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
+import { axeViolations, browserPath, closeContexts, sharedBrowser } from '../support/browser.ts'
 import { addCloudSolution, CLOUD_PASSWORD, startSatellite, startTestCloud, type TestCloud } from '../support/cloud.ts'
 import type { TestHost } from '../support/host.ts'
 import { visit } from '../support/users.ts'
@@ -16,11 +16,11 @@ describe.skipIf(browserPath === undefined)('signing in by the control center, in
     host = await startSatellite(cloud)
     await addCloudSolution(host)
     await addCloudSolution(host, 'lost')
-    browser = await launchBrowser()
+    browser = await sharedBrowser()
   })
   beforeEach(() => cloud.behave())
   afterAll(async () => {
-    await browser?.close()
+    await closeContexts(browser)
     await host?.stop()
     await cloud?.stop()
   })

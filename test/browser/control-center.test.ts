@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { browserPath, launchBrowser } from '../support/browser.ts'
+import { browserPath, closeContexts, sharedBrowser } from '../support/browser.ts'
 import { SCREENSHOTS } from '../support/client-browser.ts'
 import { SERVER_START, type TestServer } from '../support/database-server.ts'
 import { sharedProperties } from '../support/host-group.ts'
@@ -95,13 +95,13 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
     mails = await startMailServer()
     server = kind === 'alpha' ? await startPostgres() : undefined
     center = await startCenter(server === undefined ? {} : sharedProperties('alpha', server.address))
-    browser = await launchBrowser()
+    browser = await sharedBrowser()
     context = await browser.newContext({ viewport: { width: 1200, height: 800 } })
     page = await context.newPage()
   }, SERVER_START)
 
   afterAll(async () => {
-    await browser?.close()
+    await closeContexts(browser)
     const children = [satellite?.child, center?.child].filter((child) => child !== undefined)
     await Promise.all(children.map(end))
     await Promise.all([mails?.stop(), server?.stop()])

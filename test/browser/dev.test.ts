@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { launchBrowser } from '../support/browser.ts'
+import { closeContexts, sharedBrowser } from '../support/browser.ts'
 import { eventually, nameOfFocus, openWatched, SCREENSHOTS } from '../support/client-browser.ts'
 import { devForm, devSolution, startDev } from '../support/dev-process.ts'
 
@@ -8,9 +8,9 @@ import { devForm, devSolution, startDev } from '../support/dev-process.ts'
 
 let browser: Browser
 beforeAll(async () => {
-  browser = await launchBrowser()
+  browser = await sharedBrowser()
 })
-afterAll(() => browser?.close())
+afterAll(() => closeContexts(browser))
 
 const input = (name: string) => `[id="e-main-${name}.input"]`
 const TABLE = {

@@ -4,7 +4,7 @@ import { CspParser } from 'csp_evaluator/dist/parser.js'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
-import { browserPath, launchBrowser, lookOf, SOUND_LOOK } from '../support/browser.ts'
+import { browserPath, closeContexts, lookOf, SOUND_LOOK, sharedBrowser } from '../support/browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
 import { addDefaultSolution, addUser, askAdmin, PASSWORD } from '../support/users.ts'
@@ -104,11 +104,11 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
     await addDefaultSolution(host, 'users')
     await addUser(host, 'olga')
     await addUser(host, 'newcomer', { mustChangePassword: true })
-    browser = await launchBrowser()
+    browser = await sharedBrowser()
   })
 
   afterAll(async () => {
-    await browser?.close()
+    await closeContexts(browser)
     await host?.stop()
   })
 

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { browserPath, launchBrowser } from '../support/browser.ts'
+import { browserPath, closeContexts, sharedBrowser } from '../support/browser.ts'
 import { temporaryFolder } from '../support/cli.ts'
 import { openTerminal, tmuxPath } from '../support/terminal.ts'
 
@@ -65,7 +65,7 @@ test.skipIf(browserPath === undefined || tmuxPath === undefined)(
     const [, first = ''] = /password +(\S+)/.exec(added) ?? []
     expect(commands).toBeLessThan(10)
 
-    const browser = await launchBrowser()
+    const browser = await sharedBrowser()
     try {
       const page = await browser.newPage()
       await page.goto(address)
@@ -83,7 +83,7 @@ test.skipIf(browserPath === undefined || tmuxPath === undefined)(
       await page.waitForSelector('form[data-form]')
       expect(await page.textContent('form[data-form] h1')).toContain('Welcome')
     } finally {
-      await browser.close()
+      await closeContexts(browser)
     }
     await host.press('C-c')
     await host.until(/\n\[\d+\]\$\s*$/)

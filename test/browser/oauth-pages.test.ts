@@ -8,7 +8,15 @@ import { allowPage, setSecurityHeaders } from '../../host/http/content-security.
 import { OAUTH_PROBLEMS } from '../../host/oauth/problems.ts'
 import { fragmentPage, oauthProblemPage, repostPage, signedOutPage } from '../../host/web/pages.ts'
 import { PLATFORM_LOCALES } from '../../host/web/texts.ts'
-import { browserPath, launchBrowser, lookOf, SOUND_LOOK, tabOrder, untilTrue } from '../support/browser.ts'
+import {
+  browserPath,
+  closeContexts,
+  lookOf,
+  SOUND_LOOK,
+  sharedBrowser,
+  tabOrder,
+  untilTrue,
+} from '../support/browser.ts'
 
 const NONCE = 'dGVzdA'
 const HOME = '/solution/orders/index.html'
@@ -115,7 +123,7 @@ if (browserPath === undefined) {
     let providerOrigin: string
 
     beforeAll(async () => {
-      browser = await launchBrowser()
+      browser = await sharedBrowser()
       for (const one of [server, providerServer]) if (!one.listening) await once(one, 'listening')
       origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
       // Another name is another site, as a provider's is.
@@ -125,7 +133,7 @@ if (browserPath === undefined) {
       posted.length = 0
     })
     afterAll(async () => {
-      await browser?.close()
+      await closeContexts(browser)
       server.close()
       providerServer.close()
     })

@@ -1,6 +1,6 @@
 import type { Browser, BrowserContextOptions, Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
+import { axeViolations, browserPath, closeContexts, sharedBrowser } from '../support/browser.ts'
 import type { TestHost } from '../support/host.ts'
 import { addSolutionOfProvider, FLOWS, startOAuthHost } from '../support/oauth.ts'
 import { type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
@@ -29,10 +29,10 @@ if (browserPath === undefined) {
       for (const [name, oauth] of Object.entries(FLOWS)) {
         await addSolutionOfProvider(host, provider, { name, oauth, manifest: { title: 'Orders' } })
       }
-      browser = await launchBrowser()
+      browser = await sharedBrowser()
     })
     afterAll(async () => {
-      await browser?.close()
+      await closeContexts(browser)
       await host?.stop()
       await provider?.stop()
     })

@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
-import { launchBrowser } from '../support/browser.ts'
+import { closeContexts, sharedBrowser } from '../support/browser.ts'
 import { eventually, faultsOfScreen, hear, nameOfFocus, openWatched, pressUntil } from '../support/client-browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
@@ -21,11 +21,11 @@ let browser: Browser
 
 beforeAll(async () => {
   host = await startExample()
-  browser = await launchBrowser()
+  browser = await sharedBrowser()
 })
 
 afterAll(async () => {
-  await browser?.close()
+  await closeContexts(browser)
   await host?.stop()
 })
 

@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
-import { launchBrowser } from '../support/browser.ts'
+import { closeContexts, sharedBrowser } from '../support/browser.ts'
 import {
   eventually,
   faultsOfScreen,
@@ -42,11 +42,11 @@ beforeAll(async () => {
   const answer = await host.upload('orders', await packFolder(exampleFolder('orders')))
   expect(await answer.json()).toMatchObject({ active: true, warnings: [] })
   for (const [username, permissions] of Object.entries(USERS)) await addUser(host, username, { permissions })
-  browser = await launchBrowser()
+  browser = await sharedBrowser()
 })
 
 afterAll(async () => {
-  await browser?.close()
+  await closeContexts(browser)
   await host?.stop()
 })
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { launchBrowser, launchWholeBrowser, wholeBrowserPath } from '../support/browser.ts'
+import { closeContexts, launchWholeBrowser, sharedBrowser, wholeBrowserPath } from '../support/browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -292,14 +292,14 @@ describe.skipIf(wholeBrowserPath === undefined).each(Object.entries(SETUPS))('so
     ]
     for (const answer of uploads) expect(await answer.json()).toMatchObject({ active: true, warnings: [] })
     // On a shared host headers alone part the windows, which the browser around the engine has a part in; elsewhere origins do.
-    browser = await (shared ? launchWholeBrowser() : launchBrowser())
+    browser = await (shared ? launchWholeBrowser() : sharedBrowser())
     context = await browser.newContext()
     await signIn(context, 'victim')
     signedIn = await context.storageState()
   })
 
   afterAll(async () => {
-    await browser?.close()
+    await closeContexts(browser)
     await host?.stop()
   })
 

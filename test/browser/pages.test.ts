@@ -6,7 +6,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { defaultLoginTemplate, errorPage, goesOnPage, signedOutPage, solutionListPage } from '../../host/web/pages.ts'
 import { PLATFORM_LOCALES, platformText } from '../../host/web/texts.ts'
-import { browserPath, launchBrowser, lookOf, SOUND_LOOK, tabOrder } from '../support/browser.ts'
+import { browserPath, closeContexts, lookOf, SOUND_LOOK, sharedBrowser, tabOrder } from '../support/browser.ts'
 
 const NONCE = 'dGVzdA'
 /** @see design, section 8, "CSP" */
@@ -82,13 +82,13 @@ describe.skipIf(browserPath === undefined)('pages in a browser', () => {
   let origin: string
 
   beforeAll(async () => {
-    browser = await launchBrowser()
+    browser = await sharedBrowser()
     await once(server.listen(0, '127.0.0.1'), 'listening')
     origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   })
 
   afterAll(async () => {
-    await browser?.close()
+    await closeContexts(browser)
     server.close()
   })
 

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
-import { launchBrowser } from '../support/browser.ts'
+import { closeContexts, sharedBrowser } from '../support/browser.ts'
 import { openWatched, SCREENSHOTS, signIn } from '../support/client-browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { addUser } from '../support/users.ts'
@@ -61,11 +61,11 @@ beforeAll(async () => {
     expect(await answer.json()).toMatchObject({ active: true })
   }
   await addUser(host, 'marco', { permissions: ['Orders', 'Edit', 'Approve'] })
-  browser = await launchBrowser()
+  browser = await sharedBrowser()
 })
 
 afterAll(async () => {
-  await browser?.close()
+  await closeContexts(browser)
   await host?.stop()
 })
 

@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { axeViolations, browserPath, launchBrowser } from '../support/browser.ts'
+import { axeViolations, browserPath, closeContexts, sharedBrowser } from '../support/browser.ts'
 import { openCenterPage, startTestCenter, type TestCenter } from '../support/center.ts'
 import type { TestHost } from '../support/host.ts'
 import { addPackage, startSatellite, versionOf } from '../support/managed.ts'
@@ -23,14 +23,14 @@ describe.skipIf(browserPath === undefined)('rollouts in a browser', () => {
       satellites.push(await startSatellite(center, token, { BUNDLE_FILES: name === 'north' ? '100' : '2' }))
     }
     await addPackage(center, await versionOf('1.0.0', { 'globals.js': '', 'scopes/more.js': '' }))
-    browser = await launchBrowser()
+    browser = await sharedBrowser()
     const context = await browser.newContext()
     await openCenterPage(await context.newPage(), center, '/o/acme/rollouts')
     storageState = await context.storageState()
     await context.close()
   })
   afterAll(async () => {
-    await browser?.close()
+    await closeContexts(browser)
     for (const satellite of satellites) await satellite.stop()
     await center?.stop()
   })

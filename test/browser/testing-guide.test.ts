@@ -3,7 +3,7 @@ import { compileFunction } from 'node:vm'
 import { type Browser, type BrowserContextOptions, type Locator, type Page, selectors } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
-import { browserPath, launchBrowser } from '../support/browser.ts'
+import { browserPath, closeContexts, sharedBrowser } from '../support/browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
 import { addUser, askAdmin } from '../support/users.ts'
@@ -58,10 +58,10 @@ beforeAll(async () => {
   const uploaded = await host.upload('orders', await packFolder(exampleFolder('orders')))
   expect(uploaded.status).toBe(201)
   await addUser(host, 'edith', { permissions: ['Orders', 'Edit'] })
-  if (browserPath !== undefined) browser = await launchBrowser()
+  if (browserPath !== undefined) browser = await sharedBrowser()
 })
 afterAll(async () => {
-  await browser?.close()
+  await closeContexts(browser)
   await host.stop()
 })
 

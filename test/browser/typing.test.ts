@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { HostFrame } from '../../host/clients/frames.ts'
-import { browserPath, launchBrowser } from '../support/browser.ts'
+import { browserPath, closeContexts, sharedBrowser } from '../support/browser.ts'
 import { openWatched } from '../support/client-browser.ts'
 import { addClientSolution, outputOf } from '../support/client-solution.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
@@ -41,10 +41,10 @@ else {
 
     beforeAll(async () => {
       host = await startTestHost()
-      browser = await launchBrowser()
+      browser = await sharedBrowser()
     })
     afterAll(async () => {
-      await browser?.close()
+      await closeContexts(browser)
       await host?.stop()
     })
 

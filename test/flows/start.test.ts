@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { fits } from '../../bin/find-node.js'
 import { exampleNames } from '../../host/solutions/examples.ts'
-import { compileCache } from '../support/compile-cache.ts'
 import { ask, createVisitor } from '../support/http.ts'
+import { compileCache } from '../support/run-folder.ts'
 import { slowSolution, untilSlowLogin } from '../support/slow-solution.ts'
 
 const LAUNCHER = fileURLToPath(new URL('../../bin/solhost.js', import.meta.url))

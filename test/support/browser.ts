@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import axe from 'axe-core'
+import axe, { type RunOptions } from 'axe-core'
 import { type Browser, chromium, type Frame, type LaunchOptions, type Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { waitUntil } from './wait-until.ts'
@@ -19,6 +19,19 @@ function installed(path: string): string | undefined {
 /** A browser without a window that asks nothing of the network by itself. The caller closes it. */
 export function launchBrowser(options: LaunchOptions = {}): Promise<Browser> {
   return launch(browserPath, options)
+}
+
+let shared: Promise<Browser> | undefined
+
+/** The browser of this worker. No file closes it, only its own contexts, which keep apart what files do. */
+export function sharedBrowser(): Promise<Browser> {
+  shared ??= launchBrowser()
+  return shared
+}
+
+/** @param browser undefined where the hook that asks for it failed */
+export async function closeContexts(browser: Browser | undefined): Promise<void> {
+  await Promise.all((browser?.contexts() ?? []).map((context) => context.close()))
 }
 
 /** For what the browser around the engine has a part in: what windows do to one another, pages that are kept for coming back. */
@@ -58,15 +71,22 @@ const TRANSITIONS_OVER = `Promise.allSettled(
     .map(({ finished }) => finished)
 ).then(() => {})`
 
-/** Every violation that axe finds on the page, as 'rule: element', best practices included. */
-export async function axeViolations(page: Page): Promise<string[]> {
+/**
+ * Every violation that axe finds on the page, as 'rule: element', best practices included.
+ * @param rules 'colours': only those that another colour scheme can break, for a page that was looked at with all
+ */
+export async function axeViolations(page: Page, rules: 'all' | 'colours' = 'all'): Promise<string[]> {
   await page.evaluate(TRANSITIONS_OVER)
-  await page.evaluate(axe.source)
-  return page.evaluate(async () => {
+  if (!(await page.evaluate<boolean>("typeof axe === 'object'"))) await page.evaluate(axe.source)
+  const options: RunOptions = {
+    resultTypes: ['violations'],
+    ...(rules === 'colours' ? { runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] } } : {}),
+  }
+  return page.evaluate(async (given) => {
     const { axe } = globalThis as unknown as { axe: typeof import('axe-core') }
-    const { violations } = await axe.run()
+    const { violations } = await axe.run(given)
     return violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`))
-  })
+  }, options)
 }
 
 export type Look = {
@@ -88,7 +108,7 @@ export async function lookOf(page: Page): Promise<Look> {
   const light = await axeViolations(page)
   const tooWide = await tooWideBy(page)
   await page.emulateMedia({ colorScheme: 'dark' })
-  const dark = await axeViolations(page)
+  const dark = await axeViolations(page, 'colours')
   await page.setViewportSize({ width: 320, height: 640 })
   const tooWideAt320 = await tooWideBy(page)
   if (size !== null) await page.setViewportSize(size)

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { compileCache } from './compile-cache.ts'
+import { compileCache } from './run-folder.ts'
 import { waitUntil } from './wait-until.ts'
 
 /** Tests that need a terminal are skipped where this is undefined. */

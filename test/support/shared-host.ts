@@ -1,0 +1,17 @@
+import { mkdtempSync } from 'node:fs'
+import { join } from 'node:path'
+import { startTestHost, type TestHost } from './host.ts'
+import { runFolder } from './run-folder.ts'
+
+const hosts = new Map<string, Promise<Omit<TestHost, 'stop'>>>()
+
+/**
+ * The host of this worker with these properties, for files that only read, or change nothing but what they have added under
+ * names of their own. Files of one worker share it, so nobody stops it: it ends with the worker, its folder with the run.
+ */
+export function sharedHost(properties: Record<string, string> = {}): Promise<Omit<TestHost, 'stop'>> {
+  const key = JSON.stringify(Object.entries(properties).sort())
+  const running = hosts.get(key) ?? startTestHost(properties, { home: mkdtempSync(join(runFolder(), 'home-')) })
+  hosts.set(key, running)
+  return running
+}
