@@ -45,7 +45,7 @@ function readAttack(name: string, source: string): Attack {
   }
 }
 
-/** A client's script that misbehaves: the main script of a solution, whose `attack` the user brings about by a button. */
+/** A client's script that misbehaves, whose `attack` the user brings about by a button. */
 export type ClientAttack = {
   readonly name: string
   readonly source: string
@@ -55,6 +55,8 @@ export type ClientAttack = {
   readonly presses: number
   /** `// shows:` what the browser must have got. */
   readonly shows: string | null
+  /** `// alone: yes`: the main script of a solution of its own, since its loading or its end matters to others. */
+  readonly isAlone: boolean
   /** `// settles: no`: its own user can do nothing any more. */
   readonly settles: boolean
 }
@@ -69,6 +71,7 @@ export function readClientAttacks(): readonly ClientAttack[] {
       expected: expected as ClientAttack['expected'],
       presses: Number(line('presses') ?? 1),
       shows: line('shows'),
+      isAlone: line('alone') !== null,
       settles: line('settles') === null,
     }
   })

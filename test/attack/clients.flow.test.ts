@@ -9,8 +9,8 @@ import { createVisitor } from '../support/http.ts'
 import { addDefaultSolution } from '../support/users.ts'
 import { type ClientAttack, readClientAttacks } from './attacks.ts'
 
-// Each script of `clients/` is the main script of a solution that a browser opens. It says what it got by the word ESCAPED
-// on its form. Beside it another solution's user works, who must be answered each time.
+// Each script of `clients/` runs in a client that a browser opens. It says what it got by the word ESCAPED on its form. Beside
+// it another solution's user works, who must be answered each time.
 
 const ADDRESSES = ['href', 'src', 'action', 'formaction', 'xlink:href']
 /** What an attack may make of the process that the host is in, in bytes. */
@@ -52,11 +52,17 @@ const FILES = {
   `,
 }
 
+/** Runs the attack that its client names before anything is shown, for those that leave other clients of their version alone. */
+const EVALUATES = 'function onSolutionOpen(arg, queryParams) { (0, eval)(queryParams.attack) }'
+
 let host: TestHost
 let solutions = 0
+let shared: string
 let neighbour: ClientPage
 beforeAll(async () => {
-  host = await startTestHost()
+  // A client that was attacked leaves the processes to the next one.
+  host = await startTestHost({ CLIENT_GRACE: '500ms' })
+  shared = await add(EVALUATES)
   neighbour = await openClient(host.url, await add('// well behaved'), createVisitor(host.url))
 })
 afterAll(() => host.stop())
@@ -78,8 +84,10 @@ function endOf(page: ClientPage): ClientAttack['expected'][number] {
 }
 
 /** Presses the button that attacks, until the client is closed. */
-async function play(name: string, { presses }: ClientAttack): Promise<ClientPage> {
-  const page = await openClientPage(host.url, name, createVisitor(host.url))
+async function play({ source, isAlone, presses }: ClientAttack): Promise<ClientPage> {
+  const name = isAlone ? await add(source) : shared
+  const query = isAlone ? '' : `?${new URLSearchParams({ attack: source })}`
+  const page = await openClientPage(host.url, name, createVisitor(host.url), { query })
   page.hello()
   await page.until('first form or end', () => ['idle', 'closed'].some((kind) => kinds(page).includes(kind as 'idle')))
   for (let press = 0; press < presses && !kinds(page).includes('closed'); press++) {
@@ -125,13 +133,13 @@ async function pressBeside(): Promise<void> {
   }
 }
 
-test.each(readClientAttacks())(
+// Together, since most of them wait most of the time.
+test.concurrent.each(readClientAttacks())(
   'client attack $name ends as it may, shows nothing that it may not, and another solution’s user is answered',
   { timeout: 90_000 },
   async (attack) => {
     const size = process.memoryUsage().rss
-    const name = await add(attack.source)
-    const [page] = await Promise.all([play(name, attack), pressBeside()])
+    const [page] = await Promise.all([play(attack), pressBeside()])
     expect(attack.expected).toContain(endOf(page))
     checkFrames(page, attack)
     // Its own client goes on, if it was not closed; and what it is like for whom it is meant for is its author's affair.

@@ -1,4 +1,5 @@
 // expect: contained
+// alone: yes
 function onSolutionClose() {
   for (;;) {}
 }

@@ -1,4 +1,5 @@
 // expect: error
+// alone: yes
 function attack() {
   for (;;) {}
 }

@@ -1,5 +1,6 @@
 // expect: contained
 // also: error
+// alone: yes
 function attack() {
   again()
 }

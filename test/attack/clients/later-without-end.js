@@ -1,4 +1,5 @@
 // expect: contained
+// alone: yes
 // A hundred functions that each want to be run again at once.
 function attack() {
   for (let count = 0; count < 100; count++) application.executeLater(again, 0)

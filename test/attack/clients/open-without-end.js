@@ -1,4 +1,5 @@
 // expect: closed
+// alone: yes
 function onSolutionOpen() {
   for (;;) {}
 }

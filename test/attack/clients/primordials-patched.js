@@ -1,6 +1,7 @@
 // expect: contained
 // also: error
 // shows: still true
+// alone: yes
 // What guest parts use is theirs: nothing that a script changes of the language tells the host anything else.
 for (const name of ['form', 'element', 'elements', 'title', 'label', 'toJSON', 'kind', 'items', 'property', 'value']) {
   Object.defineProperty(Object.prototype, name, { get: () => 'ESCAPED', set() {}, configurable: true })

@@ -1,6 +1,7 @@
 // expect: reopened
 // also: error
 // presses: 40
+// alone: yes
 // Each press leaves 3 MB more in the tables, until the isolate has no more.
 let at = 0
 function attack() {

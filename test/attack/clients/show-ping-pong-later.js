@@ -1,6 +1,7 @@
 // expect: contained
 // also: error
 // settles: no
+// alone: yes
 function attack() {
   globalThis.isAttacked = true
   application.showForm('second')

@@ -1,4 +1,5 @@
 // expect: error
+// alone: yes
 // Three tables of 4 MB each: what does not fit goes back to what the host knows.
 function attack() {
   for (const name of ['list', 'list2', 'list3']) {
