@@ -1,6 +1,6 @@
-import { openDatabase } from '../host/database/open.ts'
-import { hashPassword } from '../host/users/passwords.ts'
-import { insertPermissions, newRow, permissionRows } from '../host/users/user-rows.ts'
+import { hashPassword } from '../base/accounts/passwords.ts'
+import { insertPermissions, newRow, permissionRows } from '../base/accounts/user-rows.ts'
+import { openDatabase } from '../base/database/open.ts'
 
 export const PASSWORD = 'seven green tractors'
 /** Rows of one statement. */

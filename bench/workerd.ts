@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { SECURITY_HEADERS } from '../host/http/content-security.ts'
+import { SECURITY_HEADERS } from '../base/http/content-security.ts'
 import { HOOK } from './login.ts'
 
 export type WorkerdProcess = {

@@ -41,7 +41,7 @@ export function runWithFittingNode(args, options = {}) {
 }
 
 /**
- * A child may take long to exit, but answers meanwhile (host/cli/launcher.ts).
+ * A child may take long to exit, but answers meanwhile (base/terminal/launcher.ts).
  * @param {import('node:child_process').ChildProcess} child
  * @param {number} patience in ms
  * @returns {() => void} asks it once, and kills it if no answer comes

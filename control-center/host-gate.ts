@@ -1,7 +1,7 @@
 import type { Middleware } from 'koa'
-import { stateOf } from '../host/http/request.ts'
-import { requireOneHost, unknownHost } from '../host/http/site-gate.ts'
-import type { Sites } from '../host/http/sites.ts'
+import { requireOneHost, unknownHost } from '../base/http/host-header.ts'
+import { stateOf } from '../base/http/request.ts'
+import type { Sites } from '../base/http/sites.ts'
 
 /** Answers under `PUBLIC_URL`, loopback, the machine's own addresses and `ALLOWED_HOSTS` alone: what came by DNS rebinding ends here. */
 export function hostGate(sites: Sites): Middleware {

@@ -1,8 +1,8 @@
-import { EXIT_CODES, type Exit } from '../host/cli/command.ts'
-import { answerLauncher } from '../host/cli/launcher.ts'
-import { createLog, stopOnSignals, whyNot } from '../host/cli/run-host.ts'
-import { createTerminal, printable } from '../host/cli/terminal.ts'
-import { version } from '../host/version.ts'
+import { version } from '../base/program/version.ts'
+import { EXIT_CODES, type Exit } from '../base/terminal/command.ts'
+import { answerLauncher } from '../base/terminal/launcher.ts'
+import { createLog, stopOnSignals, whyNot } from '../base/terminal/run-service.ts'
+import { createTerminal, printable } from '../base/terminal/terminal.ts'
 import { readCenterSettings } from './config/settings.ts'
 import type { ControlCenter } from './main.ts'
 

@@ -1,4 +1,4 @@
-// What to do about each code, for docs/reference/codes.md. Of faults and warnings the command line says it (host/solutions/advice.ts).
+// What to do about each code, for docs/reference/codes.md. Of faults and warnings the command line says it (base/bundles/advice.ts).
 import type { OAuthProblemCode } from '../host/oauth/problems.ts'
 import type { ErrorCode } from '../runtime/errors.ts'
 import type { Failure } from '../runtime/outcome.ts'

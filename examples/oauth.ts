@@ -9,9 +9,10 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
+import { packFolder } from '../base/bundles/pack.ts'
 import { readSettings } from '../host/config/settings.ts'
 import { startHost } from '../host/main.ts'
-import { exampleFolder, packFolder } from '../host/solutions/examples.ts'
+import { exampleFolder } from '../host/solutions/examples.ts'
 import {
   CLIENT_SECRET,
   type OidcProvider,

@@ -1,5 +1,5 @@
+import { heedEarlySignals } from '../base/terminal/early-signals.ts'
 import { keepCompiled } from './cli/compile-cache.ts'
-import { heedEarlySignals } from './cli/early-signals.ts'
 
 heedEarlySignals()
 keepCompiled(process.env)

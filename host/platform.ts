@@ -1,13 +1,13 @@
 import type { Logger } from 'pino'
+import { holdHome } from '../base/backup/home-lock.ts'
+import { openPlatformKey, type PlatformKey } from '../base/config/platform-key.ts'
+import { type Database, openDatabase } from '../base/database/open.ts'
+import { publicNames } from '../base/tls/expiry.ts'
+import { type HostCertificate, watchCertificate } from '../base/tls/watch-certificate.ts'
 import { type AdminAccount, type NewPassword, openAdminAccount } from './admin/account.ts'
-import { holdHome } from './backup/home-lock.ts'
-import { openPlatformKey, type PlatformKey } from './config/platform-key.ts'
 import type { Settings } from './config/settings.ts'
-import { type Database, openDatabase } from './database/open.ts'
 import { createTelemetry, type Telemetry } from './telemetry/telemetry.ts'
 import { watchQueries } from './telemetry/watch.ts'
-import { publicNames } from './tls/expiry.ts'
-import { type HostCertificate, watchCertificate } from './tls/watch-certificate.ts'
 
 /** What all other parts of a host stand on. */
 export type Platform = {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { SOLHOST } from '../base/program/program-name.ts'
 import type { Settings } from './config/settings.ts'
 import type { Host } from './main.ts'
-import { SOLHOST } from './program-name.ts'
 import { exampleFolder, exampleNames } from './solutions/examples.ts'
 
 /** What the start prints: addresses, examples with users to try, the made password, and what the operator must know. */

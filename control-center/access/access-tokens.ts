@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { deletedAny } from '../../host/database/deleted-any.ts'
-import { tokenForm } from '../../host/database/token-form.ts'
+import { deletedAny } from '../../base/database/deleted-any.ts'
+import { tokenForm } from '../../base/database/token-form.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 import type { Role } from './roles.ts'
 

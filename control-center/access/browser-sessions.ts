@@ -1,10 +1,10 @@
 import type { Context } from 'koa'
-import type { PlatformKey } from '../../host/config/platform-key.ts'
-import { type CookieScope, readCookies, setCookie } from '../../host/http/cookies.ts'
-import { stateOf } from '../../host/http/request.ts'
-import { findSession } from '../../host/login/start-session.ts'
-import type { Session, Sessions } from '../../host/sessions/sessions.ts'
-import type { User } from '../../host/users/users.ts'
+import { findSession } from '../../base/accounts/find-session.ts'
+import type { Session, Sessions } from '../../base/accounts/sessions.ts'
+import type { User } from '../../base/accounts/users.ts'
+import type { PlatformKey } from '../../base/config/platform-key.ts'
+import { type CookieScope, readCookies, setCookie } from '../../base/http/cookies.ts'
+import { stateOf } from '../../base/http/request.ts'
 import type { CenterSettings } from '../config/settings.ts'
 
 /** Who is signed in to the pages of the control center, with what a page sends along to show that it is ours. */

@@ -1,4 +1,4 @@
-import { inPath, inQuery, json, jsonBody, list, operation, ref } from '../../host/admin/openapi-parts.ts'
+import { inPath, inQuery, json, jsonBody, list, operation, ref } from '../../base/api/openapi-parts.ts'
 import { z } from '../../runtime/zod.ts'
 import { ORGANISATION } from '../openapi-parts.ts'
 import { RoleName } from './roles.ts'

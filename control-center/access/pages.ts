@@ -1,4 +1,4 @@
-import { readWith } from '../../host/admin/read-with.ts'
+import { readWith } from '../../base/api/read-with.ts'
 import type { PageRouter } from '../pages/page.ts'
 import type { AccessTokens } from './access-tokens.ts'
 import type { Activity } from './activity.ts'

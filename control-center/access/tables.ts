@@ -1,5 +1,5 @@
 import type { Generated } from 'kysely'
-import type { Steps } from '../../host/database/migrations.ts'
+import type { Steps } from '../../base/database/migrations.ts'
 
 export type AccessTables = {
   /** Tokens that tools use the API with. `role` is what its bearer may do in the organisation. */

@@ -1,8 +1,8 @@
 import type { Context } from 'koa'
-import { stateOf } from '../../host/http/request.ts'
-import type { KnownBrowsers } from '../../host/login/known-browser.ts'
-import type { Throttle } from '../../host/login/throttle.ts'
-import type { User, Users } from '../../host/users/users.ts'
+import type { KnownBrowsers } from '../../base/accounts/known-browser.ts'
+import type { Throttle } from '../../base/accounts/throttle.ts'
+import type { User, Users } from '../../base/accounts/users.ts'
+import { stateOf } from '../../base/http/request.ts'
 import type { Activity } from '../access/activity.ts'
 import { cookieScopeOf } from '../access/browser-sessions.ts'
 

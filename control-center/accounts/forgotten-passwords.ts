@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Users } from '../../host/users/users.ts'
+import type { Users } from '../../base/accounts/users.ts'
 import type { Activity } from '../access/activity.ts'
 import type { Mail } from '../mail/mail.ts'
 import { CENTER_TEXTS } from '../web/render.ts'

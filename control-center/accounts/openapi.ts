@@ -1,4 +1,4 @@
-import { json, jsonBody, operation, ref } from '../../host/admin/openapi-parts.ts'
+import { json, jsonBody, operation, ref } from '../../base/api/openapi-parts.ts'
 import { z } from '../../runtime/zod.ts'
 
 export const PasswordChange = z.strictObject({

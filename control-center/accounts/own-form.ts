@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import { requireNavigation, sourceOfPost } from '../../host/http/fetch-metadata.ts'
+import { requireNavigation, sourceOfPost } from '../../base/http/fetch-metadata.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { originOf } from '../access/browser-sessions.ts'
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { storedHash } from '../../host/database/stored-hash.ts'
-import type { PasswordFault } from '../../host/users/password-rules.ts'
-import type { Users } from '../../host/users/users.ts'
+import type { PasswordFault } from '../../base/accounts/password-rules.ts'
+import type { Users } from '../../base/accounts/users.ts'
+import { storedHash } from '../../base/database/stored-hash.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
 /**

@@ -1,5 +1,5 @@
-import type { PlatformKey } from '../../host/config/platform-key.ts'
-import type { User, Users } from '../../host/users/users.ts'
+import type { User, Users } from '../../base/accounts/users.ts'
+import type { PlatformKey } from '../../base/config/platform-key.ts'
 
 /** Shows, in place of a session, that somebody gave the right password and must choose another one before going on. */
 export interface PasswordTickets {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isSameSecret } from '../../host/secrets/same-secret.ts'
+import { isSameSecret } from '../../base/accounts/same-secret.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
 /** The way in while there is no account: a code that only who starts the control center gets to see. */

@@ -1,5 +1,5 @@
-import type { BackupTable } from '../../host/backup/tables.ts'
-import type { Tables } from '../../host/database/tables.ts'
+import type { BackupTable } from '../../base/backup/tables.ts'
+import type { Tables } from '../../base/database/tables.ts'
 import type { CenterTables } from '../database/tables.ts'
 import type { TelemetryTables } from '../telemetry/database/tables.ts'
 

@@ -1,4 +1,4 @@
-import { PROPERTIES, type Property } from '../../host/config/properties.ts'
+import { PROPERTIES, type Property } from '../../base/config/properties.ts'
 import { parseQuantity } from '../../runtime/limits.ts'
 import { MAIL_PROPERTIES } from '../mail/mail-settings.ts'
 import { BUILDER_PROPERTIES } from '../pipelines/builder-settings.ts'

@@ -1,38 +1,24 @@
 import { resolve } from 'node:path'
-import { certificateOf, databaseServersOf, tlsFaults } from '../../host/config/property-groups.ts'
-import { readProperties, refuseFaults } from '../../host/config/read-properties.ts'
-import type { Settings } from '../../host/config/settings.ts'
-import type { DatabaseSettings } from '../../host/database/open.ts'
+import type { LogLevel } from '../../base/config/properties.ts'
+import { certificateOf, databaseServersOf, tlsFaults } from '../../base/config/property-groups.ts'
+import { readProperties, refuseFaults } from '../../base/config/read-properties.ts'
+import type { ServiceSettings } from '../../base/config/service-settings.ts'
 import { createLimits } from '../../runtime/limits.ts'
 import { type MailSettings, mailFaults, mailSettingsOf } from '../mail/mail-settings.ts'
 import { type CenterTelemetrySettings, centerTelemetrySettingsOf } from '../telemetry/telemetry-settings.ts'
 import { CENTER_PROPERTIES } from './properties.ts'
 
 /** All settings of the control center, read and checked. */
-export type CenterSettings = DatabaseSettings &
-  Pick<
-    Settings,
-    | 'port'
-    | 'host'
-    | 'publicUrl'
-    | 'platformKey'
-    | 'certificate'
-    | 'httpRedirectPort'
-    | 'hstsMaxAge'
-    | 'trustedProxies'
-    | 'allowedHosts'
-    | 'drainTime'
-    | 'logLevel'
-    | 'memory'
-    | 'limits'
-  > & { readonly mail: MailSettings | null } & { readonly telemetry: CenterTelemetrySettings } & {
-    /** `BUILDER_COMMAND`: the command and its own options; null: none. */
-    readonly builder: readonly string[] | null
-    /** `REGISTRY_ALLOWED_HOSTS`: `host:port` entries. */
-    readonly allowedRegistries: readonly string[]
-    /** `ORGANISATION_STORAGE`, in bytes. */
-    readonly organisationStorage: number
-  }
+export type CenterSettings = ServiceSettings & { readonly mail: MailSettings | null } & {
+  readonly telemetry: CenterTelemetrySettings
+} & {
+  /** `BUILDER_COMMAND`: the command and its own options; null: none. */
+  readonly builder: readonly string[] | null
+  /** `REGISTRY_ALLOWED_HOSTS`: `host:port` entries. */
+  readonly allowedRegistries: readonly string[]
+  /** `ORGANISATION_STORAGE`, in bytes. */
+  readonly organisationStorage: number
+}
 
 /** @throws ERR_SETTINGS_INVALID with one line per fault */
 export function readCenterSettings(environment: Readonly<Record<string, string | undefined>>): CenterSettings {
@@ -59,7 +45,7 @@ export function readCenterSettings(environment: Readonly<Record<string, string |
     trustedProxies: value('TRUSTED_PROXIES') as string[],
     allowedHosts: value('ALLOWED_HOSTS') as string[],
     drainTime: value('DRAIN_TIME') as number,
-    logLevel: value('LOG_LEVEL') as Settings['logLevel'],
+    logLevel: value('LOG_LEVEL') as LogLevel,
     allowedRegistries: value('REGISTRY_ALLOWED_HOSTS') as string[],
     organisationStorage: value('ORGANISATION_STORAGE') as number,
     memory: { minimum: value('RUNTIME_XMS') as number, maximum: value('RUNTIME_XMX') as number },

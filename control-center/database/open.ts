@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
-import { PLATFORM_SCHEMA } from '../../host/database/migrations.ts'
-import { type Database, type DatabaseSettings, openDatabase } from '../../host/database/open.ts'
+import { PLATFORM_SCHEMA } from '../../base/database/migrations.ts'
+import { type Database, type DatabaseSettings, openDatabase } from '../../base/database/open.ts'
 import { CENTER_SCHEMA } from './schema.ts'
 import type { CenterDatabase, CenterTables } from './tables.ts'
 

@@ -1,5 +1,5 @@
 import type { Insertable } from 'kysely'
-import * as portable from '../../host/database/portable.ts'
+import * as portable from '../../base/database/portable.ts'
 import { asPlatform } from './open.ts'
 import type { CenterDatabase, CenterTables } from './tables.ts'
 

@@ -1,4 +1,4 @@
-import type { Schema } from '../../host/database/migrations.ts'
+import type { Schema } from '../../base/database/migrations.ts'
 import { ACCESS_STEPS } from '../access/tables.ts'
 import { ACCOUNT_STEPS } from '../accounts/tables.ts'
 import { DESIRED_STEPS } from '../desired/tables.ts'
@@ -15,7 +15,7 @@ import { SOLUTION_USER_STEPS } from '../solution-users/tables.ts'
 
 /**
  * What the control center adds to the platform's tables. Its versions, in order, have tables of their own to be noted in, so
- * that the platform's go on counting beside them. The rules are those of host/database/migrations.ts.
+ * that the platform's go on counting beside them. The rules are those of base/database/migrations.ts.
  */
 export const CENTER_SCHEMA: Schema = {
   versions: {

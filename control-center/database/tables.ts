@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { Tables } from '../../host/database/tables.ts'
+import type { Tables } from '../../base/database/tables.ts'
 import type { AccessTables } from '../access/tables.ts'
 import type { AccountTables } from '../accounts/tables.ts'
 import type { DesiredTables } from '../desired/tables.ts'

@@ -1,5 +1,5 @@
-import { inPath, json, jsonBody, operation, ref } from '../../host/admin/openapi-parts.ts'
-import { DesiredSettings, Report, Sha256, SolutionName } from '../../host/cloud/protocol.ts'
+import { inPath, json, jsonBody, operation, ref } from '../../base/api/openapi-parts.ts'
+import { DesiredSettings, Report, Sha256, SolutionName } from '../../base/protocol/protocol.ts'
 import { z } from '../../runtime/zod.ts'
 import { ORGANISATION } from '../openapi-parts.ts'
 

@@ -1,4 +1,4 @@
-import { DesiredSettings } from '../../host/cloud/protocol.ts'
+import { DesiredSettings } from '../../base/protocol/protocol.ts'
 import { mayDo } from '../access/roles.ts'
 import { environmentIn } from '../environments/api.ts'
 import type { Environments } from '../environments/environments.ts'

@@ -1,4 +1,4 @@
-import { inPath, inQuery, json, jsonBody, operation, ref } from '../../host/admin/openapi-parts.ts'
+import { inPath, inQuery, json, jsonBody, operation, ref } from '../../base/api/openapi-parts.ts'
 import {
   DesiredAnswer,
   DesiredState,
@@ -6,7 +6,7 @@ import {
   LONGEST_WAIT,
   Report,
   SATELLITE_API,
-} from '../../host/cloud/protocol.ts'
+} from '../../base/protocol/protocol.ts'
 import { z } from '../../runtime/zod.ts'
 
 const SCHEMAS = { DesiredAnswer, DesiredState, KeyAnswer, Report }

@@ -1,4 +1,4 @@
-import type { Steps } from '../../host/database/migrations.ts'
+import type { Steps } from '../../base/database/migrations.ts'
 
 export type DesiredTables = {
   /** What each environment is to run. `content` is a `DesiredContent` as JSON, `statement` the signed form of it. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { deletedAny } from '../../host/database/deleted-any.ts'
+import { deletedAny } from '../../base/database/deleted-any.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import { insertOnce } from '../database/portable.ts'

@@ -1,4 +1,4 @@
-import { PLATFORM_LOCALES } from '../../host/web/texts.ts'
+import { PLATFORM_LOCALES } from '../../base/web/texts.ts'
 import { z } from '../../runtime/zod.ts'
 import { contrastOf } from './contrast.ts'
 

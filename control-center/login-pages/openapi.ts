@@ -1,4 +1,4 @@
-import { inPath, json, jsonBody, operation, ref } from '../../host/admin/openapi-parts.ts'
+import { inPath, json, jsonBody, operation, ref } from '../../base/api/openapi-parts.ts'
 import { z } from '../../runtime/zod.ts'
 import { ORGANISATION } from '../openapi-parts.ts'
 import { Design } from './design.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
-import type { PlatformKey } from '../../host/config/platform-key.ts'
+import type { PlatformKey } from '../../base/config/platform-key.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { firstRows } from '../database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'

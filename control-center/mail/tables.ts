@@ -1,4 +1,4 @@
-import type { Steps } from '../../host/database/migrations.ts'
+import type { Steps } from '../../base/database/migrations.ts'
 
 export type MailTables = {
   /**

@@ -1,6 +1,6 @@
 import type Router from '@koa/router'
-import { readWith } from '../../host/admin/read-with.ts'
-import { readJson } from '../../host/http/read-body.ts'
+import { readWith } from '../../base/api/read-with.ts'
+import { readJson } from '../../base/http/read-body.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Access } from '../access/access.ts'
 import { type Activity, recorded } from '../access/activity.ts'

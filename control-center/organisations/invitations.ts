@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { deletedAny } from '../../host/database/deleted-any.ts'
-import { tokenForm } from '../../host/database/token-form.ts'
+import { deletedAny } from '../../base/database/deleted-any.ts'
+import { tokenForm } from '../../base/database/token-form.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Role } from '../access/roles.ts'
 import { insertOnce } from '../database/portable.ts'

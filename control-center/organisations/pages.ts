@@ -1,5 +1,5 @@
 import type Router from '@koa/router'
-import { requireNavigation } from '../../host/http/fetch-metadata.ts'
+import { requireNavigation } from '../../base/http/fetch-metadata.ts'
 import { askerOf } from '../access/access.ts'
 import type { PageRouter } from '../pages/page.ts'
 import type { Organisations } from './organisations.ts'

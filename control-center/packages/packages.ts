@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import { SolutionName } from '../../host/cloud/protocol.ts'
-import { versionNotFound } from '../../host/solutions/upload.ts'
+import { versionNotFound } from '../../base/bundles/version-not-found.ts'
+import { SolutionName } from '../../base/protocol/protocol.ts'
 import type { Fault, Warning } from '../../runtime/bundle/faults.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { CenterDatabase } from '../database/tables.ts'

@@ -1,4 +1,4 @@
-import type { Steps } from '../../host/database/migrations.ts'
+import type { Steps } from '../../base/database/migrations.ts'
 
 export type PackageTables = {
   /** A solution's bundles. `name` is the solution's, unique in its organisation. */

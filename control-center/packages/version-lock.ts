@@ -1,4 +1,4 @@
-import { versionNotFound } from '../../host/solutions/upload.ts'
+import { versionNotFound } from '../../base/bundles/version-not-found.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
 /**

@@ -1,5 +1,6 @@
 import type { Context } from 'koa'
-import { type ErrorModel, errorPage, type PageFrame } from '../../host/web/pages.ts'
+import { type ErrorModel, errorPage } from '../../base/web/pages.ts'
+import type { PageFrame } from '../../base/web/render-page.ts'
 import { askerOf, memberOf } from '../access/access.ts'
 import { htmlOf, textFor } from './page.ts'
 

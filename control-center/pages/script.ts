@@ -1,6 +1,6 @@
 import type Router from '@koa/router'
-import { sendScript } from '../../host/http/send-script.ts'
-import { makeScript } from '../../host/web/browser-script.ts'
+import { sendScript } from '../../base/http/send-script.ts'
+import { makeScript } from '../../base/web/browser-script.ts'
 
 const script = makeScript(new URL('../web/scripts/main.ts', import.meta.url))
 

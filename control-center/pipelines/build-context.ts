@@ -1,4 +1,4 @@
-import { packFiles } from '../../host/solutions/examples.ts'
+import { packFiles } from '../../base/bundles/pack.ts'
 import type { BuildStamp } from '../packages/build-stamp.ts'
 
 /** Where an image has its baked-in solutions: `SOLUTIONS_FOLDER` of the host in it. */

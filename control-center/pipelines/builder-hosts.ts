@@ -1,10 +1,10 @@
-import { isLoopback } from '../../host/http/sites.ts'
+import { isLoopback } from '../../base/http/sites.ts'
 import {
   type Address,
   type AddressRules,
   type CheckedAddresses,
   createCheckedAddresses,
-} from '../../host/outbound/checked-addresses.ts'
+} from '../../base/outbound/checked-addresses.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { readHostPort } from '../../runtime/host-port.ts'
 

@@ -6,7 +6,7 @@ import { type AddressInfo, connect, createServer as createDoor, type Socket } fr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
-import { only } from '../../host/outbound/checked-addresses.ts'
+import { only } from '../../base/outbound/checked-addresses.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { readHostPort } from '../../runtime/host-port.ts'
 import type { BuilderFence } from './builder-fence.ts'

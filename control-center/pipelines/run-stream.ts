@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import { answerEvents } from '../../host/http/event-stream.ts'
+import { answerEvents } from '../../base/http/event-stream.ts'
 import type { Access } from '../access/access.ts'
 import type { Run } from './run-rows.ts'
 import type { Runs } from './runs.ts'

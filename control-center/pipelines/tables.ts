@@ -1,4 +1,4 @@
-import type { Steps } from '../../host/database/migrations.ts'
+import type { Steps } from '../../base/database/migrations.ts'
 
 export type PipelineTables = {
   /** `name` is unique in its organisation; `registry` is an id of the table `registries`, whose row may be gone. */

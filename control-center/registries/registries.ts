@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { PlatformKey } from '../../host/config/platform-key.ts'
-import { isUniqueViolation } from '../../host/database/portable.ts'
+import type { PlatformKey } from '../../base/config/platform-key.ts'
+import { isUniqueViolation } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { insertOnce } from '../database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'

@@ -1,4 +1,4 @@
-import type { Steps } from '../../host/database/migrations.ts'
+import type { Steps } from '../../base/database/migrations.ts'
 
 export type RegistryTables = {
   /** Image registries with what an operator entered to sign in. `region` and `key_end`, the last characters of the key's id, are of Amazon ECR. */

@@ -1,6 +1,6 @@
 import type Router from '@koa/router'
 import type { Context } from 'koa'
-import { requireDataRequest } from '../../host/http/fetch-metadata.ts'
+import { requireDataRequest } from '../../base/http/fetch-metadata.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { type Access, askerOf, type Member } from '../access/access.ts'
 import { mayDo } from '../access/roles.ts'

@@ -1,4 +1,4 @@
-import type { Steps } from '../../host/database/migrations.ts'
+import type { Steps } from '../../base/database/migrations.ts'
 
 export type RolloutTables = {
   /** A version of a package that goes to several environments. `state` is one of `ROLLOUT_STATES`, `patience` in ms. */

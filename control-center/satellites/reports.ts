@@ -1,4 +1,4 @@
-import { REPORT_EVERY, type Report } from '../../host/cloud/protocol.ts'
+import { REPORT_EVERY, type Report } from '../../base/protocol/protocol.ts'
 import { firstRows, put } from '../database/portable.ts'
 import type { CenterDatabase, CenterTables } from '../database/tables.ts'
 

@@ -1,6 +1,6 @@
 import type { Context, Middleware } from 'koa'
-import { createNews } from '../../host/http/news.ts'
-import { stateOf } from '../../host/http/request.ts'
+import { stateOf } from '../../base/http/request.ts'
+import { createNews } from '../../base/work/news.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Activity } from '../access/activity.ts'
 import type { EnvironmentTokens } from '../environments/environment-tokens.ts'

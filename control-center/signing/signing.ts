@@ -1,6 +1,6 @@
 import { CompactSign, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
-import { DESIRED_TYPE, type DesiredState, LONGEST_STATEMENT } from '../../host/cloud/protocol.ts'
-import type { PlatformKey } from '../../host/config/platform-key.ts'
+import type { PlatformKey } from '../../base/config/platform-key.ts'
+import { DESIRED_TYPE, type DesiredState, LONGEST_STATEMENT } from '../../base/protocol/protocol.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import { insertOnce } from '../database/portable.ts'

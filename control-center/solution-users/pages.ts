@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import { PLATFORM_LOCALES } from '../../host/web/texts.ts'
+import { PLATFORM_LOCALES } from '../../base/web/texts.ts'
 import type { Access, Member } from '../access/access.ts'
 import { mayDo } from '../access/roles.ts'
 import { type SolutionTab, tabsOf } from '../login-pages/pages.ts'

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import { createThrottle, type Throttle } from '../../host/login/throttle.ts'
-import type { Passwords } from '../../host/users/passwords.ts'
+import type { Passwords } from '../../base/accounts/passwords.ts'
+import { createThrottle, type Throttle } from '../../base/accounts/throttle.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { asPlatform } from '../database/open.ts'
 import type { CenterDatabase } from '../database/tables.ts'

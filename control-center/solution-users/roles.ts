@@ -1,4 +1,4 @@
-import { deletedAny } from '../../host/database/deleted-any.ts'
+import { deletedAny } from '../../base/database/deleted-any.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { put } from '../database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'

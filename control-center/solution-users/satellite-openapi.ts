@@ -1,11 +1,11 @@
-import { inPath, json, jsonBody, operation, ref } from '../../host/admin/openapi-parts.ts'
+import { inPath, json, jsonBody, operation, ref } from '../../base/api/openapi-parts.ts'
 import {
   AuthenticateAnswer,
   AuthenticateRequest,
   LoginPageAnswer,
   RefreshRequest,
   SATELLITE_API,
-} from '../../host/cloud/protocol.ts'
+} from '../../base/protocol/protocol.ts'
 import { z } from '../../runtime/zod.ts'
 
 export const solutionUserSatelliteSchemas = Object.fromEntries(

@@ -1,4 +1,4 @@
-import type { Steps } from '../../host/database/migrations.ts'
+import type { Steps } from '../../base/database/migrations.ts'
 
 export type SolutionUserTables = {
   /** Solutions that were named here before there was a package, or without one. */

@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import type { PLATFORM_LOCALES } from '../../host/web/texts.ts'
+import type { PLATFORM_LOCALES } from '../../base/web/texts.ts'
 import type { CenterDatabase, CenterTables } from '../database/tables.ts'
 
 export type SolutionUserRow = Selectable<CenterTables['solution_users']>

@@ -1,6 +1,6 @@
 import type Router from '@koa/router'
 import type { Context } from 'koa'
-import { readWith } from '../../host/admin/read-with.ts'
+import { readWith } from '../../base/api/read-with.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Access } from '../access/access.ts'
 import type { Environments } from '../environments/environments.ts'

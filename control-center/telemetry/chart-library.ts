@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type Router from '@koa/router'
-import { allowMedia } from '../../host/http/content-security.ts'
+import { allowMedia } from '../../base/http/content-security.ts'
 
 /** uPlot as its makers publish it for pages: one `var uPlot`. Of our own origin: pages load nothing from elsewhere. */
 const FILES = {

@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import { answerEvents, type EventSink } from '../../host/http/event-stream.ts'
+import { answerEvents, type EventSink } from '../../base/http/event-stream.ts'
 import type { Follower } from './followers.ts'
 import type { LogFilter, StoredLine } from './log-store.ts'
 import type { Telemetry } from './telemetry.ts'

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { type BatchQueue, createBatchQueue } from '../../host/telemetry/export/batch-queue.ts'
-import { createSender, type Sender } from '../../host/telemetry/export/sender.ts'
-import { SIGNALS, type Signal } from '../../host/telemetry/telemetry-settings.ts'
+import { SIGNALS, type Signal } from '../../base/config/telemetry-settings.ts'
+import { createSender, type Sender } from '../../base/outbound/sender.ts'
+import { type BatchQueue, createBatchQueue } from '../../base/work/batch-queue.ts'
 import { type Format, messageAnswer } from './otlp/messages.ts'
 import type { ForwardSettings } from './telemetry-settings.ts'
 

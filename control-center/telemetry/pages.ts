@@ -1,6 +1,6 @@
 import type Router from '@koa/router'
 import type { Context } from 'koa'
-import { readWith } from '../../host/admin/read-with.ts'
+import { readWith } from '../../base/api/read-with.ts'
 import type { Environments } from '../environments/environments.ts'
 import type { PageRouter } from '../pages/page.ts'
 import { analysisModel } from './analysis-model.ts'

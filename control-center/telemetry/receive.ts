@@ -1,6 +1,6 @@
 import Router from '@koa/router'
 import type { Context, Middleware } from 'koa'
-import { SIGNALS, type Signal } from '../../host/telemetry/telemetry-settings.ts'
+import { SIGNALS, type Signal } from '../../base/config/telemetry-settings.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { environmentOf, requireSatellite, type SatelliteAccessParts } from '../satellites/satellite-access.ts'
 import { createArriving } from './arriving.ts'

@@ -1,5 +1,5 @@
-import { PROPERTIES, type Property } from '../../host/config/properties.ts'
-import { type TelemetrySettings, telemetrySettingsOf } from '../../host/telemetry/telemetry-settings.ts'
+import { PROPERTIES, type Property } from '../../base/config/properties.ts'
+import { type TelemetrySettings, telemetrySettingsOf } from '../../base/config/telemetry-settings.ts'
 import { parseQuantity, quantityForm } from '../../runtime/limits.ts'
 import type { Kept } from './retention.ts'
 

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import type { Logger } from 'pino'
-import type { DatabaseSettings } from '../../host/database/open.ts'
+import type { DatabaseSettings } from '../../base/database/open.ts'
 import type { Environment } from '../environments/environments.ts'
 import { type Analysis, createAnalysis } from './analysis.ts'
 import { openTelemetryDatabase } from './database/open-telemetry.ts'

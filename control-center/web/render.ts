@@ -1,28 +1,18 @@
 import { readFileSync } from 'node:fs'
-import { createPageRenderer, indent, loadTemplates, type PageFrame } from '../../host/web/render-page.ts'
-import { readTextTables } from '../../host/web/texts.ts'
+import { SHARED_PAGES, sharedStyles } from '../../base/web/pages.ts'
+import { createPageRenderer, indent, loadTemplates, type PageFrame } from '../../base/web/render-page.ts'
+import { readTextTables, SHARED_TEXTS } from '../../base/web/texts.ts'
 import type { Right } from '../access/roles.ts'
 
-const HOST_WEB = new URL('../../host/web/', import.meta.url)
+/** The texts of the control center's pages: those of both services, and its own. */
+export const CENTER_TEXTS = readTextTables([SHARED_TEXTS, new URL('texts/', import.meta.url)])
 
-/** The host's texts, of which the pages use some, and the control center's own. */
-export const CENTER_TEXTS = readTextTables([new URL('texts/', HOST_WEB), new URL('texts/', import.meta.url)])
-
-const templates = loadTemplates([new URL('pages/', HOST_WEB), new URL('pages/', import.meta.url)])
-const styles = indent(
-  [
-    ...['tokens', 'fields', 'pages', 'admin', 'admin-operation'].map((name) => new URL(`styles/${name}.css`, HOST_WEB)),
-    new URL('styles/center.css', import.meta.url),
-    new URL('styles/rollouts.css', import.meta.url),
-    new URL('styles/packages.css', import.meta.url),
-    new URL('styles/telemetry.css', import.meta.url),
-    new URL('styles/accounts.css', import.meta.url),
-    new URL('styles/login-designer.css', import.meta.url),
-  ]
-    .map((file) => readFileSync(file, 'utf8'))
-    .join(''),
-)
-const render = createPageRenderer(templates, CENTER_TEXTS, styles)
+const templates = loadTemplates([SHARED_PAGES, new URL('pages/', import.meta.url)])
+const ownStyles = ['center', 'rollouts', 'packages', 'telemetry', 'accounts', 'login-designer']
+  .map((name) => readFileSync(new URL(`styles/${name}.css`, import.meta.url), 'utf8'))
+  .join('')
+const sharedParts = sharedStyles('tokens', 'fields', 'pages', 'admin', 'admin-operation')
+const render = createPageRenderer(templates, CENTER_TEXTS, `${sharedParts}\n${indent(ownStyles)}`)
 
 /** The navigation below an organisation, in its order: the address below `/o/{name}/`, and who sees it. */
 export const CENTER_PARTS = {

@@ -1,3 +1,4 @@
+import { inPath, inQuery, json, jsonBody, list, operation, ref } from '../../base/api/openapi-parts.ts'
 import { Name } from '../../plugins/security/host.ts'
 import { PartialOAuthForm, SECRET_PLACEHOLDER } from '../../runtime/bundle/manifest-schema.ts'
 import { createLimits, type Limits } from '../../runtime/limits.ts'
@@ -6,7 +7,6 @@ import { z } from '../../runtime/zod.ts'
 import { GrantedHosts } from '../grants/granted-host.ts'
 import { LONGEST_LIFETIME } from '../login/login-token.ts'
 import { Scope } from './api-tokens.ts'
-import { inPath, inQuery, json, jsonBody, list, operation, ref } from './openapi-parts.ts'
 
 // Who may use the API and what operators manage beside solutions and users: the forms, and their description.
 

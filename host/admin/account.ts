@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { hashPassword, verifyPassword } from '../../base/accounts/passwords.ts'
+import type { Database } from '../../base/database/open.ts'
+import { insertOnce, put } from '../../base/database/portable.ts'
+import { storedHash } from '../../base/database/stored-hash.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import type { Database } from '../database/open.ts'
-import { insertOnce, put } from '../database/portable.ts'
-import { storedHash } from '../database/stored-hash.ts'
-import { hashPassword, verifyPassword } from '../users/passwords.ts'
 
 export type AdminAccount = {
   readonly name: string

@@ -1,7 +1,7 @@
 import type { Context } from 'koa'
+import { stateOf } from '../../base/http/request.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { AuditAction, AuditEntry } from '../audit/audit.ts'
-import { stateOf } from '../http/request.ts'
 import type { Named } from './audited.ts'
 
 /** Who uses the API: the admin account, which may do everything, or a token with its scopes. */

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { deletedAny } from '../../base/database/deleted-any.ts'
+import type { Database } from '../../base/database/open.ts'
+import { tokenForm } from '../../base/database/token-form.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
-import { deletedAny } from '../database/deleted-any.ts'
-import type { Database } from '../database/open.ts'
-import { tokenForm } from '../database/token-form.ts'
 
 /** `write` includes `read`. */
 const SCOPE =

@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream'
 import type Router from '@koa/router'
 import { stringify } from 'csv-stringify/sync'
+import { readWith } from '../../base/api/read-with.ts'
 import type { Audit, AuditQuery as AuditQueryOptions, WrittenEntry } from '../audit/audit.ts'
 import { writeCell } from '../users/users-csv-cells.ts'
 import { AuditExportQuery, AuditQuery } from './access-openapi.ts'
 import { auditOf, needScope } from './actor.ts'
-import { readWith } from './read-with.ts'
 
 /** Entries that an export reads at a time. */
 const EXPORT_PAGE = 500

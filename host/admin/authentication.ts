@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import type { Context, Middleware } from 'koa'
+import { createNews } from '../../base/work/news.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import { createNews } from '../http/news.ts'
 import { isAuthenticated, setActor } from './actor.ts'
 import type { ApiTokens } from './api-tokens.ts'
 import type { AdminCredentials } from './credentials.ts'

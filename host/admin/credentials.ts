@@ -1,11 +1,11 @@
 import type { Context } from 'koa'
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
+import { networkOf } from '../../base/http/network.ts'
+import { stateOf } from '../../base/http/request.ts'
+import { createNews } from '../../base/work/news.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Audit } from '../audit/audit.ts'
-import { networkOf } from '../http/network.ts'
-import { createNews } from '../http/news.ts'
-import { stateOf } from '../http/request.ts'
 import type { AdminAccount } from './account.ts'
 
 /** Checks who says to be the admin account, and counts failures of all ways in together: API, pages, both ports. */

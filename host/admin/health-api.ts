@@ -1,8 +1,8 @@
 import type Router from '@koa/router'
+import { readWith } from '../../base/api/read-with.ts'
 import type { Health } from '../telemetry/health-report.ts'
 import { needScope } from './actor.ts'
 import { HealthQuery } from './health-openapi.ts'
-import { readWith } from './read-with.ts'
 
 export type HealthApiParts = { readonly health: Health }
 

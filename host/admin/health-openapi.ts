@@ -1,9 +1,9 @@
+import { inQuery, json, operation, ref } from '../../base/api/openapi-parts.ts'
+import { SIGNALS } from '../../base/config/telemetry-settings.ts'
+import { KIND_NAMES } from '../../base/database/kind.ts'
 import { z } from '../../runtime/zod.ts'
 import { CLOUD_LOGIN_PROBLEMS } from '../cloud/login/problems.ts'
-import { KIND_NAMES } from '../database/kind.ts'
 import { MOST_HOURS } from '../telemetry/figures.ts'
-import { SIGNALS } from '../telemetry/telemetry-settings.ts'
-import { inQuery, json, operation, ref } from './openapi-parts.ts'
 
 export const HealthQuery = z.strictObject({
   range: z.enum(['recent', 'day']).default('recent'),

@@ -1,19 +1,19 @@
 import type Router from '@koa/router'
 import type { Context } from 'koa'
+import { readWith } from '../../base/api/read-with.ts'
+import { solutionTarget, versionTarget } from '../../base/api/targets.ts'
+import { readOptionalJson } from '../../base/http/read-body.ts'
+import { defaultLoginTemplate } from '../../base/web/pages.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Audit } from '../audit/audit.ts'
-import { solutionTarget, versionTarget } from '../audit/targets.ts'
-import { readOptionalJson } from '../http/read-body.ts'
 import { activeBundle, generateLoginPage, lookAtLoginPage } from '../login/generated-login-page.ts'
 import type { Catalog } from '../solutions/catalog.ts'
 import type { SolutionStore } from '../solutions/solution-store.ts'
 import type { Uploads } from '../solutions/upload.ts'
-import { defaultLoginTemplate } from '../web/pages.ts'
 import { needScope } from './actor.ts'
 import { audited } from './audited.ts'
 import { findSolution } from './find-solution.ts'
 import { GenerateForm } from './login-page-openapi.ts'
-import { readWith } from './read-with.ts'
 
 export type LoginPageApiParts = {
   readonly store: SolutionStore

@@ -1,7 +1,7 @@
+import { inPath, json, jsonBody, operation, ref } from '../../base/api/openapi-parts.ts'
+import { LOGIN_STATE_NAMES } from '../../base/bundles/login-states.ts'
 import { WARNING_CODES } from '../../runtime/bundle/faults.ts'
 import { z } from '../../runtime/zod.ts'
-import { LOGIN_STATE_NAMES } from '../login/login-states.ts'
-import { inPath, json, jsonBody, operation, ref } from './openapi-parts.ts'
 
 export const GenerateForm = z.strictObject({
   replace: z.boolean().default(false).describe('whether a media/login.html that is there is replaced'),

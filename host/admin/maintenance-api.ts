@@ -1,12 +1,12 @@
 import type Router from '@koa/router'
+import { readWith } from '../../base/api/read-with.ts'
+import { readJson } from '../../base/http/read-body.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Audit } from '../audit/audit.ts'
-import { readJson } from '../http/read-body.ts'
 import type { Maintenance } from '../maintenance/maintenance.ts'
 import { MaintenanceForm } from './access-openapi.ts'
 import { needScope } from './actor.ts'
 import { audited } from './audited.ts'
-import { readWith } from './read-with.ts'
 
 export type MaintenanceApiParts = {
   readonly maintenance: Maintenance

@@ -1,5 +1,5 @@
+import { inPath, json, jsonBody, list, operation, ref } from '../../base/api/openapi-parts.ts'
 import { z } from '../../runtime/zod.ts'
-import { inPath, json, jsonBody, list, operation, ref } from './openapi-parts.ts'
 
 const OAuthTest = z.object({
   steps: z.array(

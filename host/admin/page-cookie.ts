@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
-import { cookieValues } from '../http/cookies.ts'
-import { stateOf } from '../http/request.ts'
+import { cookieValues } from '../../base/http/cookies.ts'
+import { stateOf } from '../../base/http/request.ts'
 
 /**
  * Chosen here: `Lax`, so that a link to a page finds who is signed in; no GET changes anything, and all else shows by

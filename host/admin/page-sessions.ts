@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import type { PlatformKey } from '../../base/config/platform-key.ts'
+import type { Database } from '../../base/database/open.ts'
+import { storedHash } from '../../base/database/stored-hash.ts'
 import type { Limits } from '../../runtime/limits.ts'
-import type { PlatformKey } from '../config/platform-key.ts'
-import type { Database } from '../database/open.ts'
-import { storedHash } from '../database/stored-hash.ts'
 import type { AdminAccount } from './account.ts'
 
 /** A browser that is signed in to the administration. */

@@ -1,5 +1,5 @@
+import type { PlatformKey } from '../../base/config/platform-key.ts'
 import { z } from '../../runtime/zod.ts'
-import type { PlatformKey } from '../config/platform-key.ts'
 import { readSigned, writeSigned } from '../login/signed-text.ts'
 
 /**

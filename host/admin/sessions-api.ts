@@ -1,13 +1,13 @@
 import type Router from '@koa/router'
+import type { Remembered } from '../../base/accounts/remembered.ts'
+import type { Sessions } from '../../base/accounts/sessions.ts'
+import { readWith } from '../../base/api/read-with.ts'
+import { userTarget } from '../../base/api/targets.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Audit } from '../audit/audit.ts'
-import { userTarget } from '../audit/targets.ts'
-import type { Remembered } from '../sessions/remembered.ts'
-import type { Sessions } from '../sessions/sessions.ts'
 import { SessionQuery } from './access-openapi.ts'
 import { needScope } from './actor.ts'
 import { audited } from './audited.ts'
-import { readWith } from './read-with.ts'
 
 export type SessionApiParts = {
   readonly sessions: Sessions

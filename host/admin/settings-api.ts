@@ -1,5 +1,5 @@
 import type Router from '@koa/router'
-import type { ShownSetting } from '../config/shown-settings.ts'
+import type { ShownSetting } from '../../base/config/shown-settings.ts'
 import { needScope } from './actor.ts'
 
 export type SettingsApiParts = { readonly settings: { readonly shown: readonly ShownSetting[] } }

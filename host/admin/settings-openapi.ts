@@ -1,5 +1,5 @@
+import { json, list, operation, ref } from '../../base/api/openapi-parts.ts'
 import { z } from '../../runtime/zod.ts'
-import { json, list, operation, ref } from './openapi-parts.ts'
 
 const Setting = z.object({
   name: z.string(),

@@ -1,13 +1,13 @@
 import type Router from '@koa/router'
+import { readWith } from '../../base/api/read-with.ts'
+import { readJson } from '../../base/http/read-body.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Audit } from '../audit/audit.ts'
-import { readJson } from '../http/read-body.ts'
 import type { Testing } from '../testing/testing.ts'
 import { TestingForm } from './access-openapi.ts'
 import { needScope } from './actor.ts'
 import { audited } from './audited.ts'
-import { readWith } from './read-with.ts'
 
 export type TestingApiParts = { readonly testing: Testing; readonly audit: Audit; readonly limits: Limits }
 

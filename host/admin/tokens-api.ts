@@ -1,14 +1,14 @@
 import type Router from '@koa/router'
+import { readWith } from '../../base/api/read-with.ts'
+import { tokenTarget } from '../../base/api/targets.ts'
+import { readJson } from '../../base/http/read-body.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Audit } from '../audit/audit.ts'
-import { tokenTarget } from '../audit/targets.ts'
-import { readJson } from '../http/read-body.ts'
 import { NewToken } from './access-openapi.ts'
 import { needScope } from './actor.ts'
 import type { ApiTokens } from './api-tokens.ts'
 import { audited } from './audited.ts'
-import { readWith } from './read-with.ts'
 
 export type TokenApiParts = { readonly tokens: ApiTokens; readonly audit: Audit; readonly limits: Limits }
 

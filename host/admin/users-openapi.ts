@@ -1,7 +1,7 @@
+import { inPath, inQuery, json, jsonBody, list, operation, ref } from '../../base/api/openapi-parts.ts'
 import { z } from '../../runtime/zod.ts'
-import { inPath, inQuery, json, jsonBody, list, operation, ref } from './openapi-parts.ts'
 
-// The API's forms of the default users. They bound what is read; host/users/user-rules.ts says what is right.
+// The API's forms of the default users. They bound what is read; base/accounts/user-rules.ts says what is right.
 
 const Text = z.string().max(1000)
 const Permission = z.union([Text, z.strictObject({ name: Text, solution: Text })])

@@ -1,5 +1,5 @@
+import { inPath, inQuery, json, operation, ref } from '../../base/api/openapi-parts.ts'
 import { z } from '../../runtime/zod.ts'
-import { inPath, inQuery, json, operation, ref } from './openapi-parts.ts'
 
 export const Sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits')
 

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
+import type { Database } from '../../base/database/open.ts'
+import { firstRows } from '../../base/database/portable.ts'
+import { networkOf } from '../../base/http/network.ts'
+import { createNews } from '../../base/work/news.ts'
 import type { Limits } from '../../runtime/limits.ts'
-import type { Database } from '../database/open.ts'
-import { firstRows } from '../database/portable.ts'
-import { networkOf } from '../http/network.ts'
-import { createNews } from '../http/news.ts'
 
 /** What is written down, by its subject. Outcomes are `ok`, `refused`, `throttled` or a code. */
 export type AuditAction =

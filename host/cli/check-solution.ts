@@ -1,16 +1,14 @@
 import { hash } from 'node:crypto'
-import type { DatabasePorts } from '../../plugins/database/host.ts'
-import type { HttpPorts } from '../../plugins/http/host.ts'
+import { createBundleCheck } from '../../base/bundles/check-bundle.ts'
+import { packFiles } from '../../base/bundles/pack.ts'
+import { usableTrusted } from '../../base/bundles/plugins.ts'
+import { pluginsForChecks } from '../../base/bundles/plugins-for-checks.ts'
+import { createSandboxSolutionMaker } from '../../base/bundles/sandbox-solution.ts'
 import type { Fault, Warning } from '../../runtime/bundle/faults.ts'
 import type { Manifest } from '../../runtime/bundle/manifest.ts'
 import { type Bundle, readBundle } from '../../runtime/bundle/read-bundle.ts'
-import { createLimits, type Limits } from '../../runtime/limits.ts'
-import { type Plugin, ScriptError } from '../../runtime/plugin.ts'
+import { createLimits } from '../../runtime/limits.ts'
 import { createSupervisor } from '../../runtime/supervisor.ts'
-import { builtInPlugins, usableTrusted } from '../plugins.ts'
-import { packFiles } from '../solutions/examples.ts'
-import { createSandboxSolutionMaker } from '../solutions/sandbox-solution.ts'
-import { createBundleCheck } from '../solutions/upload.ts'
 import type { SolutionFolder } from './solution-folder.ts'
 
 export type CheckedSolution = {
@@ -44,11 +42,6 @@ export async function checkSolution(folder: SolutionFolder): Promise<CheckedSolu
   }
 }
 
-/** The platform's plugins where bundles are only checked: scripts find the bindings, and nothing is behind them. */
-export function pluginsForChecks(limits: Limits): readonly Plugin[] {
-  return builtInPlugins('none', limits, { database: NO_DATABASE, http: NO_HTTP })
-}
-
 /** The same without what needs a sandbox process. */
 export async function packSolution(folder: SolutionFolder): Promise<CheckedSolution> {
   const { bundle: _, ...read } = await readPacked(folder)
@@ -59,12 +52,4 @@ async function readPacked({ files }: SolutionFolder): Promise<CheckedSolution & 
   const packed = await packFiles(files)
   const { bundle, faults, warnings } = await readBundle(packed, limits)
   return { packed, sha256: hash('sha256', packed, 'hex'), manifest: bundle?.manifest ?? null, faults, warnings, bundle }
-}
-
-// The bindings must be there, as scripts find them on a host; while scripts load nothing can be asked of them anyway.
-const NO_DATABASE: DatabasePorts = { query: () => refuse('databases') }
-const NO_HTTP: HttpPorts = { granted: async () => [], send: () => refuse('other servers'), onRefused: () => {} }
-
-function refuse(what: string): Promise<never> {
-  return Promise.reject(new ScriptError(`there are no ${what} while a solution is checked`))
 }

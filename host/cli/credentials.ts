@@ -1,7 +1,7 @@
-import { isLoopback } from '../http/sites.ts'
-import { CommandError } from './command.ts'
+import { isLoopback } from '../../base/http/sites.ts'
+import { CommandError } from '../../base/terminal/command.ts'
+import type { Terminal } from '../../base/terminal/terminal.ts'
 import { askSecret } from './prompt.ts'
-import type { Terminal } from './terminal.ts'
 
 /** Options of every command that speaks with a host. */
 export const HOST_OPTIONS = {

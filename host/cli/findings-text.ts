@@ -1,7 +1,7 @@
+import { adviceFor } from '../../base/bundles/advice.ts'
+import { printable, type Terminal } from '../../base/terminal/terminal.ts'
 import { WHOLE_BUNDLE } from '../../runtime/bundle/findings.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import { adviceFor } from '../solutions/advice.ts'
-import { printable, type Terminal } from './terminal.ts'
 
 /** A fault or a warning with its place, found here or by a host, which may be a newer one. */
 export type Finding = {

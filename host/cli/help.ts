@@ -1,5 +1,5 @@
-import { SOLHOST } from '../program-name.ts'
-import { type Command, EXIT_CODES } from './command.ts'
+import { SOLHOST } from '../../base/program/program-name.ts'
+import { type Command, EXIT_CODES } from '../../base/terminal/command.ts'
 import { usageOf } from './read-arguments.ts'
 
 const WIDTH = 24

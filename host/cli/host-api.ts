@@ -1,8 +1,8 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest, type RequestOptions as SecureRequestOptions } from 'node:https'
-import { SOLHOST } from '../program-name.ts'
-import { CommandError } from './command.ts'
-import { printable } from './terminal.ts'
+import { SOLHOST } from '../../base/program/program-name.ts'
+import { CommandError } from '../../base/terminal/command.ts'
+import { printable } from '../../base/terminal/terminal.ts'
 
 /** An answer of the admin API; `body` is what its JSON holds, null where it is none. */
 export type ApiAnswer = { readonly status: number; readonly body: unknown; readonly location: string | null }

@@ -1,5 +1,5 @@
+import { printable, type Terminal } from '../../base/terminal/terminal.ts'
 import { z } from '../../runtime/zod.ts'
-import { printable, type Terminal } from './terminal.ts'
 
 /** A line of a solution's log, as the API gives it. */
 export const LogLine = z.object({

@@ -1,11 +1,11 @@
+import { SOLHOST } from '../../base/program/program-name.ts'
+import { version } from '../../base/program/version.ts'
+import { type Command, CommandError, EXIT_CODES, type Exit } from '../../base/terminal/command.ts'
+import { answerLauncher } from '../../base/terminal/launcher.ts'
+import { createTerminal, printable, type Terminal } from '../../base/terminal/terminal.ts'
 import { nearestKey } from '../../runtime/bundle/nearest-key.ts'
-import { SOLHOST } from '../program-name.ts'
-import { version } from '../version.ts'
-import { type Command, CommandError, EXIT_CODES, type Exit } from './command.ts'
 import { helpOf, helpOfAll, helpOfGroup } from './help.ts'
-import { answerLauncher } from './launcher.ts'
 import { readArguments } from './read-arguments.ts'
-import { createTerminal, printable, type Terminal } from './terminal.ts'
 
 /**
  * In the order in which somebody meets them. Those of one subject have two words, such as `users add`. Each is loaded when

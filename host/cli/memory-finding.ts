@@ -1,5 +1,5 @@
+import { LEAST_MEMORY } from '../../base/config/properties.ts'
 import { groupLimitFor, type MemoryState, wholeMegabytes } from '../../runtime/memory-bound.ts'
-import { LEAST_MEMORY } from '../config/properties.ts'
 
 /**
  * Whether RUNTIME_XMX fits. A control group that has less is told and no fault, since the host keeps below it by itself.

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
-import { CommandError } from './command.ts'
+import { CommandError } from '../../base/terminal/command.ts'
+import type { Terminal } from '../../base/terminal/terminal.ts'
 import { askSecret } from './prompt.ts'
-import type { Terminal } from './terminal.ts'
 
 const PROPERTY = 'SOLHOST_NEW_PASSWORD'
 /** Without those that are taken for one another when somebody reads them to somebody else. */

@@ -1,4 +1,4 @@
-import { CommandError } from './command.ts'
+import { CommandError } from '../../base/terminal/command.ts'
 
 const CTRL_C = '\u0003'
 const CTRL_D = '\u0004'

@@ -1,7 +1,7 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
+import { SOLHOST } from '../../base/program/program-name.ts'
+import { type Command, CommandError, type Given } from '../../base/terminal/command.ts'
 import { nearestKey } from '../../runtime/bundle/nearest-key.ts'
-import { SOLHOST } from '../program-name.ts'
-import { type Command, CommandError, type Given } from './command.ts'
 
 /** Every command has it. */
 const HELP = { help: { type: 'boolean', short: 'h' } } as const

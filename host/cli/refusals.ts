@@ -1,7 +1,7 @@
-import { SOLHOST } from '../program-name.ts'
-import { CommandError, type Exit } from './command.ts'
+import { SOLHOST } from '../../base/program/program-name.ts'
+import { CommandError, type Exit } from '../../base/terminal/command.ts'
+import { printable } from '../../base/terminal/terminal.ts'
 import type { ApiAnswer } from './host-api.ts'
-import { printable } from './terminal.ts'
 
 /** What a problem+json of the admin API says, as far as it is one. */
 type Problem = { readonly code?: unknown; readonly detail?: unknown; readonly correlationId?: unknown }

@@ -9,9 +9,9 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { SOLHOST } from '../../base/program/program-name.ts'
+import { CommandError } from '../../base/terminal/command.ts'
 import { MANIFEST } from '../../runtime/bundle/layout.ts'
-import { SOLHOST } from '../program-name.ts'
-import { CommandError } from './command.ts'
 
 /** A solution on the author's disk, read once. */
 export type SolutionFolder = {

@@ -1,6 +1,6 @@
+import { jsonText, printable, type Terminal } from '../../base/terminal/terminal.ts'
 import type { FileResult, TestFailure, TestResult } from '../solution-tests/run-tests.ts'
 import { excerpt, type Findings, placeOf } from './findings-text.ts'
-import { jsonText, printable, type Terminal } from './terminal.ts'
 
 /** Says how tests go: line by line for people, or once at the end for machines. */
 export interface TestReport {

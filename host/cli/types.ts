@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import { type Comment, type Pattern, parse } from 'acorn'
+import { builtInPlugins } from '../../base/bundles/plugins.ts'
 import { type Place, placeOf, splitModule } from '../../runtime/bundle/layout.ts'
 import { FORM_EVENTS } from '../../runtime/bundle/manifest.ts'
 import {
@@ -10,7 +11,6 @@ import {
   MAX_NESTING,
 } from '../../runtime/forms/form-definition.ts'
 import { createLimits } from '../../runtime/limits.ts'
-import { builtInPlugins } from '../plugins.ts'
 
 const PLUGINS = new URL('../../plugins/', import.meta.url)
 

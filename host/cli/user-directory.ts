@@ -1,12 +1,12 @@
+import { usernameKey } from '../../base/accounts/username.ts'
+import { SOLHOST } from '../../base/program/program-name.ts'
+import { CommandError } from '../../base/terminal/command.ts'
+import { printable, type Terminal } from '../../base/terminal/terminal.ts'
 import { z } from '../../runtime/zod.ts'
-import { SOLHOST } from '../program-name.ts'
-import { usernameKey } from '../users/username.ts'
 import { readPermissionCell, writePermissionCell } from '../users/users-csv-cells.ts'
-import { CommandError } from './command.ts'
 import { authorization, readHostAddress } from './credentials.ts'
 import { type ApiContent, createHostApi, type HostApi } from './host-api.ts'
 import { refuseUsers } from './refusals.ts'
-import { printable, type Terminal } from './terminal.ts'
 
 /** A user as the API gives it. */
 export const User = z.object({

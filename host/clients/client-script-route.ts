@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
-import { sendScript } from '../http/send-script.ts'
-import { makeClientScript } from '../web/browser-script.ts'
+import { sendScript } from '../../base/http/send-script.ts'
+import { makeClientScript } from '../web/scripts.ts'
 
 const script = makeClientScript()
 

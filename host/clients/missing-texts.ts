@@ -1,4 +1,4 @@
-import type { ActiveSolution } from '../solutions/catalog.ts'
+import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import type { Redact } from '../solutions/redact.ts'
 import type { SolutionLog } from '../solutions/solution-log.ts'
 

@@ -1,5 +1,5 @@
+import type { Effects } from '../../base/bundles/host-call.ts'
 import { addressOfTarget } from '../login/sign-out-target.ts'
-import type { Effects } from '../solutions/host-call.ts'
 import type { ClientParts, Visitor } from './clients.ts'
 import type { HostFrame } from './frames.ts'
 

@@ -1,7 +1,7 @@
+import type { PlatformKey } from '../../base/config/platform-key.ts'
+import type { Database } from '../../base/database/open.ts'
 import type { Login, Tenant } from '../../plugins/security/host.ts'
 import { z } from '../../runtime/zod.ts'
-import type { PlatformKey } from '../config/platform-key.ts'
-import type { Database } from '../database/open.ts'
 import { createSingleUseTokens } from '../login/single-use-token.ts'
 
 /** Whom a login form's script signed in, and what it set for them. */

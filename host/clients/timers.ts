@@ -1,4 +1,4 @@
-import type { Effects } from '../solutions/host-call.ts'
+import type { Effects } from '../../base/bundles/host-call.ts'
 
 /** What a client's scripts want to run later (`application.executeLater`). */
 export interface Timers {

@@ -1,48 +1,26 @@
 import { resolve } from 'node:path'
+import { type CloudSettings, cloudSettingsOf } from '../../base/config/cloud-settings.ts'
+import { type Environment, PROPERTIES, type SolutionOrigin } from '../../base/config/properties.ts'
+import { certificateOf, databaseServersOf, tlsFaults, type Value } from '../../base/config/property-groups.ts'
+import { readProperties, refuseFaults } from '../../base/config/read-properties.ts'
+import type { ServiceSettings } from '../../base/config/service-settings.ts'
+import { type ShownSetting, showSettings } from '../../base/config/shown-settings.ts'
+import { type TelemetrySettings, telemetryFault, telemetrySettingsOf } from '../../base/config/telemetry-settings.ts'
+import type { KindName } from '../../base/database/kind.ts'
+import { isLoopback } from '../../base/http/sites.ts'
 import { createLimits, type Limits } from '../../runtime/limits.ts'
-import { type CloudSettings, cloudSettingsOf } from '../cloud/cloud-settings.ts'
-import type { KindName } from '../database/kind.ts'
-import type { DatabaseServers } from '../database/open.ts'
-import { isLoopback } from '../http/sites.ts'
-import { type TelemetrySettings, telemetryFault, telemetrySettingsOf } from '../telemetry/telemetry-settings.ts'
-import type { CertificateSource } from '../tls/certificate.ts'
-import { type Environment, PROPERTIES, type SolutionOrigin } from './properties.ts'
-import { certificateOf, databaseServersOf, tlsFaults, type Value } from './property-groups.ts'
-import { readProperties, refuseFaults } from './read-properties.ts'
-import { type ShownSetting, showSettings } from './shown-settings.ts'
 
 /** All settings of the host, read and checked. */
-export type Settings = {
-  readonly port: number
-  readonly host: string
+export type Settings = ServiceSettings & {
   readonly adminPort: number
   readonly adminHost: string
-  readonly publicUrl: URL | null
   readonly solutionOrigin: SolutionOrigin | null
-  /** An absolute path. */
-  readonly home: string
-  /** Empty: made once and kept in `home`. */
-  readonly platformKey: string
-  /** Where the platform keeps its data, and under which name. */
-  readonly database: { readonly kind: KindName; readonly name: string }
-  readonly databaseServers: DatabaseServers
-  /** Null: the host serves no TLS. */
-  readonly certificate: CertificateSource | null
-  /** Of the port that leads to https; null: there is none. */
-  readonly httpRedirectPort: number | null
-  /** In ms. */
-  readonly hstsMaxAge: number
   readonly defaultSolution: string | null
-  readonly trustedProxies: readonly string[]
-  readonly allowedHosts: readonly string[]
   /** `host:port` entries. */
   readonly httpAllowedHosts: readonly string[]
   readonly oauthAllowedHosts: readonly string[]
   /** `SOLUTIONS_FOLDER`; empty: none. */
   readonly solutionsFolder: string
-  /** In ms. */
-  readonly drainTime: number
-  readonly logLevel: 'debug' | 'info' | 'warn' | 'error'
   readonly adminName: string
   /** Empty: the one whose hash lies in the platform's database, or a new one. */
   readonly adminPassword: string
@@ -50,12 +28,9 @@ export type Settings = {
   readonly environment: Environment
   /** `PLATFORM_TESTING_MODE` */
   readonly isTesting: boolean
-  /** In bytes: `RUNTIME_XMS` and `RUNTIME_XMX`. */
-  readonly memory: { readonly minimum: number; readonly maximum: number }
   readonly telemetry: TelemetrySettings
   /** The control center that manages this host; null: none. */
   readonly cloud: CloudSettings | null
-  readonly limits: Limits
   /** All of them as an operator may see them, with their sources. */
   readonly shown: readonly ShownSetting[]
 }

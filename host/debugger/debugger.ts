@@ -2,10 +2,10 @@ import type { AddressInfo } from 'node:net'
 import Router from '@koa/router'
 import Koa, { type Context, type Next } from 'koa'
 import type { WebSocket } from 'ws'
+import { createWebSocketServer, takeWebSocket } from '../../base/http/upgrades.ts'
+import { listening } from '../../base/tls/listen.ts'
+import { httpServer } from '../../base/tls/server.ts'
 import type { DebugSession, Supervisor } from '../../runtime/supervisor.ts'
-import { listening } from '../http/listen.ts'
-import { httpServer } from '../http/server.ts'
-import { createWebSocketServer, takeWebSocket } from '../http/upgrades.ts'
 import type { DebugTarget, DebugTargets } from './targets.ts'
 
 /** Where Chrome DevTools find the scripts of this host: HTTP and WebSockets as Node's own inspector answers them. */

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
+import { unitsOf } from '../../base/bundles/prepared-solution.ts'
 import type { Unit } from '../../runtime/protocol.ts'
-import type { ActiveSolution, Catalog } from '../solutions/catalog.ts'
-import { unitsOf } from '../solutions/prepared-solution.ts'
+import type { Catalog } from '../solutions/catalog.ts'
 import type { SolutionStore } from '../solutions/solution-store.ts'
 
 /** What a debugger can be attached to: the scripts of one unit of a solution's active version. */

@@ -1,8 +1,8 @@
+import type { PlatformKey } from '../../base/config/platform-key.ts'
+import { createBriefCache } from '../../base/database/brief-cache.ts'
+import type { Database } from '../../base/database/open.ts'
+import { put } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import type { PlatformKey } from '../config/platform-key.ts'
-import { createBriefCache } from '../database/brief-cache.ts'
-import type { Database } from '../database/open.ts'
-import { put } from '../database/portable.ts'
 
 /** A database on a server of the operator. */
 export type DatabaseGrant = {

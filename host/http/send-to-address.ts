@@ -1,7 +1,7 @@
 import type { Context } from 'koa'
+import { allowPage } from '../../base/http/content-security.ts'
+import { createNonce, sendHtml } from '../../base/http/request.ts'
 import { goesOnPage } from '../web/pages.ts'
-import { allowPage } from './content-security.ts'
-import { createNonce, sendHtml } from './request.ts'
 
 /**
  * Sends the browser to an address that a script gave (`application.showURL`). A form's POST is answered by a page that

@@ -1,8 +1,9 @@
-import type { Context, Middleware } from 'koa'
+import type { Middleware } from 'koa'
+import { requireOneHost, unknownHost } from '../../base/http/host-header.ts'
+import { stateOf } from '../../base/http/request.ts'
+import { hostnameOf, isLoopback, type Sites } from '../../base/http/sites.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Catalog } from '../solutions/catalog.ts'
-import { stateOf } from './request.ts'
-import { hostnameOf, isLoopback, type Sites } from './sites.ts'
 
 /**
  * Lets a request through only where its host name serves its path: a solution's own host serves that solution and
@@ -49,14 +50,4 @@ export function adminGate(adminHost: string, allowedHosts: readonly string[]): M
     if (unknown !== undefined) throw unknownHost(unknown)
     return next()
   }
-}
-
-/** Two of them could be read as one by us and as the other by a proxy. @throws ERR_BAD_REQUEST */
-export function requireOneHost({ req }: Context): void {
-  const hosts = req.rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name))
-  if (hosts.length > 1) throw new PlatformError('ERR_BAD_REQUEST', 'The request has more than one Host header.')
-}
-
-export function unknownHost(host: string): PlatformError {
-  return new PlatformError('ERR_HOST_UNKNOWN', `Nothing is served under the host name "${host.slice(0, 260)}".`)
 }

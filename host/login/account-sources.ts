@@ -1,22 +1,17 @@
+import type { AccountSourceName } from '../../base/accounts/account-source-name.ts'
+import type { Series } from '../../base/accounts/remembered.ts'
+import type { User, Users } from '../../base/accounts/users.ts'
+import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
+import { type Effects, noEffects } from '../../base/bundles/host-call.ts'
+import { permissionsOf } from '../../base/bundles/prepared-solution.ts'
 import type { Login } from '../../plugins/security/host.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Failed } from '../../runtime/outcome.ts'
-import type { Series } from '../sessions/remembered.ts'
-import type { ActiveSolution } from '../solutions/catalog.ts'
-import { type Effects, noEffects } from '../solutions/host-call.ts'
-import { permissionsOf } from '../solutions/prepared-solution.ts'
-import type { User, Users } from '../users/users.ts'
 import type { Asking } from './arrival.ts'
 import { askAgain, earlierOf } from './ask-again.ts'
 import type { AuthenticatorQuestion } from './ask-authenticator.ts'
 import { queryParams } from './query-params.ts'
 import { type FormMode, isProviderMode, type ProviderMode } from './sign-in-mode.ts'
-
-/**
- * Who knows an account: the users table, which is one for all solutions; a solution's own module or login form (`''`);
- * a provider of OAuth, about whose users the module is asked; or the control center.
- */
-export type AccountSourceName = 'users' | '' | 'provider' | 'cloud'
 
 /**
  * What a source says of somebody. Refusals are answers; `failed` means that it could not say. `state`: what the login page

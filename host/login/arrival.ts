@@ -1,9 +1,9 @@
 import type { Context } from 'koa'
-import type { CookieScope } from '../http/cookies.ts'
-import { readQuery } from '../http/read-body.ts'
-import { cookieScope, stateOf } from '../http/request.ts'
-import type { Sites } from '../http/sites.ts'
-import type { ActiveSolution } from '../solutions/catalog.ts'
+import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
+import type { CookieScope } from '../../base/http/cookies.ts'
+import { readQuery } from '../../base/http/read-body.ts'
+import { cookieScope, stateOf } from '../../base/http/request.ts'
+import type { Sites } from '../../base/http/sites.ts'
 
 /** One who wants in: what the browser sent, and where from. */
 export type Asking = {

@@ -1,6 +1,6 @@
+import type { Series } from '../../base/accounts/remembered.ts'
+import type { Effects } from '../../base/bundles/host-call.ts'
 import type { Json } from '../../runtime/plugin.ts'
-import type { Series } from '../sessions/remembered.ts'
-import type { Effects } from '../solutions/host-call.ts'
 import type { SignInAnswer } from './account-sources.ts'
 import type { Asking } from './arrival.ts'
 import type { AuthenticatorQuestion } from './ask-authenticator.ts'

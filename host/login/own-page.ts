@@ -1,4 +1,4 @@
-import { sourceOfPost } from '../http/fetch-metadata.ts'
+import { sourceOfPost } from '../../base/http/fetch-metadata.ts'
 import type { Arrival } from './arrival.ts'
 import type { FormTokens } from './form-token.ts'
 

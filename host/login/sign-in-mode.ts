@@ -1,4 +1,4 @@
-import type { PreparedSolution } from '../solutions/prepared-solution.ts'
+import type { PreparedSolution } from '../../base/bundles/prepared-solution.ts'
 
 /** Users sign in by the login page. */
 export type FormMode = 'DEFAULT' | 'AUTHENTICATOR' | 'PLATFORM_CLOUD'

@@ -1,11 +1,12 @@
+import type { FoundSession } from '../../base/accounts/find-session.ts'
+import type { Remembered, RememberedUse } from '../../base/accounts/remembered.ts'
+import { readCookies, setCookie } from '../../base/http/cookies.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Failed } from '../../runtime/outcome.ts'
 import type { AuditAction } from '../audit/audit.ts'
-import { readCookies, setCookie } from '../http/cookies.ts'
-import type { Remembered, RememberedUse } from '../sessions/remembered.ts'
 import type { AccountSource } from './account-sources.ts'
 import type { Arrival } from './arrival.ts'
-import { type FoundSession, type SessionBasis, type SessionParts, startSession, valuesOf } from './start-session.ts'
+import { type SessionBasis, type SessionParts, startSession, valuesOf } from './start-session.ts'
 
 /** What a remembered login came to; null: the person has to sign in. */
 export type RememberedSignIn = { readonly found: FoundSession } | { readonly failure: Failed } | null

@@ -1,8 +1,8 @@
+import type { PlatformKey } from '../../base/config/platform-key.ts'
+import type { ClientSide } from '../../base/http/client.ts'
+import type { Sites } from '../../base/http/sites.ts'
 import { isAllowedAddress } from '../../runtime/address.ts'
 import { z } from '../../runtime/zod.ts'
-import type { PlatformKey } from '../config/platform-key.ts'
-import type { ClientSide } from '../http/client.ts'
-import type { Sites } from '../http/sites.ts'
 import type { Catalog } from '../solutions/catalog.ts'
 import { readSigned, writeSigned } from './signed-text.ts'
 

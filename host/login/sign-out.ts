@@ -1,16 +1,16 @@
 import type { Context } from 'koa'
+import { findSession } from '../../base/accounts/find-session.ts'
+import type { Remembered } from '../../base/accounts/remembered.ts'
+import type { Sessions } from '../../base/accounts/sessions.ts'
+import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
+import { readCookies, setCookie } from '../../base/http/cookies.ts'
+import { cookieScope, stateOf } from '../../base/http/request.ts'
+import type { Sites } from '../../base/http/sites.ts'
 import type { Audit } from '../audit/audit.ts'
-import { readCookies, setCookie } from '../http/cookies.ts'
-import { cookieScope, stateOf } from '../http/request.ts'
-import type { Sites } from '../http/sites.ts'
 import type { ProviderLogout } from '../oauth/provider-logout.ts'
 import { noteSignedOut } from '../oauth/signed-out-browser.ts'
-import type { Remembered } from '../sessions/remembered.ts'
-import type { Sessions } from '../sessions/sessions.ts'
-import type { ActiveSolution } from '../solutions/catalog.ts'
 import { isProviderMode, signInModeOf } from './sign-in-mode.ts'
 import { findUse } from './sign-in-remembered.ts'
-import { findSession } from './start-session.ts'
 
 export type SignOutParts = {
   readonly sites: Sites

@@ -1,4 +1,4 @@
-import type { PlatformKey } from '../config/platform-key.ts'
+import type { PlatformKey } from '../../base/config/platform-key.ts'
 
 /**
  * What this platform said for one purpose, so that it can travel through a browser and come back: JSON as base64url, a

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import type { PlatformKey } from '../../base/config/platform-key.ts'
+import type { Database } from '../../base/database/open.ts'
+import { insertOnce } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
-import type { PlatformKey } from '../config/platform-key.ts'
-import type { Database } from '../database/open.ts'
-import { insertOnce } from '../database/portable.ts'
 import { readSigned, writeSigned } from './signed-text.ts'
 
 /** Signed texts of one kind, each good for one solution, for a time, once on all hosts together. */

@@ -1,12 +1,12 @@
-import type { Context } from 'koa'
+import type { AccountSourceName } from '../../base/accounts/account-source-name.ts'
+import type { FoundSession } from '../../base/accounts/find-session.ts'
+import { type Remembered, type RememberedUser, selectorOf } from '../../base/accounts/remembered.ts'
+import type { Sessions } from '../../base/accounts/sessions.ts'
+import type { Effects } from '../../base/bundles/host-call.ts'
+import { readCookies, setCookie } from '../../base/http/cookies.ts'
 import type { Login } from '../../plugins/security/host.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Audit } from '../audit/audit.ts'
-import { type CookieScope, readCookies, setCookie } from '../http/cookies.ts'
-import { type Remembered, type RememberedUser, selectorOf } from '../sessions/remembered.ts'
-import type { Session, Sessions } from '../sessions/sessions.ts'
-import type { Effects } from '../solutions/host-call.ts'
-import type { AccountSourceName } from './account-sources.ts'
 import type { Arrival } from './arrival.ts'
 import type { FormTokens } from './form-token.ts'
 import { signInModeOf } from './sign-in-mode.ts'
@@ -19,22 +19,6 @@ export type SessionBasis = {
   readonly providerLogin: string | null
   /** Asked once the session is there: what ended the user's access before that found no session to end. */
   readonly stillHolds: () => Promise<boolean>
-}
-
-/** A session with the cookie that it was found by. */
-export type FoundSession = { readonly session: Session; readonly cookie: string }
-
-/** The session of this browser in the solution of `scope`. */
-export async function findSession(
-  ctx: Context,
-  scope: CookieScope,
-  sessions: Pick<Sessions, 'find'>,
-): Promise<FoundSession | null> {
-  for (const cookie of readCookies(ctx, 'session', scope)) {
-    const session = await sessions.find(scope.solution, cookie)
-    if (session !== null) return { session, cookie }
-  }
-  return null
 }
 
 export type SessionParts = {

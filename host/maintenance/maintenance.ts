@@ -1,8 +1,8 @@
+import { answeredWithin } from '../../base/database/answered-within.ts'
+import { createBriefCache } from '../../base/database/brief-cache.ts'
+import type { Database } from '../../base/database/open.ts'
+import { put } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import { answeredWithin } from '../database/answered-within.ts'
-import { createBriefCache } from '../database/brief-cache.ts'
-import type { Database } from '../database/open.ts'
-import { put } from '../database/portable.ts'
 
 /** While it is on, nobody new comes in and signed-in users finish; it holds on all hosts within 1 s. */
 export interface Maintenance {

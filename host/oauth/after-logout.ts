@@ -1,5 +1,5 @@
+import type { PlatformKey } from '../../base/config/platform-key.ts'
 import { z } from '../../runtime/zod.ts'
-import type { PlatformKey } from '../config/platform-key.ts'
 
 /** What is to happen after a sign-out, when the browser may first have to go to the provider and back. */
 export type AfterLogout = {

@@ -1,4 +1,4 @@
-import { networkOf } from '../http/network.ts'
+import { networkOf } from '../../base/http/network.ts'
 import type { NewLogLine, SolutionLog } from '../solutions/solution-log.ts'
 
 /**

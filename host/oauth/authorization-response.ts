@@ -1,4 +1,4 @@
-import { isSameSecret } from '../secrets/same-secret.ts'
+import { isSameSecret } from '../../base/accounts/same-secret.ts'
 import { OAuthProblem, quote } from './problems.ts'
 import type { Provider } from './provider.ts'
 import type { Transaction } from './transactions.ts'

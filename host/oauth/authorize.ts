@@ -1,6 +1,6 @@
 import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier } from 'openid-client'
+import { networkOf } from '../../base/http/network.ts'
 import type { Limits } from '../../runtime/limits.ts'
-import { networkOf } from '../http/network.ts'
 import type { Arrival } from '../login/arrival.ts'
 import { pageAskedFor } from '../login/page-asked-for.ts'
 import type { ClientSecrets } from './client-secret.ts'

@@ -1,6 +1,6 @@
+import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
 import type { Asking } from '../login/arrival.ts'
 import { queryParams } from '../login/query-params.ts'
-import type { ActiveSolution } from '../solutions/catalog.ts'
 import { secretFields } from '../solutions/redact.ts'
 import type { EntryRunner } from '../solutions/run-entry.ts'
 import type { AnonymousLines } from './anonymous-lines.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { isSameSecret } from '../secrets/same-secret.ts'
+import { isSameSecret } from '../../base/accounts/same-secret.ts'
 import type { Claims, Provider } from './provider.ts'
 import { type FindKey, readSignedToken } from './signed-token.ts'
 import { checkAudience, checkId, checkIssuer, checkTimes, readTime, refused } from './token-claims.ts'

@@ -1,8 +1,8 @@
+import { createBriefCache } from '../../base/database/brief-cache.ts'
+import type { Database } from '../../base/database/open.ts'
+import { put } from '../../base/database/portable.ts'
 import type { PartialOAuthForm } from '../../runtime/bundle/manifest-schema.ts'
 import type { z } from '../../runtime/zod.ts'
-import { createBriefCache } from '../database/brief-cache.ts'
-import type { Database } from '../database/open.ts'
-import { put } from '../database/portable.ts'
 
 /** Settings of a sign-in by their names in design section 8, as the operator wrote them. */
 export type WrittenOAuthSettings = z.infer<typeof PartialOAuthForm>

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import type { Remembered } from '../sessions/remembered.ts'
-import type { Sessions } from '../sessions/sessions.ts'
+import type { Remembered } from '../../base/accounts/remembered.ts'
+import type { Sessions } from '../../base/accounts/sessions.ts'
 import type { AfterLogoutState } from './after-logout.ts'
 import type { ClientSecrets } from './client-secret.ts'
 import type { ProviderLogin, ProviderLoginContent, ProviderLogins } from './provider-logins.ts'

@@ -1,8 +1,9 @@
+import { findSession } from '../../base/accounts/find-session.ts'
 import { sendToAddress } from '../http/send-to-address.ts'
 import type { Arrival } from '../login/arrival.ts'
 import type { AuthenticatorQuestion } from '../login/ask-authenticator.ts'
 import { customFields, queryParams } from '../login/query-params.ts'
-import { acceptSignIn, findSession, type SessionParts } from '../login/start-session.ts'
+import { acceptSignIn, type SessionParts } from '../login/start-session.ts'
 import {
   type AuthorizationResponse,
   checkAuthorizationResponse,

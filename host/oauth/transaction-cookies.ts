@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
+import { type CookieScope, cookieKinds, readCookies, setCookie } from '../../base/http/cookies.ts'
 import type { Limits } from '../../runtime/limits.ts'
-import { type CookieScope, cookieKinds, readCookies, setCookie } from '../http/cookies.ts'
 
 /**
  * Chosen here: so many sign-ins by a provider one browser may have open in a solution. Each has a cookie, and the cookies of

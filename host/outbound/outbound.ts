@@ -1,9 +1,9 @@
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
 import { isIP } from 'node:net'
+import { type AddressRules, createCheckedAddresses, only } from '../../base/outbound/checked-addresses.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { checkHeaders, checkMethod, readTarget, type Target } from './check-request.ts'
-import { type AddressRules, createCheckedAddresses, only } from './checked-addresses.ts'
 
 export type OutboundRequest = {
   readonly url: string

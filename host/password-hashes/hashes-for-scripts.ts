@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
+import type { Passwords } from '../../base/accounts/passwords.ts'
+import type { Throttle } from '../../base/accounts/throttle.ts'
+import { hostCall } from '../../base/bundles/host-call.ts'
 import type { PasswordHashesPort } from '../../plugins/security/host.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { createGate, type Gate } from '../../runtime/gate.ts'
 import { type Call, ScriptError } from '../../runtime/plugin.ts'
-import type { Throttle } from '../login/throttle.ts'
-import { hostCall } from '../solutions/host-call.ts'
 import type { NoteRefusal } from '../solutions/script-refusals.ts'
-import type { Passwords } from '../users/passwords.ts'
 import { readHash } from './formats.ts'
 
 export type HashesForScriptsParts = {

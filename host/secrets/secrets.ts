@@ -1,10 +1,10 @@
+import type { PlatformKey } from '../../base/config/platform-key.ts'
+import { deletedAny } from '../../base/database/deleted-any.ts'
+import type { Database } from '../../base/database/open.ts'
+import { put } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { namesPlaceOf } from '../../runtime/host-port.ts'
 import { z } from '../../runtime/zod.ts'
-import type { PlatformKey } from '../config/platform-key.ts'
-import { deletedAny } from '../database/deleted-any.ts'
-import type { Database } from '../database/open.ts'
-import { put } from '../database/portable.ts'
 
 export const SecretName = z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/, {
   error: 'must be 1 to 64 capital letters, digits and "_", with a letter first',

@@ -1,5 +1,5 @@
+import type { DatabaseServer } from '../../base/database/kind.ts'
 import type { Parameter, Row } from '../../plugins/database/host.ts'
-import type { DatabaseServer } from '../database/kind.ts'
 
 /** A database on a server of the operator, with the account to use. */
 export type Target = DatabaseServer & { readonly database: string }

@@ -1,19 +1,9 @@
+import { type ActiveSolution, activeSolution, versionKey } from '../../base/bundles/active-solution.ts'
+import type { SandboxSolutionMaker } from '../../base/bundles/sandbox-solution.ts'
+import { answeredWithin } from '../../base/database/answered-within.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import type { SolutionFacts } from '../../runtime/plugin.ts'
-import type { Loadable, Supervisor } from '../../runtime/supervisor.ts'
-import { answeredWithin } from '../database/answered-within.ts'
-import { clientForms, type PreparedSolution } from './prepared-solution.ts'
-import type { SandboxSolutionMaker } from './sandbox-solution.ts'
+import type { Supervisor } from '../../runtime/supervisor.ts'
 import type { SolutionStore, SolutionSummary } from './solution-store.ts'
-
-/** The active version of a solution, ready to answer requests. */
-export type ActiveSolution = PreparedSolution & {
-  readonly name: string
-  readonly title: string
-  readonly facts: SolutionFacts
-  /** What the supervisor needs to run its scripts. */
-  readonly loadable: Loadable
-}
 
 /** `checkedAt`: when the database last said that it is the active version, in epoch ms. */
 type Kept = { readonly solution: ActiveSolution; readonly size: number; readonly checkedAt: number }
@@ -129,31 +119,6 @@ export function createCatalog(
     },
   }
   return catalog
-}
-
-/** The name under which the supervisor knows a version. */
-export function versionKey(name: string, sha256: string): string {
-  return `${name}@${sha256}`
-}
-
-/** The solution of such a key. */
-export function solutionOfKey(key: string): string {
-  return key.slice(0, key.lastIndexOf('@'))
-}
-
-/** @param sha256 of the bundle that `prepared` came from */
-export function activeSolution(
-  sha256: string,
-  prepared: PreparedSolution,
-  makeSandboxSolution: SandboxSolutionMaker,
-): ActiveSolution {
-  const { name, title, version } = prepared.manifest
-  const { manifest, modules, texts } = prepared
-  const forms = prepared.forms.map(({ form }) => form)
-  const definitions = new Map([...clientForms(prepared)].map(([form, { definition }]) => [form, definition]))
-  const facts: SolutionFacts = { name, version, sha256, manifest, modules, texts, forms, definitions }
-  const loadable = { key: versionKey(name, sha256), solution: () => makeSandboxSolution(facts, prepared) }
-  return { ...prepared, name, title, facts, loadable }
 }
 
 /** When a solution that is paused in quarantine may run again, in epoch ms; null: it is not paused. */

@@ -1,4 +1,4 @@
-import type { Database } from '../database/open.ts'
+import type { Database } from '../../base/database/open.ts'
 
 /**
  * Erases what is kept for a solution beside its versions and its log: whoever uploads another one under its name finds

@@ -1,11 +1,12 @@
 import type { Logger } from 'pino'
+import { packFolder } from '../../base/bundles/pack.ts'
+import type { Database } from '../../base/database/open.ts'
+import { insertOnce } from '../../base/database/portable.ts'
+import { isLoopback } from '../../base/http/sites.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { whyNotAtStart } from '../../runtime/memory-full.ts'
 import type { Settings } from '../config/settings.ts'
-import type { Database } from '../database/open.ts'
-import { insertOnce } from '../database/portable.ts'
-import { isLoopback } from '../http/sites.ts'
-import { exampleFolder, exampleNames, packFolder } from './examples.ts'
+import { exampleFolder, exampleNames } from './examples.ts'
 import type { Uploads } from './upload.ts'
 
 /**

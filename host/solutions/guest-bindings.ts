@@ -1,9 +1,9 @@
+import type { HostCall } from '../../base/bundles/host-call.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Failed, GuestCommand } from '../../runtime/outcome.ts'
 import { type Command, type Json, type Plugin, ScriptError, type SolutionFacts } from '../../runtime/plugin.ts'
 import type { CallHandlers } from '../../runtime/supervisor.ts'
 import { z } from '../../runtime/zod.ts'
-import type { HostCall } from './host-call.ts'
 import type { NewLogLine } from './solution-log.ts'
 
 /** The host's end of the plugins' bindings: what a call is given, what it asks while it runs and what it commanded. */

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Database } from '../database/open.ts'
-import { insertOnce } from '../database/portable.ts'
+import type { Database } from '../../base/database/open.ts'
+import { insertOnce } from '../../base/database/portable.ts'
 
 /*
  * Larger media files are stored a second time, in pieces. SQLite reads the whole value of a column even for a part of it,

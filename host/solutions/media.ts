@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import type { Context } from 'koa'
+import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
+import { allowMedia } from '../../base/http/content-security.ts'
+import { requireNavigation } from '../../base/http/fetch-metadata.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import { allowMedia } from '../http/content-security.ts'
-import { requireNavigation } from '../http/fetch-metadata.ts'
-import type { ActiveSolution } from './catalog.ts'
 import type { SolutionStore } from './solution-store.ts'
 
 /** Types that a browser runs scripts of when they are opened as a page. */

@@ -1,9 +1,9 @@
 import { EventEmitter } from 'node:events'
 import { sql } from 'kysely'
+import type { Database } from '../../base/database/open.ts'
+import { firstRows } from '../../base/database/portable.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { LogLevel, Position } from '../../runtime/outcome.ts'
-import type { Database } from '../database/open.ts'
-import { firstRows } from '../database/portable.ts'
 
 /** One line of a solution's log, as the API gives it. */
 export type LogLine = {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
+import type { PreparedSolution } from '../../base/bundles/prepared-solution.ts'
+import { deletedAny } from '../../base/database/deleted-any.ts'
+import type { Database } from '../../base/database/open.ts'
+import { byteLength, insertOnce } from '../../base/database/portable.ts'
 import type { Bundle } from '../../runtime/bundle/read-bundle.ts'
 import type { Limits } from '../../runtime/limits.ts'
-import { deletedAny } from '../database/deleted-any.ts'
-import type { Database } from '../database/open.ts'
-import { byteLength, insertOnce } from '../database/portable.ts'
 import { createMediaReader, writePieces } from './media-pieces.ts'
-import type { PreparedSolution } from './prepared-solution.ts'
 import { readStored, type StoredSolution, writeStored } from './stored-solution.ts'
 
 export type SolutionSummary = {

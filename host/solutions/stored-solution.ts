@@ -1,4 +1,4 @@
-import { EMPTY_FORM, type PreparedSolution } from './prepared-solution.ts'
+import { EMPTY_FORM, type PreparedSolution } from '../../base/bundles/prepared-solution.ts'
 
 /**
  * The form in which prepared solutions are written. Raise it when what older hosts wrote is not what is read here, and

@@ -1,17 +1,14 @@
+import { createBundleCheck } from '../../base/bundles/check-bundle.ts'
+import type { SandboxSolutionMaker } from '../../base/bundles/sandbox-solution.ts'
+import { versionNotFound } from '../../base/bundles/version-not-found.ts'
+import { createQueue } from '../../base/work/queue.ts'
 import type { Fault, Warning } from '../../runtime/bundle/faults.ts'
 import { type Bundle, readBundle } from '../../runtime/bundle/read-bundle.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { createGate } from '../../runtime/gate.ts'
 import type { Limits } from '../../runtime/limits.ts'
-import type { CheckedFiles, Unit } from '../../runtime/protocol.ts'
-import type { Probe, Supervisor } from '../../runtime/supervisor.ts'
-import type { CompiledTemplate } from '../../runtime/template/compiled-template.ts'
-import { CompiledTemplateSchema } from '../../runtime/template/template-schema.ts'
-import { activeSolution, type Catalog } from './catalog.ts'
-import { readCheckedForms } from './checked-forms.ts'
-import { type PreparedSolution, permissionsOf, prepareSolution } from './prepared-solution.ts'
-import { createQueue } from './queue.ts'
-import type { SandboxSolutionMaker } from './sandbox-solution.ts'
+import type { Supervisor } from '../../runtime/supervisor.ts'
+import type { Catalog } from './catalog.ts'
 import type { SolutionStore } from './solution-store.ts'
 
 export type Uploaded = {
@@ -177,44 +174,6 @@ export function createUploads({ store, catalog, supervisor, makeSandboxSolution,
   }
 }
 
-/** What a check in a sandbox process came to; `prepared` is null where there is a fault. */
-export type CheckedBundle = {
-  readonly prepared: PreparedSolution | null
-  readonly faults: readonly Fault[]
-  readonly warnings: readonly Warning[]
-}
-
-export type BundleCheckParts = Pick<UploadParts, 'supervisor' | 'makeSandboxSolution' | 'limits'>
-
-/** Checks what `readBundle` let through as an upload does; nothing is kept. */
-export function createBundleCheck({
-  supervisor,
-  makeSandboxSolution,
-  limits,
-}: BundleCheckParts): (bundle: Bundle) => Promise<CheckedBundle> {
-  return async (bundle) => {
-    const probes = probesOf(bundle)
-    let read: Awaited<ReturnType<typeof readCheckedForms>> = { forms: [], fault: null }
-    // Main's scripts, which are tried next, may use the forms while they load.
-    const prepare = async (checked: CheckedFiles) => {
-      read = await readCheckedForms(bundle, checked)
-      const prepared = prepareSolution(bundle, checked, { template: null, forms: read.forms, entries: {} })
-      return activeSolution(bundle.sha256, prepared, makeSandboxSolution).loadable.solution()
-    }
-    const files = { ...bundle, isolateMemory: limits.ISOLATE_MEMORY }
-    const { checked, faults, found } = await supervisor.checkUpload(uploadFiles(files), prepare, probes)
-    const missing = faults.length === 0 ? missingEntries(bundle, found) : []
-    const warnings = checked?.warnings ?? []
-    if (read.fault !== null) return { prepared: null, faults: [read.fault], warnings }
-    if (checked === null || faults.length + missing.length > 0) {
-      return { prepared: null, faults: [...faults, ...missing], warnings }
-    }
-    const parts = { template: readTemplate(checked.template), forms: read.forms, entries: Object.fromEntries(found) }
-    const prepared = prepareSolution(bundle, checked, parts)
-    return { prepared, faults: [], warnings }
-  }
-}
-
 function tooManyWait(): PlatformError {
   return new PlatformError('ERR_SANDBOX_BUSY', `Too many uploads are checked: this one waited ${PATIENCE / 1000} s.`, {
     retryAfter: 30,
@@ -225,10 +184,6 @@ function solutionNotFound(name: string): PlatformError {
   return new PlatformError('ERR_SOLUTION_NOT_FOUND', `There is no solution "${name}".`, { name })
 }
 
-export function versionNotFound(name: string, sha256: string): PlatformError {
-  return new PlatformError('ERR_VERSION_NOT_FOUND', `"${name}" has no version ${sha256}.`, { name, sha256 })
-}
-
 function refused(faults: readonly Fault[], warnings: readonly Warning[]): PlatformError {
   const tooLarge = faults.every(({ code }) => code === 'too_large' || code === 'too_many_files')
   const count = faults.length === 1 ? 'one fault' : `${faults.length} faults`
@@ -237,52 +192,4 @@ function refused(faults: readonly Fault[], warnings: readonly Warning[]): Platfo
     `The bundle was refused for ${count}; the active version is as it was.`,
     { faults, warnings },
   )
-}
-
-function uploadFiles(bundle: Bundle & { isolateMemory: number }) {
-  const { scripts, formScripts, forms, i18n, loginTemplate, isolateMemory } = bundle
-  const media = [...bundle.media.keys()]
-  const permissions = permissionsOf(bundle)
-  return { scripts, formScripts, forms, i18n, loginTemplate, media, permissions, isolateMemory }
-}
-
-const ENTRIES = ['onSolutionOpen', 'getOAuthConfig'] as const
-/** Main is what clients run, which also close. */
-const MAIN_ENTRIES = [...ENTRIES, 'onSolutionClose'] as const
-
-function probesOf(bundle: Bundle): readonly Probe[] {
-  const hasAuthenticator = bundle.modules.some(({ manifest }) => manifest.type === 'authenticator')
-  const units: readonly Unit[] = hasAuthenticator ? ['authenticator', 'main'] : ['main']
-  const probes: readonly Probe[] = units.map((unit) => ({ unit, entries: unit === 'main' ? MAIN_ENTRIES : ENTRIES }))
-  if (bundle.manifest.authenticator !== 'OAUTH_AUTHENTICATOR') return probes
-  // Main's scripts run alone for it, and may need their modules unless they hold it.
-  const isNeeded: Probe['isNeeded'] = (found) => found.get('authenticator')?.includes('getOAuthConfig') !== true
-  return [...probes, { unit: 'configuration', entries: ENTRIES, isNeeded }]
-}
-
-/** What the mode cannot work without. */
-function missingEntries(bundle: Bundle, found: ReadonlyMap<Unit, readonly string[]>): Fault[] {
-  const { authenticator: mode } = bundle.manifest
-  const faults: Fault[] = []
-  const module = bundle.modules.find(({ manifest }) => manifest.type === 'authenticator')
-  if (module && !found.get('authenticator')?.includes('onSolutionOpen')) {
-    const message = `the authenticator "${module.name}" must declare the function onSolutionOpen(arg, queryParams)`
-    const file = bundle.scripts.find((script) => script.module === module.name)?.file
-    faults.push({ code: 'entry_missing', file: file ?? `modules/${module.name}/globals.js`, message })
-  }
-  const hasConfiguration = (['authenticator', 'configuration'] as const).some((unit) =>
-    found.get(unit)?.includes('getOAuthConfig'),
-  )
-  if (mode === 'OAUTH_AUTHENTICATOR' && !hasConfiguration) {
-    const message = 'OAUTH_AUTHENTICATOR needs the function getOAuthConfig(queryParams) in the authenticator or in main'
-    faults.push({ code: 'entry_missing', file: 'globals.js', message })
-  }
-  return faults
-}
-
-/** The sandbox process compiled the template while hostile files were around: its form is checked once more. */
-function readTemplate(template: unknown): CompiledTemplate | null {
-  if (template === null) return null
-  const checked = CompiledTemplateSchema.safeParse(template)
-  return checked.success ? checked.data : null
 }

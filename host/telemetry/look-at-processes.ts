@@ -1,6 +1,6 @@
+import { solutionOfKey } from '../../base/bundles/active-solution.ts'
 import { memoryOf } from '../../runtime/process-memory.ts'
 import type { RunningProcess, Supervisor } from '../../runtime/supervisor.ts'
-import { solutionOfKey } from '../solutions/catalog.ts'
 import type { Figures, Gauges } from './figures.ts'
 
 /** A sandbox process as it is now. `memory`: what it holds alone, in bytes. */

@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:http'
 import { isIP } from 'node:net'
 import type { Context, Middleware } from 'koa'
+import { SECURITY_HEADERS } from '../../base/http/content-security.ts'
+import { hostnameOf, isLoopback } from '../../base/http/sites.ts'
 import { needScope } from '../admin/actor.ts'
-import { SECURITY_HEADERS } from '../http/content-security.ts'
-import { hostnameOf, isLoopback } from '../http/sites.ts'
 import { PROMETHEUS_TYPE, type Telemetry } from './telemetry.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { Context, Middleware } from 'koa'
-import { stateOf } from '../http/request.ts'
+import { stateOf } from '../../base/http/request.ts'
 import { methodLabel } from './labels.ts'
 import type { Telemetry } from './telemetry.ts'
 

@@ -1,5 +1,5 @@
+import { LEAST_MEMORY } from '../../base/config/properties.ts'
 import { groupLimitFor, type MemoryState, wholeMegabytes } from '../../runtime/memory-bound.ts'
-import { LEAST_MEMORY } from '../config/properties.ts'
 
 /** Says at the start, once, that RUNTIME_XMX is more than the container may hold, and what is in force. */
 export function sayMemory(

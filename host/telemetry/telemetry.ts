@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { IMetricReader } from '@opentelemetry/sdk-metrics'
 import type { Logger } from 'pino'
-import type { Environment } from '../config/properties.ts'
-import type { SenderState } from './export/sender.ts'
+import type { Environment } from '../../base/config/properties.ts'
+import type { TelemetrySettings } from '../../base/config/telemetry-settings.ts'
+import type { SenderState } from '../../base/outbound/sender.ts'
 import type { Export } from './export/start-export.ts'
 import { createLogRecords, type LogRecords } from './log-records.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { createSolutionLabel } from './solution-label.ts'
 import { createSpans, type Spans } from './spans.ts'
-import type { TelemetrySettings } from './telemetry-settings.ts'
 
 /** What the platform tells of itself: metrics to whoever asks, and all three signals to a collector. */
 export interface Telemetry {

@@ -1,4 +1,4 @@
-import type { Permission } from './user-rules.ts'
+import type { Permission } from '../../base/accounts/user-rules.ts'
 
 /** What a spreadsheet takes for a formula when a cell begins with it, full-width forms too (OWASP, "CSV Injection"). */
 const FORMULA = /^'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/

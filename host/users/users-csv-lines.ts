@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { CsvError, parse } from 'csv-parse'
-import { chunksOf } from './user-rows.ts'
-import type { UserFault, UserInput } from './user-rules.ts'
-import { usernameKey } from './username.ts'
+import { chunksOf } from '../../base/accounts/user-rows.ts'
+import type { UserFault, UserInput } from '../../base/accounts/user-rules.ts'
+import { usernameKey } from '../../base/accounts/username.ts'
 import { readCell, readPermissionCell } from './users-csv-cells.ts'
 
 /** The columns of an export, in its order. */

@@ -1,11 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { stringify } from 'csv-stringify/sync'
-import { PlatformError } from '../../runtime/errors.ts'
-import type { Limits } from '../../runtime/limits.ts'
-import type { Database } from '../database/open.ts'
-import { isUniqueViolation } from '../database/portable.ts'
-import type { Passwords } from './passwords.ts'
+import type { Passwords } from '../../base/accounts/passwords.ts'
 import {
   applyPermissions,
   chunksOf,
@@ -17,10 +13,14 @@ import {
   permissionRows,
   readPermissions,
   type UserRow,
-} from './user-rows.ts'
-import { checkUser } from './user-rules.ts'
-import { usernameKey } from './username.ts'
-import type { User, UserPorts, Users } from './users.ts'
+} from '../../base/accounts/user-rows.ts'
+import { checkUser } from '../../base/accounts/user-rules.ts'
+import { usernameKey } from '../../base/accounts/username.ts'
+import type { User, UserPorts, Users } from '../../base/accounts/users.ts'
+import type { Database } from '../../base/database/open.ts'
+import { isUniqueViolation } from '../../base/database/portable.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Limits } from '../../runtime/limits.ts'
 import { writeCell, writePermissionCell } from './users-csv-cells.ts'
 import { COLUMNS, type CsvFault, type CsvLine, readLines } from './users-csv-lines.ts'
 

@@ -1,35 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { SHARED_PAGES, sharedStyles } from '../../base/web/pages.ts'
+import { createPageRenderer, loadTemplates, type PageFrame } from '../../base/web/render-page.ts'
+import { PLATFORM_TEXTS, platformText } from '../../base/web/texts.ts'
 import type { OAUTH_PROBLEMS, OAuthProblemCode } from '../oauth/problems.ts'
-import { createPageRenderer, indent, loadTemplates, type PageFrame } from './render-page.ts'
-import { PLATFORM_TEXTS, platformText } from './texts.ts'
-
-export type { PageFrame } from './render-page.ts'
-
-export type ErrorKind =
-  | 'not-found'
-  | 'method'
-  | 'too-large'
-  | 'content-type'
-  | 'unknown-host'
-  | 'forbidden'
-  | 'no-right'
-  | 'stopping'
-  | 'maintenance'
-  | 'mode-unavailable'
-  | 'broken'
-  | 'busy'
-  | 'throttled'
-  | 'database'
-  | 'internal'
-  | 'bad-request'
-
-export type ErrorModel = {
-  readonly status: number
-  readonly kind: ErrorKind
-  /** The correlation id, for support. */
-  readonly reference: string
-  readonly retry?: { readonly href: string }
-}
 
 export type SolutionListModel = {
   readonly solutions: readonly { readonly name: string; readonly title: string; readonly href: string }[]
@@ -115,18 +87,10 @@ export const ADMIN_PARTS = {
 
 export type AdminPart = keyof typeof ADMIN_PARTS
 
-const templates = loadTemplates([new URL('pages/', import.meta.url)])
-const tokens = readText('styles/tokens.css')
-const fields = readText('styles/fields.css')
-const pageStyles = indent(tokens + fields + readText('styles/pages.css'))
-const adminStyles = `${pageStyles}\n${indent(readText('styles/admin.css') + readText('styles/admin-operation.css'))}`
-const loginTemplate = templates.render('login', { styles: indent(tokens + fields + readText('styles/login.css')) })
+const templates = loadTemplates([SHARED_PAGES, new URL('pages/', import.meta.url)])
+const pageStyles = sharedStyles('tokens', 'fields', 'pages')
+const adminStyles = `${pageStyles}\n${sharedStyles('admin', 'admin-operation')}`
 const page = createPageRenderer(templates, PLATFORM_TEXTS, pageStyles)
-
-/** What happened, what the person can do next, and the reference for support. Never a stack. */
-export function errorPage(frame: PageFrame, model: ErrorModel): string {
-  return page('error', frame, platformText(frame.locale, `platform.error.${model.kind}.title`), model)
-}
 
 export function solutionListPage(frame: PageFrame, model: SolutionListModel): string {
   return page('solution-list', frame, platformText(frame.locale, 'platform.solutions.title'), model)
@@ -188,18 +152,4 @@ export function adminPage(template: string, frame: AdminFrame, heading: string, 
   const { csrfToken, part, script } = frame
   const admin = { csrfToken, part, script, parts: Object.entries(ADMIN_PARTS), styles: adminStyles }
   return page(`admin/${template}`, frame, heading, model, { admin })
-}
-
-/**
- * The login template of a solution that brings none, and the start of a customer's own: placeholders still in it,
- * no nonces yet.
- *
- * @see product guide 2.4
- */
-export function defaultLoginTemplate(): string {
-  return loginTemplate
-}
-
-function readText(path: string): string {
-  return readFileSync(new URL(path, import.meta.url), 'utf8')
 }

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { type Effects, noEffects } from '../../host/solutions/host-call.ts'
+import { type Effects, noEffects } from '../../base/bundles/host-call.ts'
 import type { ScriptEnd } from '../support/solutions.ts'
 
 /** How an attack may end: what it tried failed, or it was stopped in one of these ways. */

@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { AuthenticateAnswer, LoginPageAnswer } from '../../host/cloud/protocol.ts'
+import { AuthenticateAnswer, LoginPageAnswer } from '../../base/protocol/protocol.ts'
 import { axeViolations, browserPath, closeContexts, sharedBrowser } from '../support/browser.ts'
 import { openCenterPage, startTestCenter, type TestCenter } from '../support/center.ts'
 import { ask } from '../support/http.ts'

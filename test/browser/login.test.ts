@@ -3,7 +3,8 @@ import { Severity } from 'csp_evaluator/dist/finding.js'
 import { CspParser } from 'csp_evaluator/dist/parser.js'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
+import { packFolder } from '../../base/bundles/pack.ts'
+import { exampleFolder } from '../../host/solutions/examples.ts'
 import { browserPath, closeContexts, lookOf, SOUND_LOOK, sharedBrowser } from '../support/browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
@@ -121,7 +122,7 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
     page.on('pageerror', (error) => complaints.push(error.message))
     return {
       page,
-      // Chromium's advice on `sandbox` is meant for frames; here it only takes windows away (host/http/content-security.ts).
+      // Chromium's advice on `sandbox` is meant for frames; here it only takes windows away (base/http/content-security.ts).
       complaints: () => complaints.filter((line) => !/status of (401|404|422)|can escape its sandboxing/.test(line)),
       [Symbol.asyncDispose]: () => context.close(),
     }

@@ -4,10 +4,10 @@ import { text } from 'node:stream/consumers'
 import Koa from 'koa'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { allowPage, setSecurityHeaders } from '../../host/http/content-security.ts'
+import { allowPage, setSecurityHeaders } from '../../base/http/content-security.ts'
+import { PLATFORM_LOCALES } from '../../base/web/texts.ts'
 import { OAUTH_PROBLEMS } from '../../host/oauth/problems.ts'
 import { fragmentPage, oauthProblemPage, repostPage, signedOutPage } from '../../host/web/pages.ts'
-import { PLATFORM_LOCALES } from '../../host/web/texts.ts'
 import {
   browserPath,
   closeContexts,

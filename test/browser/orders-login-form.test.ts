@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
+import { packFolder } from '../../base/bundles/pack.ts'
+import { exampleFolder } from '../../host/solutions/examples.ts'
 import { closeContexts, sharedBrowser } from '../support/browser.ts'
 import { eventually, faultsOfScreen, hear, nameOfFocus, openWatched, pressUntil } from '../support/client-browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'

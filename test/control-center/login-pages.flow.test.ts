@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { renderLoginPreview } from '../../base/bundles/login-preview.ts'
+import { LoginPageAnswer } from '../../base/protocol/protocol.ts'
 import { contrastOf, readableOn } from '../../control-center/login-pages/contrast.ts'
 import { Design, FIRST_DESIGN, LARGEST_LOGO } from '../../control-center/login-pages/design.ts'
 import { compileDesign, renderDesign } from '../../control-center/login-pages/template.ts'
-import { LoginPageAnswer } from '../../host/cloud/protocol.ts'
-import { renderLoginPreview } from '../../host/login/login-preview.ts'
 import { signInToCenter, startTestCenter, type TestCenter } from '../support/center.ts'
 import { ask } from '../support/http.ts'
 

@@ -1,6 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
+import { packFolder } from '../../base/bundles/pack.ts'
+import { exampleFolder } from '../../host/solutions/examples.ts'
 import { startTestCenter, type TestCenter } from '../support/center.ts'
 import { bundleOf } from '../support/zip.ts'
 

@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { createPasswords } from '../../base/accounts/passwords.ts'
+import { createUsers } from '../../base/accounts/users.ts'
 import { createActivity } from '../../control-center/access/activity.ts'
 import { readCenterSettings } from '../../control-center/config/settings.ts'
 import { asPlatform, openCenterDatabase } from '../../control-center/database/open.ts'
@@ -13,8 +15,6 @@ import { createOrganisations } from '../../control-center/organisations/organisa
 import { createRollouts, type Rollout, type Rollouts } from '../../control-center/rollouts/rollouts.ts'
 import { createRolloutRunner } from '../../control-center/rollouts/runner.ts'
 import type { NodeReport } from '../../control-center/satellites/reports.ts'
-import { createPasswords } from '../../host/users/passwords.ts'
-import { createUsers } from '../../host/users/users.ts'
 import { keepTestVersion } from '../support/packages.ts'
 
 const [A, B] = ['a'.repeat(64), 'b'.repeat(64)]

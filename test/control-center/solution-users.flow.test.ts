@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { AuthenticateAnswer } from '../../host/cloud/protocol.ts'
+import { AuthenticateAnswer } from '../../base/protocol/protocol.ts'
 import { NAVIGATION } from '../support/admin.ts'
 import { type ApiAnswer, startTestCenter, type TestCenter } from '../support/center.ts'
 import { ask } from '../support/http.ts'

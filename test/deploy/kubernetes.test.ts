@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { expect, test, vi } from 'vitest'
+import { health } from '../../base/http/health.ts'
 import { readSettings } from '../../host/config/settings.ts'
-import { health } from '../../host/http/health.ts'
 import { at, type Described, documentsOf, filesOf, propertiesOf, textOf } from './delivered.ts'
 
 const FOLDER = 'kubernetes'

@@ -103,7 +103,7 @@ const NOT_RUN: readonly (readonly [guide: string, text: string, why: string])[] 
     'DB_ALPHA_PASSWORD_FILE',
     'needs a PostgreSQL server; test/container/image.flow.test.ts has a secret as a file',
   ],
-  ['docs/tls.md', 'renewal-hooks', 'certbot runs it; test/host/tls/renewal-hook.parts.test.ts does as it does'],
+  ['docs/tls.md', 'renewal-hooks', 'certbot runs it; test/base/tls/renewal-hook.parts.test.ts does as it does'],
   ['docs/satellite.md', 'CERTIFICATE_PASS_FILE', 'needs an engine; test/container/image.flow.test.ts serves TLS so'],
   ['docs/satellite.md', 'sbom.cdx.json', 'needs an engine; test/container/image.flow.test.ts reads the file'],
   ['docs/backup.md', 'docker stop solhost', 'needs an engine; test/flows/cli-backup.test.ts restores without one'],
@@ -112,7 +112,7 @@ const NOT_RUN: readonly (readonly [guide: string, text: string, why: string])[] 
   [
     'docs/databases.md',
     'DB_ALPHA_SERVER',
-    'needs a PostgreSQL server; test/host/database/alpha.parts.test.ts starts with one',
+    'needs a PostgreSQL server; test/base/database/alpha.parts.test.ts starts with one',
   ],
   [
     'docs/databases-in-scripts.md',

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { AuthenticateAnswer, LoginPageAnswer } from '../../host/cloud/protocol.ts'
+import type { AuthenticateAnswer, LoginPageAnswer } from '../../base/protocol/protocol.ts'
 import {
   ANNA,
   addCloudSolution,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
+import { packFolder } from '../../base/bundles/pack.ts'
+import { exampleFolder } from '../../host/solutions/examples.ts'
 import type { HealthReport } from '../../host/telemetry/health-report.ts'
 import { apiOf, codeOf } from '../support/api.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { takeHome } from '../../host/backup/home-lock.ts'
+import { takeHome } from '../../base/backup/home-lock.ts'
 import { startCli, temporaryFolder } from '../support/cli.ts'
 
 const FREE_PORTS = { PORT: '0', ADMIN_PORT: '0', ENVIRONMENT: 'prod' }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { renderLoginPreview } from '../../host/login/login-preview.ts'
-import { defaultLoginTemplate } from '../../host/web/pages.ts'
+import { renderLoginPreview } from '../../base/bundles/login-preview.ts'
+import { defaultLoginTemplate } from '../../base/web/pages.ts'
 import { apiOf, codeOf } from '../support/api.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'

@@ -1,6 +1,7 @@
 import { get as httpGet } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
+import { packFolder } from '../../base/bundles/pack.ts'
+import { exampleFolder } from '../../host/solutions/examples.ts'
 import { apiOf, codeOf } from '../support/api.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'

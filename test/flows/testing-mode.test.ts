@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { packFolder } from '../../base/bundles/pack.ts'
 import { readSettings } from '../../host/config/settings.ts'
-import { exampleFolder, packFolder } from '../../host/solutions/examples.ts'
+import { exampleFolder } from '../../host/solutions/examples.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask, createVisitor } from '../support/http.ts'
 

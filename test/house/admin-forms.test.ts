@@ -1,11 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
-const FOLDER = new URL('../../host/web/pages/admin/', import.meta.url)
+const FOLDERS = ['host', 'base'].map((name) => new URL(`../../${name}/web/pages/admin/`, import.meta.url))
 
 /** Opening tags, each on one line. */
-const forms = readdirSync(FOLDER).flatMap((file) =>
-  [...readFileSync(new URL(file, FOLDER), 'utf8').matchAll(/<form\b.*/g)].map(([tag]) => ({ file, tag })),
+const forms = FOLDERS.flatMap((folder) =>
+  readdirSync(folder).flatMap((file) =>
+    [...readFileSync(new URL(file, folder), 'utf8').matchAll(/<form\b.*/g)].map(([tag]) => ({ file, tag })),
+  ),
 )
 
 test('a form of the administration says its method; what the script sends is a POST without it, so that no address has a password', () => {

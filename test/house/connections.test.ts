@@ -6,13 +6,13 @@ import { expect, test } from 'vitest'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 /** The platform's code, without its folder. */
-const sources = ['bin', 'runtime', 'plugins', 'host'].flatMap((folder) =>
+const sources = ['bin', 'runtime', 'plugins', 'base', 'host'].flatMap((folder) =>
   (readdirSync(join(ROOT, folder), { recursive: true }) as string[])
     .filter((name) => /\.[jt]s$/.test(name))
     .map((name) => [`${folder}/${name}`, readFileSync(join(ROOT, folder, name), 'utf8')] as const),
 )
 
-test('only host/outbound, the drivers of databases and telemetry to its collector open connections; all else listens', () => {
+test('only base/outbound, host/outbound, the drivers of databases and telemetry to its collector open connections; all else listens', () => {
   const modules = /^import (?!type )([^'"]*?) from 'node:(net|tls|http|https|http2|dgram|dns)(?:\/\w+)?'/gm
   const imported = sources.flatMap(([file, text]) =>
     [...text.matchAll(modules)].map(([, names, module]) => `${file}: ${names} of ${module}`),
@@ -21,30 +21,30 @@ test('only host/outbound, the drivers of databases and telemetry to its collecto
   // handshakes; outbound.ts checks each address that it connects to; the rest are functions of texts. The command line goes to the
   // host that its user names, in a process of its own, which a running host never loads (test/host/cli/apart.test.ts).
   expect(imported.sort()).toEqual([
+    'base/http/answer-errors.ts: { STATUS_CODES } of http',
+    'base/http/early-answer.ts: { STATUS_CODES } of http',
+    'base/http/upgrades.ts: { ServerResponse } of http',
+    'base/http/upgrades.ts: { Socket } of net',
+    'base/outbound/checked-addresses.ts: { isIP, type LookupFunction } of net',
+    'base/outbound/checked-addresses.ts: { lookup as lookUpName } of dns',
+    'base/outbound/public-address.ts: { isIP } of net',
+    'base/tls/certificate.ts: { createSecureContext, TLSSocket } of tls',
+    'base/tls/expiry.ts: { isIP } of net',
+    'base/tls/http2-sessions.ts: { constants, type ServerHttp2Session, type ServerHttp2Stream } of http2',
+    'base/tls/http2.ts: { createServer, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } of http2',
+    'base/tls/secure-server.ts: { Server, type ServerOptions } of https',
+    'base/tls/server.ts: { createServer, maxHeaderSize, type Server, STATUS_CODES } of http',
     'host/cli/host-api.ts: { request as httpRequest, type IncomingMessage } of http',
     'host/cli/host-api.ts: { request as httpsRequest, type RequestOptions as SecureRequestOptions } of https',
     'host/cli/listen-once.ts: { createServer } of net',
-    'host/http/answer-errors.ts: { STATUS_CODES } of http',
-    'host/http/early-answer.ts: { STATUS_CODES } of http',
-    'host/http/server.ts: { createServer, maxHeaderSize, type Server, STATUS_CODES } of http',
-    'host/http/upgrades.ts: { ServerResponse } of http',
-    'host/http/upgrades.ts: { Socket } of net',
     'host/outbound/check-request.ts: { isIP } of net',
     'host/outbound/check-request.ts: { validateHeaderName, validateHeaderValue } of http',
-    'host/outbound/checked-addresses.ts: { isIP, type LookupFunction } of net',
-    'host/outbound/checked-addresses.ts: { lookup as lookUpName } of dns',
     'host/outbound/outbound.ts: { isIP } of net',
     'host/outbound/outbound.ts: { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } of http',
     'host/outbound/outbound.ts: { request as httpsRequest, type RequestOptions } of https',
-    'host/outbound/public-address.ts: { isIP } of net',
     'host/solution-databases/embedded-process.ts: { Socket } of net',
     'host/telemetry/metrics-route.ts: { createServer, type Server } of http',
     'host/telemetry/metrics-route.ts: { isIP } of net',
-    'host/tls/certificate.ts: { createSecureContext, TLSSocket } of tls',
-    'host/tls/expiry.ts: { isIP } of net',
-    'host/tls/http2-sessions.ts: { constants, type ServerHttp2Session, type ServerHttp2Stream } of http2',
-    'host/tls/http2.ts: { createServer, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } of http2',
-    'host/tls/secure-server.ts: { Server, type ServerOptions } of https',
     'runtime/bundle/manifest-schema.ts: { isIPv6 } of net',
     'runtime/sandbox/main.ts: { Socket } of net',
   ])
@@ -54,7 +54,7 @@ test('only host/outbound, the drivers of databases and telemetry to its collecto
   // The drivers of databases, which the operator's settings and grants name; telemetry, to the collector that the settings
   // name; what asks the control center, at CLOUD_URL; the binding by which scripts ask the host; advice on what to write; and what runs in browsers, where the policy of the page lets it connect to its own origin alone.
   const known =
-    /^(?:host\/(?:database|solution-databases|web\/(?:client|admin))\/|host\/telemetry\/export\/post\.ts$|runtime\/sandbox\/replaced-names\.ts$|host\/cloud\/(?:login\/login-requests|managed\/cloud-requests)\.ts$|plugins\/http\/(?:guest|api\.d)\.ts$)/
+    /^(?:base\/(?:database|web\/scripts)\/|host\/(?:solution-databases|web\/(?:client|admin))\/|base\/outbound\/post\.ts$|runtime\/sandbox\/replaced-names\.ts$|host\/cloud\/(?:login\/login-requests|managed\/cloud-requests)\.ts$|plugins\/http\/(?:guest|api\.d)\.ts$)/
   const callers = sources.filter(([file, text]) => calls.test(text) && !known.test(file)).map(([file]) => file)
   expect(callers).toEqual([])
 })

@@ -1,4 +1,4 @@
-import type { ServerKindName } from '../../host/database/kind.ts'
+import type { ServerKindName } from '../../base/database/kind.ts'
 import type { TestServer } from '../support/database-server.ts'
 import { mariadbPath, startMariadb } from '../support/mariadb-server.ts'
 import { freezeServer, killHosts, killServer, type Losses } from '../support/outages.ts'

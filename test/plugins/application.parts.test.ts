@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest'
-import { version } from '../../host/version.ts'
+import { version } from '../../base/program/version.ts'
 import { isAllowedAddress } from '../../runtime/address.ts'
 import { createScriptLab } from '../support/solutions.ts'
 

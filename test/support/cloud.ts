@@ -7,7 +7,7 @@ import {
   type LoginPageAnswer,
   RefreshRequest,
   SATELLITE_API,
-} from '../../host/cloud/protocol.ts'
+} from '../../base/protocol/protocol.ts'
 import { startTestHost, type TestHost } from './host.ts'
 import { bundleOf } from './zip.ts'
 
@@ -57,7 +57,7 @@ export const ANNA: AuthenticateAnswer = {
 }
 
 /**
- * A control center of the test's own: it speaks `host/cloud/protocol.ts` over real HTTP for one solution, `harbour`, and does
+ * A control center of the test's own: it speaks `base/protocol/protocol.ts` over real HTTP for one solution, `harbour`, and does
  * whatever else it is told to.
  */
 export async function startTestCloud() {

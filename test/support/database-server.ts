@@ -3,7 +3,7 @@ import { chownSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { DatabaseServer } from '../../host/database/kind.ts'
+import type { DatabaseServer } from '../../base/database/kind.ts'
 
 /** A real database server on a free port of loopback, with data of its own in a temporary folder. */
 export type TestServer = {

@@ -3,7 +3,7 @@ import { Agent, createServer, request as httpRequest, type IncomingMessage, type
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { DatabaseServer, ServerKindName } from '../../host/database/kind.ts'
+import type { DatabaseServer, ServerKindName } from '../../base/database/kind.ts'
 import { type HostProcess, startHostProcess } from './host-process.ts'
 
 /** Host processes on one database, behind a balancer that gives each request to the next of them. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import type { Signal } from '../../base/config/telemetry-settings.ts'
 import { type Format, type Message, writeRequest } from '../../control-center/telemetry/otlp/messages.ts'
 import { SECONDS } from '../../host/telemetry/metrics.ts'
-import type { Signal } from '../../host/telemetry/telemetry-settings.ts'
 
 /* Telemetry as a host sends it, without the host. */
 

@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import type { ServerKindName } from '../../host/database/kind.ts'
+import type { ServerKindName } from '../../base/database/kind.ts'
 import type { TestServer } from './database-server.ts'
 import { ADMIN, ADMIN_PASSWORD, sharedProperties } from './host-group.ts'
 import { type HostProcess, startHostProcess } from './host-process.ts'
@@ -338,7 +338,7 @@ function checkIntegrity(home: string): string {
 }
 
 function textOf(locale: string, key: string): string {
-  const file = new URL(`../../host/web/texts/platform/${locale}.json`, import.meta.url)
+  const file = new URL(`../../base/web/texts/platform/${locale}.json`, import.meta.url)
   return (JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>)[key] ?? ''
 }
 

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { CompactSign, exportJWK, generateKeyPair } from 'jose'
-import { DESIRED_TYPE, type Report } from '../../host/cloud/protocol.ts'
+import { DESIRED_TYPE, type Report } from '../../base/protocol/protocol.ts'
 
 export type SigningKey = { readonly publicKey: string; readonly sign: Sign }
 type Sign = (payload: unknown, header?: Readonly<Record<string, unknown>>) => Promise<string>

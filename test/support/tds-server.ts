@@ -1,5 +1,5 @@
 import { createServer, type Socket } from 'node:net'
-import type { DatabaseServer } from '../../host/database/kind.ts'
+import type { DatabaseServer } from '../../base/database/kind.ts'
 
 /** What is answered to one statement: rows of one shape, or an error of SQL Server. */
 export type TdsAnswer = {

@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
+import type { Signal } from '../../base/config/telemetry-settings.ts'
 import { readCenterSettings } from '../../control-center/config/settings.ts'
 import type { Environment } from '../../control-center/environments/environments.ts'
 import type { Message } from '../../control-center/telemetry/otlp/messages.ts'
 import { readItems } from '../../control-center/telemetry/reading/read-body.ts'
 import { openTelemetry, type Telemetry } from '../../control-center/telemetry/telemetry.ts'
-import type { Signal } from '../../host/telemetry/telemetry-settings.ts'
 
 export type TestTelemetry = Telemetry & {
   /** The clock, in epoch ms: it stands still until it is set. */

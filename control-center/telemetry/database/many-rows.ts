@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { kindOf } from '../../../host/database/kinds.ts'
+import { kindOf } from '../../../base/database/kinds.ts'
 import type { TelemetryDatabase, TelemetryTables } from './tables.ts'
 
 /*

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { Kysely } from 'kysely'
-import { type DatabaseSettings, openDatabase } from '../../../host/database/open.ts'
+import { type DatabaseSettings, openDatabase } from '../../../base/database/open.ts'
 import { TELEMETRY_SCHEMA, type TelemetryDatabase, type TelemetryTables } from './tables.ts'
 import { threadDialect } from './thread-dialect.ts'
 

@@ -1,6 +1,6 @@
 import { type Generated, type Kysely, sql } from 'kysely'
-import { kindOf } from '../../../host/database/kinds.ts'
-import type { Schema, Steps } from '../../../host/database/migrations.ts'
+import { kindOf } from '../../../base/database/kinds.ts'
+import type { Schema, Steps } from '../../../base/database/migrations.ts'
 
 /**
  * What Satellites tell of themselves. Times are epoch ms but where it is said; `environment` is an environment's id, JSON is kept

@@ -1,5 +1,5 @@
 import type { RawBuilder } from 'kysely'
-import { kindOf } from '../../../host/database/kinds.ts'
+import { kindOf } from '../../../base/database/kinds.ts'
 import type { TelemetryDatabase } from '../database/tables.ts'
 import { alphaSearch } from './alpha.ts'
 import { embeddedSearch } from './embedded.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import protobuf from 'protobufjs/light.js'
-import type { Signal } from '../../../host/telemetry/telemetry-settings.ts'
+import type { Signal } from '../../../base/config/telemetry-settings.ts'
 import { PlatformError } from '../../../runtime/errors.ts'
 import { countMessages, countValues } from './count-parts.ts'
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
-import type { Signal } from '../../../host/telemetry/telemetry-settings.ts'
+import type { Signal } from '../../../base/config/telemetry-settings.ts'
 import { PlatformError } from '../../../runtime/errors.ts'
 import { type SearchableLine, searchableLine } from '../log-store.ts'
 import { type NamedPoint, namedPoint } from '../metric-store.ts'

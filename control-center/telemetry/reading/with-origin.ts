@@ -1,4 +1,4 @@
-import type { Signal } from '../../../host/telemetry/telemetry-settings.ts'
+import type { Signal } from '../../../base/config/telemetry-settings.ts'
 import type { Message } from '../otlp/messages.ts'
 import { listOf, messageOf } from '../otlp/values.ts'
 

@@ -1,4 +1,4 @@
-import { dayFirst } from '../../../host/web/time-format.ts'
+import { dayFirst } from '../../../base/web/time-format.ts'
 
 /** What uPlot, a script of its own, takes; only what is used here. */
 type ChartOptions = {

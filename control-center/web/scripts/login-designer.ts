@@ -1,6 +1,6 @@
-import { askApi } from '../../../host/web/admin/api.ts'
-import { takeOverLoginPreview } from '../../../host/web/admin/login-preview.ts'
-import { scriptText } from '../../../host/web/admin/question.ts'
+import { askApi } from '../../../base/web/scripts/api.ts'
+import { takeOverLoginPreview } from '../../../base/web/scripts/login-preview.ts'
+import { scriptText } from '../../../base/web/scripts/question.ts'
 import { readDesign } from './read-design.ts'
 
 /** A draft is kept this long after the last change, in ms. */

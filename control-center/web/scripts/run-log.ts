@@ -1,4 +1,4 @@
-import { csrfToken, signInAgain } from '../../../host/web/admin/api.ts'
+import { csrfToken, signInAgain } from '../../../base/web/scripts/api.ts'
 
 type RunLogLine = { readonly number: number; readonly time: number; readonly step: string; readonly text: string }
 type RunSteps = { readonly state: string; readonly steps: readonly { readonly name: string; readonly state: string }[] }

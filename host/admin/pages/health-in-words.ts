@@ -1,6 +1,6 @@
-import type { Report } from '../../cloud/protocol.ts'
+import type { Report } from '../../../base/protocol/protocol.ts'
+import { PLATFORM_TEXTS } from '../../../base/web/texts.ts'
 import type { HealthReport } from '../../telemetry/health-report.ts'
-import { PLATFORM_TEXTS } from '../../web/texts.ts'
 import { allFindings } from './health.ts'
 
 const MOST_FINDINGS = 20

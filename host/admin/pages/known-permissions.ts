@@ -1,5 +1,5 @@
+import { permissionsOf } from '../../../base/bundles/prepared-solution.ts'
 import type { Catalog } from '../../solutions/catalog.ts'
-import { permissionsOf } from '../../solutions/prepared-solution.ts'
 import type { SolutionStore } from '../../solutions/solution-store.ts'
 import { ADMINISTRATORS } from '../../users/users-for-scripts.ts'
 

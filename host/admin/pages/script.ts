@@ -1,6 +1,6 @@
 import type Router from '@koa/router'
-import { sendScript } from '../../http/send-script.ts'
-import { makeAdminScript } from '../../web/browser-script.ts'
+import { sendScript } from '../../../base/http/send-script.ts'
+import { makeAdminScript } from '../../web/scripts.ts'
 
 const script = makeAdminScript()
 

@@ -1,4 +1,4 @@
-import type { Sessions } from '../../sessions/sessions.ts'
+import type { Sessions } from '../../../base/accounts/sessions.ts'
 import type { SolutionStore } from '../../solutions/solution-store.ts'
 import type { PageRouter } from './page.ts'
 import { addressWith, queryText, queryTexts } from './page-query.ts'

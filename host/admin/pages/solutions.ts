@@ -1,5 +1,5 @@
-import { stateOf } from '../../http/request.ts'
-import type { Sites } from '../../http/sites.ts'
+import { stateOf } from '../../../base/http/request.ts'
+import type { Sites } from '../../../base/http/sites.ts'
 import type { PageRouter } from './page.ts'
 import { addOneSolutionPages, type OneSolutionPageParts } from './solution.ts'
 import { addSolutionAccessPages, type SolutionAccessPageParts } from './solution-access.ts'

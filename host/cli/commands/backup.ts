@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
+import { SOLHOST } from '../../../base/program/program-name.ts'
+import { shellWord } from '../../../base/program/shell-word.ts'
+import { version } from '../../../base/program/version.ts'
+import { CommandError, command } from '../../../base/terminal/command.ts'
+import { partProgress } from '../../../base/terminal/part-progress.ts'
+import { whyNot } from '../../../base/terminal/run-service.ts'
+import { jsonText } from '../../../base/terminal/terminal.ts'
 import { readSettings } from '../../config/settings.ts'
-import { SOLHOST } from '../../program-name.ts'
-import { shellWord } from '../../shell-word.ts'
-import { version } from '../../version.ts'
-import { CommandError, command } from '../command.ts'
-import { partProgress } from '../part-progress.ts'
-import { whyNot } from '../run-host.ts'
-import { jsonText } from '../terminal.ts'
 
 export const backupCommand = command({
   summary: 'write the whole platform into one file; the host may go on meanwhile',
@@ -22,7 +22,7 @@ plugins, and the platform's key if it lies there. The file is for its owner alon
 `,
   async run({ arguments: { file }, options }, terminal) {
     const { json = false, 'without-key': withoutKey = false } = options
-    const { backUpPlatform } = await import('../../backup/backup.ts')
+    const { backUpPlatform } = await import('../../../base/backup/backup.ts')
     const progress = partProgress(terminal)
     try {
       const settings = readSettings(process.env)

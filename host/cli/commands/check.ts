@@ -1,12 +1,12 @@
 import { basename } from 'node:path'
-import { SOLHOST } from '../../program-name.ts'
-import { shellWord } from '../../shell-word.ts'
+import { SOLHOST } from '../../../base/program/program-name.ts'
+import { shellWord } from '../../../base/program/shell-word.ts'
+import { command, type Exit } from '../../../base/terminal/command.ts'
+import { jsonText, printable, type Terminal } from '../../../base/terminal/terminal.ts'
 import type { CheckedSolution } from '../check-solution.ts'
-import { command, type Exit } from '../command.ts'
 import { renewEditorFiles } from '../editor-files.ts'
 import { countText, type Findings, findingsText } from '../findings-text.ts'
 import { readSolutionFolder, type SolutionFolder } from '../solution-folder.ts'
-import { jsonText, printable, type Terminal } from '../terminal.ts'
 
 export const checkCommand = command({
   summary: 'say all that an upload would refuse or warn of, without a host',

@@ -1,11 +1,11 @@
+import { command } from '../../../base/terminal/command.ts'
+import { jsonText, printable, type Terminal } from '../../../base/terminal/terminal.ts'
 import { z } from '../../../runtime/zod.ts'
-import { command } from '../command.ts'
 import { authorization, HOST_NOTES, HOST_OPTIONS, needCredentials, readHostAddress } from '../credentials.ts'
 import { countText, findingsText } from '../findings-text.ts'
 import { createHostApi, type HostApi } from '../host-api.ts'
 import { refuse } from '../refusals.ts'
 import { readSolutionFolder } from '../solution-folder.ts'
-import { jsonText, printable, type Terminal } from '../terminal.ts'
 import { refuseFaults } from './check.ts'
 import { logsLine } from './logs.ts'
 

@@ -1,8 +1,10 @@
 import { join } from 'node:path'
+import { version } from '../../../base/program/version.ts'
+import { CommandError, command, type Exit } from '../../../base/terminal/command.ts'
+import { createLog, stopOnSignals, whyNot } from '../../../base/terminal/run-service.ts'
+import { printable, type Terminal } from '../../../base/terminal/terminal.ts'
 import type { Host } from '../../main.ts'
 import type { LiveSolutions, LiveUpdate } from '../../solutions/live-solutions.ts'
-import { version } from '../../version.ts'
-import { CommandError, command, type Exit } from '../command.ts'
 import { DEV_USER, devPassword, openDevHome } from '../dev/dev-home.ts'
 import { devSettings } from '../dev/dev-settings.ts'
 import { freePort, isFree } from '../dev/free-port.ts'
@@ -10,9 +12,7 @@ import { INSPECT_OPTIONS, type InspectOptions, inspectText, readInspect } from '
 import { createSaves, type SavesParts } from '../dev/saves.ts'
 import { type FolderWatch, watchFolder } from '../dev/watch-folder.ts'
 import { logLineText } from '../log-line-text.ts'
-import { createLog, stopOnSignals, whyNot } from '../run-host.ts'
 import { readSolutionFolder, type SolutionFolder } from '../solution-folder.ts'
-import { printable, type Terminal } from '../terminal.ts'
 
 const PORT = 8080
 const ADMIN_PORT = 8081

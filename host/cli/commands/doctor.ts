@@ -2,19 +2,19 @@ import { constants, existsSync, mkdtempSync, rmSync, statfsSync, statSync } from
 import { access } from 'node:fs/promises'
 import { totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
+import { isLoopback } from '../../../base/http/sites.ts'
+import { SOLHOST } from '../../../base/program/program-name.ts'
+import { command } from '../../../base/terminal/command.ts'
+import { jsonText, printable, type Terminal } from '../../../base/terminal/terminal.ts'
+import { readCertificate } from '../../../base/tls/certificate.ts'
+import { namesNotCovered, publicNames, sayProblem, stateOfCertificate } from '../../../base/tls/expiry.ts'
 import { fits } from '../../../bin/find-node.js'
 import { PlatformError } from '../../../runtime/errors.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 import { readSettings, type Settings } from '../../config/settings.ts'
-import { isLoopback } from '../../http/sites.ts'
-import { SOLHOST } from '../../program-name.ts'
-import { readCertificate } from '../../tls/certificate.ts'
-import { namesNotCovered, publicNames, sayProblem, stateOfCertificate } from '../../tls/expiry.ts'
-import { command } from '../command.ts'
 import { isSolhost } from '../host-api.ts'
 import { listenOnce } from '../listen-once.ts'
 import { memoryFinding } from '../memory-finding.ts'
-import { jsonText, printable, type Terminal } from '../terminal.ts'
 
 /** What one look came to; `advice` says what to do about a fault. */
 type Finding = { readonly ok: boolean; readonly what: string; readonly found: string; readonly advice?: string }
@@ -144,8 +144,8 @@ async function checkSandbox(): Promise<Omit<Finding, 'what'>> {
   const [{ createSupervisor }, { builtInPlugins, checkGuests, usableTrusted }, { createSandboxSolutionMaker }] =
     await Promise.all([
       import('../../../runtime/supervisor.ts'),
-      import('../../plugins.ts'),
-      import('../../solutions/sandbox-solution.ts'),
+      import('../../../base/bundles/plugins.ts'),
+      import('../../../base/bundles/sandbox-solution.ts'),
     ])
   const limits = createLimits()
   const plugins = builtInPlugins('none', limits)
@@ -239,7 +239,7 @@ async function checkMemory({ memory }: Settings): Promise<Omit<Finding, 'what'>>
 }
 
 async function checkDatabase(settings: Settings): Promise<Omit<Finding, 'what'>> {
-  const { databaseProblem } = await import('../../database/look-at-database.ts')
+  const { databaseProblem } = await import('../../../base/database/look-at-database.ts')
   const { kind, name } = settings.database
   const problem = await databaseProblem(settings)
   if (problem === null) return { ok: true, found: `"${name}" (${kind}) can be used` }

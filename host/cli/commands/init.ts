@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { SOLHOST } from '../../../base/program/program-name.ts'
+import { CommandError, command } from '../../../base/terminal/command.ts'
 import { ManifestSchema } from '../../../runtime/bundle/manifest.ts'
-import { SOLHOST } from '../../program-name.ts'
-import { CommandError, command } from '../command.ts'
 import { editorFiles } from '../editor-files.ts'
 
 /** What a new solution starts with; {{name}} and {{title}} are filled in. */

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { SOLHOST } from '../../program-name.ts'
-import { shellWord } from '../../shell-word.ts'
-import { CommandError, command } from '../command.ts'
+import { SOLHOST } from '../../../base/program/program-name.ts'
+import { shellWord } from '../../../base/program/shell-word.ts'
+import { CommandError, command } from '../../../base/terminal/command.ts'
 import { readSolutionFolder, writeOwnFile } from '../solution-folder.ts'
 
 const FILE = 'media/login.html'
@@ -17,7 +17,7 @@ export const loginTemplateCommand = command({
     if (existsSync(join(folder.path, FILE)) && !force) {
       throw new CommandError('failed', `${join(shown, FILE)} is there already. "--force" replaces it.`)
     }
-    const { defaultLoginTemplate } = await import('../../web/pages.ts')
+    const { defaultLoginTemplate } = await import('../../../base/web/pages.ts')
     writeOwnFile(folder.path, FILE, defaultLoginTemplate())
     terminal.out(
       `${join(shown, FILE)} is written: the default login page, with its placeholders.\n${noteOf(folder.files)}`,

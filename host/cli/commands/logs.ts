@@ -1,13 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { SOLHOST } from '../../../base/program/program-name.ts'
+import { shellWord } from '../../../base/program/shell-word.ts'
+import { CommandError, command } from '../../../base/terminal/command.ts'
+import { jsonText, type Terminal } from '../../../base/terminal/terminal.ts'
 import { z } from '../../../runtime/zod.ts'
-import { SOLHOST } from '../../program-name.ts'
-import { shellWord } from '../../shell-word.ts'
-import { CommandError, command } from '../command.ts'
 import { authorization, HOST_NOTES, HOST_OPTIONS, readHostAddress } from '../credentials.ts'
 import { createHostApi, type HostApi } from '../host-api.ts'
 import { LogLine, logLineText } from '../log-line-text.ts'
 import { refuse } from '../refusals.ts'
-import { jsonText, type Terminal } from '../terminal.ts'
 
 const Page = z.object({ items: z.array(LogLine) })
 

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
-import { SOLHOST } from '../../program-name.ts'
-import { CommandError, command } from '../command.ts'
+import { SOLHOST } from '../../../base/program/program-name.ts'
+import { CommandError, command } from '../../../base/terminal/command.ts'
+import { jsonText } from '../../../base/terminal/terminal.ts'
 import { readSolutionFolder, refuseLink } from '../solution-folder.ts'
-import { jsonText } from '../terminal.ts'
 import { refuseFaults } from './check.ts'
 
 export const packCommand = command({

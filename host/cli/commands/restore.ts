@@ -1,9 +1,9 @@
+import { SOLHOST } from '../../../base/program/program-name.ts'
+import { CommandError, command } from '../../../base/terminal/command.ts'
+import { partProgress } from '../../../base/terminal/part-progress.ts'
+import { whyNot } from '../../../base/terminal/run-service.ts'
+import { jsonText } from '../../../base/terminal/terminal.ts'
 import { readSettings } from '../../config/settings.ts'
-import { SOLHOST } from '../../program-name.ts'
-import { CommandError, command } from '../command.ts'
-import { partProgress } from '../part-progress.ts'
-import { whyNot } from '../run-host.ts'
-import { jsonText } from '../terminal.ts'
 import { countsOf, textOf } from './backup.ts'
 
 export const restoreCommand = command({
@@ -20,7 +20,7 @@ they name, whatever kind the backup is of. The whole backup is checked before an
 that are there go to a folder "replaced-..." beside them; rows of a database on a server are removed for good.
 `,
   async run({ arguments: { file }, options: { replace = false, force = false, json = false } }, terminal) {
-    const { restorePlatform } = await import('../../backup/restore.ts')
+    const { restorePlatform } = await import('../../../base/backup/restore.ts')
     const progress = partProgress(terminal)
     try {
       const settings = readSettings(process.env)

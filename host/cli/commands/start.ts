@@ -1,9 +1,9 @@
-import { PROPERTIES, type Property } from '../../config/properties.ts'
+import { PROPERTIES, type Property } from '../../../base/config/properties.ts'
+import { version } from '../../../base/program/version.ts'
+import { command, type Exit } from '../../../base/terminal/command.ts'
+import { createLog, stopOnSignals, whyNot } from '../../../base/terminal/run-service.ts'
+import { printable, type Terminal } from '../../../base/terminal/terminal.ts'
 import { readSettings } from '../../config/settings.ts'
-import { version } from '../../version.ts'
-import { command, type Exit } from '../command.ts'
-import { createLog, stopOnSignals, whyNot } from '../run-host.ts'
-import { printable, type Terminal } from '../terminal.ts'
 
 export const startCommand = command({
   summary: 'start the host; settings come from environment properties',

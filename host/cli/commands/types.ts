@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { shellWord } from '../../shell-word.ts'
-import { command } from '../command.ts'
+import { shellWord } from '../../../base/program/shell-word.ts'
+import { command } from '../../../base/terminal/command.ts'
 import { CONFIGURATION, editorFiles } from '../editor-files.ts'
 import { readSolutionFolder, writeOwnFile } from '../solution-folder.ts'
 

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, isAbsolute, join } from 'node:path'
-import { CommandError } from '../command.ts'
+import { CommandError } from '../../../base/terminal/command.ts'
 
 /**
  * Makes where `dev` keeps users, grants, secrets, sessions and data of a solution, for its owner alone. Chosen here: beside

@@ -1,4 +1,4 @@
-import { CommandError } from '../command.ts'
+import { CommandError } from '../../../base/terminal/command.ts'
 import { listenOnce } from '../listen-once.ts'
 
 /** Where `dev` listens: nobody else on the network gets to a solution that is being worked on. */

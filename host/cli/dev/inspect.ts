@@ -1,6 +1,6 @@
+import { CommandError } from '../../../base/terminal/command.ts'
 import { findDebugNode } from '../../debugger/find-debug-node.ts'
 import type { Host, HostOptions } from '../../main.ts'
-import { CommandError } from '../command.ts'
 import { freePort } from './free-port.ts'
 
 /** That of Node's own inspector: chrome://inspect looks there by itself. */

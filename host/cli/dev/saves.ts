@@ -1,15 +1,15 @@
 import { hash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
+import { packFiles } from '../../../base/bundles/pack.ts'
+import { CommandError } from '../../../base/terminal/command.ts'
+import { whyNot } from '../../../base/terminal/run-service.ts'
+import { printable, type Terminal } from '../../../base/terminal/terminal.ts'
 import { MANIFEST } from '../../../runtime/bundle/layout.ts'
 import { ManifestSchema } from '../../../runtime/bundle/manifest.ts'
-import { packFiles } from '../../solutions/examples.ts'
 import type { LiveUpdate } from '../../solutions/live-solutions.ts'
-import { CommandError } from '../command.ts'
 import { renewEditorFiles } from '../editor-files.ts'
 import { countText, type Findings, findingsOf, findingsText } from '../findings-text.ts'
-import { whyNot } from '../run-host.ts'
 import { readSolutionFolder, type SolutionFolder } from '../solution-folder.ts'
-import { printable, type Terminal } from '../terminal.ts'
 
 export type SavesParts = {
   /** The folder as it was given. */

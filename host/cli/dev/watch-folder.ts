@@ -1,6 +1,6 @@
 import { type FSWatcher, statSync, watch } from 'node:fs'
 import { join } from 'node:path'
-import { CommandError } from '../command.ts'
+import { CommandError } from '../../../base/terminal/command.ts'
 import { foldersOfSolution, isLeftOut } from '../solution-folder.ts'
 
 export interface FolderWatch {

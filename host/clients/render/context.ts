@@ -1,5 +1,5 @@
-import type { Messages } from '../../solutions/messages.ts'
-import { platformText } from '../../web/texts.ts'
+import type { Messages } from '../../../base/bundles/messages.ts'
+import { platformText } from '../../../base/web/texts.ts'
 
 /** For whom and how a form is rendered. */
 export interface RenderContext {

@@ -1,4 +1,4 @@
-import type { Session } from '../../sessions/sessions.ts'
+import type { Session } from '../../../base/accounts/sessions.ts'
 import { formatsOf, ownText, type RenderContext } from './context.ts'
 import type { RenderedForm } from './form.ts'
 import { directionOf, known, languageName, localTime } from './local-format.ts'

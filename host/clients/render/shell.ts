@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { createMessages } from '../../solutions/messages.ts'
-import { platformText } from '../../web/texts.ts'
+import { createMessages } from '../../../base/bundles/messages.ts'
+import { platformText } from '../../../base/web/texts.ts'
 import { CLOSED_WHY } from '../frames.ts'
 import { directionOf, known } from './local-format.ts'
 import { attributes, html, Markup } from './markup.ts'
@@ -32,8 +32,11 @@ export interface ShellModel {
 }
 
 const styles = new Markup(
-  ['tokens', 'client']
-    .map((name) => readFileSync(new URL(`../../web/styles/${name}.css`, import.meta.url), 'utf8'))
+  [
+    new URL('../../../base/web/styles/tokens.css', import.meta.url),
+    new URL('../../web/styles/client.css', import.meta.url),
+  ]
+    .map((file) => readFileSync(file, 'utf8'))
     .join(''),
 )
 

@@ -1,13 +1,13 @@
-import type { z } from '../../../runtime/zod.ts'
-import { codeOfFailure, readAtMost, waitOf, whyNoAnswer } from '../../outbound/read-answer.ts'
-import type { CloudSettings } from '../cloud-settings.ts'
+import type { CloudSettings } from '../../../base/config/cloud-settings.ts'
+import { codeOfFailure, readAtMost, waitOf, whyNoAnswer } from '../../../base/outbound/read-answer.ts'
 import {
   AuthenticateAnswer,
   type AuthenticateRequest,
   LoginPageAnswer,
   type RefreshRequest,
   SATELLITE_API,
-} from '../protocol.ts'
+} from '../../../base/protocol/protocol.ts'
+import type { z } from '../../../runtime/zod.ts'
 
 /**
  * What the control center said to one request.
@@ -28,7 +28,7 @@ export type CloudFailure = {
   readonly retryAfter: number | null
 }
 
-/** What the login of a Satellite asks of its control center (`host/cloud/protocol.ts`). */
+/** What the login of a Satellite asks of its control center (`base/protocol/protocol.ts`). */
 export interface CloudLoginRequests {
   /** @param tag of the page that is known, or null */
   loginPage(solution: string, tag: string | null): Promise<CloudAnswer<LoginPageAnswer>>

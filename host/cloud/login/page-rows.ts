@@ -1,7 +1,7 @@
-import { answeredWithin } from '../../database/answered-within.ts'
-import type { Database } from '../../database/open.ts'
-import { put } from '../../database/portable.ts'
-import { LoginPageAnswer } from '../protocol.ts'
+import { answeredWithin } from '../../../base/database/answered-within.ts'
+import type { Database } from '../../../base/database/open.ts'
+import { put } from '../../../base/database/portable.ts'
+import { LoginPageAnswer } from '../../../base/protocol/protocol.ts'
 
 /** A page as the control center gave it, kept in the platform's database for restarts and for all hosts that share it. */
 export type KeptPage = {

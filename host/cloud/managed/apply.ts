@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
+import { versionTarget } from '../../../base/api/targets.ts'
+import type { DesiredState, SolutionResult } from '../../../base/protocol/protocol.ts'
 import { PlatformError } from '../../../runtime/errors.ts'
 import type { Limits } from '../../../runtime/limits.ts'
 import type { Audit } from '../../audit/audit.ts'
-import { versionTarget } from '../../audit/targets.ts'
 import type { SolutionStore } from '../../solutions/solution-store.ts'
 import type { Uploads } from '../../solutions/upload.ts'
-import type { DesiredState, SolutionResult } from '../protocol.ts'
 import type { AskCloud } from './cloud-requests.ts'
 
 export type ApplyParts = {

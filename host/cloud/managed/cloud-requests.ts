@@ -1,6 +1,6 @@
-import { readAtMost, waitOf, whyNoAnswer } from '../../outbound/read-answer.ts'
-import type { CloudSettings } from '../cloud-settings.ts'
-import { SATELLITE_API } from '../protocol.ts'
+import type { CloudSettings } from '../../../base/config/cloud-settings.ts'
+import { readAtMost, waitOf, whyNoAnswer } from '../../../base/outbound/read-answer.ts'
+import { SATELLITE_API } from '../../../base/protocol/protocol.ts'
 
 /**
  * What the control center said. `away`: it does not answer, or not now; `wait` in ms where it named one. `barred`: it does not

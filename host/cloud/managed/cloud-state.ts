@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { SolutionResult } from '../protocol.ts'
+import type { SolutionResult } from '../../../base/protocol/protocol.ts'
 import type { CloudAnswer } from './cloud-requests.ts'
 import type { KeptState } from './kept-state.ts'
 

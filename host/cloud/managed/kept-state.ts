@@ -1,8 +1,8 @@
+import { createBriefCache } from '../../../base/database/brief-cache.ts'
+import type { Database } from '../../../base/database/open.ts'
+import { insertOnce, put } from '../../../base/database/portable.ts'
+import { DesiredSettings, DesiredState, SolutionResult } from '../../../base/protocol/protocol.ts'
 import { z } from '../../../runtime/zod.ts'
-import { createBriefCache } from '../../database/brief-cache.ts'
-import type { Database } from '../../database/open.ts'
-import { insertOnce, put } from '../../database/portable.ts'
-import { DesiredSettings, DesiredState, SolutionResult } from '../protocol.ts'
 import type { Taken } from './statement.ts'
 import type { TakenFile } from './taken-file.ts'
 

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import type { CloudSettings } from '../cloud-settings.ts'
-import { KeyAnswer } from '../protocol.ts'
+import type { CloudSettings } from '../../../base/config/cloud-settings.ts'
+import { KeyAnswer } from '../../../base/protocol/protocol.ts'
 import { ANSWER_TIME, type AskCloud, jsonOf } from './cloud-requests.ts'
 import type { NoAnswer } from './cloud-state.ts'
 import type { KeptStates } from './kept-state.ts'

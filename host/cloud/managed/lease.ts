@@ -1,5 +1,5 @@
-import type { Database } from '../../database/open.ts'
-import { insertOnce } from '../../database/portable.ts'
+import type { Database } from '../../../base/database/open.ts'
+import { insertOnce } from '../../../base/database/portable.ts'
 
 /** Lets one node at a time do a thing, of all that share a database. */
 export interface Lease {

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
+import { MOST_SOLUTIONS, type Report, type SolutionResult } from '../../../base/protocol/protocol.ts'
 import type { SolutionStore } from '../../solutions/solution-store.ts'
-import { MOST_SOLUTIONS, type Report, type SolutionResult } from '../protocol.ts'
 import { ANSWER_TIME, type AskCloud } from './cloud-requests.ts'
 import type { CloudStates } from './cloud-state.ts'
 import type { KeptStates } from './kept-state.ts'

@@ -1,6 +1,6 @@
 import { type CompactVerifyResult, compactVerify, importJWK } from 'jose'
-import { storedHash } from '../../database/stored-hash.ts'
-import { DESIRED_TYPE, DesiredState, LONGEST_STATEMENT } from '../protocol.ts'
+import { storedHash } from '../../../base/database/stored-hash.ts'
+import { DESIRED_TYPE, DesiredState, LONGEST_STATEMENT } from '../../../base/protocol/protocol.ts'
 
 /** A desired state whose signature was checked. */
 export type Statement = {

@@ -1,6 +1,6 @@
 import type { ISerializer } from '@opentelemetry/otlp-transformer'
 import type { ResourceMetrics } from '@opentelemetry/sdk-metrics'
-import type { BatchQueue, Format } from './batch-queue.ts'
+import type { BatchQueue, Format } from '../../../base/work/batch-queue.ts'
 
 /** The result codes of the SDK's exporters. */
 const SUCCESS = 0

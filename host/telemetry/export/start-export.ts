@@ -3,12 +3,12 @@ import type { LoggerProvider, TracerProvider } from '@opentelemetry/api'
 import type { Resource } from '@opentelemetry/resources'
 import type { IMetricReader } from '@opentelemetry/sdk-metrics'
 import type { Logger } from 'pino'
+import { SIGNALS, type Signal, type TelemetrySettings } from '../../../base/config/telemetry-settings.ts'
+import { createSender, type Sender, type SenderState } from '../../../base/outbound/sender.ts'
+import { createBatchQueue } from '../../../base/work/batch-queue.ts'
 import type { Metrics } from '../metrics.ts'
-import { SIGNALS, type Signal, type TelemetrySettings } from '../telemetry-settings.ts'
-import { createBatchQueue } from './batch-queue.ts'
 import { boundedRecords, boundedSpans, createWaitingItems, tellingExporter } from './bounded-batch.ts'
 import { pointsOf, queueExporter } from './exporters.ts'
-import { createSender, type Sender, type SenderState } from './sender.ts'
 
 /** What sends, once it has begun; null: that signal is sent nowhere. */
 export type Export = {

@@ -1,8 +1,8 @@
-import { askApi } from './api.ts'
-import { bodyOf } from './form-body.ts'
-import { problemPlace, showProblem } from './problem.ts'
-import { isSure } from './question.ts'
-import { sayAfterLoad } from './said.ts'
+import { askApi } from '../../../base/web/scripts/api.ts'
+import { bodyOf } from '../../../base/web/scripts/form-body.ts'
+import { problemPlace, showProblem } from '../../../base/web/scripts/problem.ts'
+import { isSure } from '../../../base/web/scripts/question.ts'
+import { sayAfterLoad } from '../../../base/web/scripts/said.ts'
 
 /** Grants as the API shows and takes them. */
 type GrantsOfSolution = { databases: Record<string, object>; http: string[]; users: boolean }

@@ -1,9 +1,9 @@
-import { askApi, type Problem } from './api.ts'
-import { bodyOf } from './form-body.ts'
+import { askApi, type Problem } from '../../../base/web/scripts/api.ts'
+import { bodyOf } from '../../../base/web/scripts/form-body.ts'
+import { problemPlace, showProblem } from '../../../base/web/scripts/problem.ts'
+import { sayAfterLoad } from '../../../base/web/scripts/said.ts'
 import { showOAuthResults, showOAuthTestRuns } from './oauth-results.ts'
-import { problemPlace, showProblem } from './problem.ts'
 import { showProviderFields } from './provider-fields.ts'
-import { sayAfterLoad } from './said.ts'
 
 const SAVED = '#saved'
 

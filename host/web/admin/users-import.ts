@@ -1,6 +1,6 @@
-import { type Answer, answerOf, csrfToken, signInAgain } from './api.ts'
-import { problemPlace, showProblem } from './problem.ts'
-import { sayAfterLoad } from './said.ts'
+import { type Answer, answerOf, csrfToken, signInAgain } from '../../../base/web/scripts/api.ts'
+import { problemPlace, showProblem } from '../../../base/web/scripts/problem.ts'
+import { sayAfterLoad } from '../../../base/web/scripts/said.ts'
 
 const IMPORT = '/admin/api/users.csv'
 

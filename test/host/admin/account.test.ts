@@ -2,9 +2,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type Database, openDatabase } from '../../../base/database/open.ts'
+import { networkOf } from '../../../base/http/network.ts'
 import { openAdminAccount } from '../../../host/admin/account.ts'
-import { type Database, openDatabase } from '../../../host/database/open.ts'
-import { networkOf } from '../../../host/http/network.ts'
 
 let home: string
 let db: Database

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type Database, openDatabase } from '../../../base/database/open.ts'
 import { createApiTokens, Scope } from '../../../host/admin/api-tokens.ts'
-import { type Database, openDatabase } from '../../../host/database/open.ts'
 
 let home: string
 let db: Database

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openPlatformKey, type PlatformKey } from '../../../base/config/platform-key.ts'
+import { type Database, openDatabase } from '../../../base/database/open.ts'
 import type { AdminAccount } from '../../../host/admin/account.ts'
 import { createPageSessions } from '../../../host/admin/page-sessions.ts'
-import { openPlatformKey, type PlatformKey } from '../../../host/config/platform-key.ts'
-import { type Database, openDatabase } from '../../../host/database/open.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 
 const MINUTE = 60_000

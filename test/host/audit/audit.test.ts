@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { type AuditEntry, type AuditQuery, createAudit } from '../../../host/audit/audit.ts'
 import { createLimits } from '../../../runtime/limits.ts'
-import { usePlace } from '../database/contract.ts'
+import { usePlace } from '../../base/database/contract.ts'
 
 const place = usePlace('embedded', async () => null)
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { EXIT_CODES } from '../../../host/cli/command.ts'
+import { EXIT_CODES } from '../../../base/terminal/command.ts'
 import { helpOf, helpOfAll } from '../../../host/cli/help.ts'
 import { allCommands } from '../../../host/cli/main.ts'
 

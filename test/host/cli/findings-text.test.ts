@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { adviceFor } from '../../../base/bundles/advice.ts'
 import { countText, findingsText } from '../../../host/cli/findings-text.ts'
-import { adviceFor } from '../../../host/solutions/advice.ts'
 import { FAULT_CODES, WARNING_CODES } from '../../../runtime/bundle/faults.ts'
 
 const PLAIN = { styled: (_style: unknown, text: string) => text }

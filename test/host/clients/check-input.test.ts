@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import { createMessages } from '../../../base/bundles/messages.ts'
 import { checkInput, isMissing } from '../../../host/clients/check-input.ts'
 import type { RenderContext } from '../../../host/clients/render/context.ts'
 import { outlineOf, type Place } from '../../../host/clients/render/outline.ts'
 import { type InputDefinition, type Shown, shown } from '../../../host/clients/render/parts.ts'
 import type { ElementState } from '../../../host/clients/view.ts'
-import { createMessages } from '../../../host/solutions/messages.ts'
 import type { FormDefinition } from '../../../runtime/forms/form-definition.ts'
 import { checkedForm, formWith } from '../../support/forms.ts'
 

@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Database, openDatabase } from '../../../base/database/open.ts'
+import type { LoginPageAnswer } from '../../../base/protocol/protocol.ts'
 import type { PageCheck } from '../../../host/cloud/login/compile-page.ts'
 import { createCloudLoginPages } from '../../../host/cloud/login/login-pages.ts'
 import type { CloudAnswer } from '../../../host/cloud/login/login-requests.ts'
 import { createPageRows } from '../../../host/cloud/login/page-rows.ts'
 import { createCloudLoginProblems } from '../../../host/cloud/login/problems.ts'
-import type { LoginPageAnswer } from '../../../host/cloud/protocol.ts'
 import { readSettings } from '../../../host/config/settings.ts'
-import { type Database, openDatabase } from '../../../host/database/open.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'solhost-pages-'))
 let db: Database

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Koa, { type Context } from 'koa'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openPlatformKey, type PlatformKey } from '../../../host/config/platform-key.ts'
-import { type Database, openDatabase } from '../../../host/database/open.ts'
+import { openPlatformKey, type PlatformKey } from '../../../base/config/platform-key.ts'
+import { type Database, openDatabase } from '../../../base/database/open.ts'
 import { createFormTokens } from '../../../host/login/form-token.ts'
 
 let home: string

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openPlatformKey, type PlatformKey } from '../../../host/config/platform-key.ts'
-import { type Database, openDatabase } from '../../../host/database/open.ts'
+import { openPlatformKey, type PlatformKey } from '../../../base/config/platform-key.ts'
+import { type Database, openDatabase } from '../../../base/database/open.ts'
 import { createSignOutTargets } from '../../../host/login/sign-out-target.ts'
 
 let home: string

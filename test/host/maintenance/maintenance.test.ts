@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Database, openDatabase } from '../../../host/database/open.ts'
+import { type Database, openDatabase } from '../../../base/database/open.ts'
 import { createMaintenance } from '../../../host/maintenance/maintenance.ts'
 import { PlatformError } from '../../../runtime/errors.ts'
 

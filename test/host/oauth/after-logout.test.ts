@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openPlatformKey, type PlatformKey } from '../../../host/config/platform-key.ts'
+import { openPlatformKey, type PlatformKey } from '../../../base/config/platform-key.ts'
+import { openDatabase } from '../../../base/database/open.ts'
 import { readSettings } from '../../../host/config/settings.ts'
-import { openDatabase } from '../../../host/database/open.ts'
 import { createAfterLogoutState } from '../../../host/oauth/after-logout.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'solhost-after-'))

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { openPlatformKey } from '../../../host/config/platform-key.ts'
+import { createRemembered } from '../../../base/accounts/remembered.ts'
+import { openPlatformKey } from '../../../base/config/platform-key.ts'
 import type { OAuthConfiguration } from '../../../host/oauth/configuration.ts'
 import type { Claims, Provider } from '../../../host/oauth/provider.ts'
 import { createProviderLogins, type ProviderLoginContent } from '../../../host/oauth/provider-logins.ts'
 import { createRefresh } from '../../../host/oauth/refresh.ts'
 import type { TokenRequests } from '../../../host/oauth/token-requests.ts'
 import { createTransactions } from '../../../host/oauth/transactions.ts'
-import { createRemembered } from '../../../host/sessions/remembered.ts'
 import { createLimits } from '../../../runtime/limits.ts'
+import { type TestPlace, usePlace } from '../../base/database/contract.ts'
 import { mariadbPath, startMariadb } from '../../support/mariadb-server.ts'
 import { postgresPath, startPostgres } from '../../support/postgres-server.ts'
-import { type TestPlace, usePlace } from '../database/contract.ts'
 
 const provider = { title: 'Test', tokenEndpoint: 'https://id.example/token', hasIdToken: true } as Provider
 const configuration = { api: 'Custom', clientId: 'crm', parameters: {} } as unknown as OAuthConfiguration

@@ -10,7 +10,7 @@ import {
 import { networkInterfaces } from 'node:os'
 import { gzipSync } from 'node:zlib'
 import { afterEach, expect, test } from 'vitest'
-import type { Address } from '../../../host/outbound/checked-addresses.ts'
+import type { Address } from '../../../base/outbound/checked-addresses.ts'
 import { createOutbound, type OutboundOptions, type OutboundRequest } from '../../../host/outbound/outbound.ts'
 
 const TLS = new URL('../../support/tls/', import.meta.url)

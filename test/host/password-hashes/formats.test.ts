@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { hashPassword } from '../../../base/accounts/passwords.ts'
 import { MOST, readHash } from '../../../host/password-hashes/formats.ts'
-import { hashPassword } from '../../../host/users/passwords.ts'
 
 // The hashes were made by other programs: CPython's hashlib and Werkzeug 3, libxcrypt (bcrypt), Node's crypto (argon2).
 

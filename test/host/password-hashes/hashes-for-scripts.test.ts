@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from 'vitest'
-import type { Throttle } from '../../../host/login/throttle.ts'
+import { createPasswords, type Passwords } from '../../../base/accounts/passwords.ts'
+import type { Throttle } from '../../../base/accounts/throttle.ts'
+import { createHostCall, type HostCall } from '../../../base/bundles/host-call.ts'
 import { createHashesForScripts } from '../../../host/password-hashes/hashes-for-scripts.ts'
-import { createHostCall, type HostCall } from '../../../host/solutions/host-call.ts'
-import { createPasswords, type Passwords } from '../../../host/users/passwords.ts'
 import { manifestOf } from '../../support/solutions.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 

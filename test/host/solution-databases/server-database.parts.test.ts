@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ServerKindName } from '../../../host/database/kind.ts'
+import type { ServerKindName } from '../../../base/database/kind.ts'
 import { createServerDatabase, type ServerDatabase } from '../../../host/solution-databases/server-database.ts'
 import { checkSql, readSql, writeSql } from '../../../host/solution-databases/sql-text.ts'
 import type { Parameter } from '../../../plugins/database/host.ts'

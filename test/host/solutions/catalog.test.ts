@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import type { PreparedSolution } from '../../../base/bundles/prepared-solution.ts'
 import { createCatalog } from '../../../host/solutions/catalog.ts'
-import type { PreparedSolution } from '../../../host/solutions/prepared-solution.ts'
 import type { SolutionStore } from '../../../host/solutions/solution-store.ts'
 import type { Supervisor } from '../../../runtime/supervisor.ts'
 import { manifestOf } from '../../support/solutions.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { PreparedSolution } from '../../../host/solutions/prepared-solution.ts'
+import type { PreparedSolution } from '../../../base/bundles/prepared-solution.ts'
 import { readStored, writeStored } from '../../../host/solutions/stored-solution.ts'
 import { manifestOf } from '../../support/solutions.ts'
 

@@ -1,11 +1,11 @@
 import { hash } from '@node-rs/argon2'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
+import { createPasswords, type Passwords } from '../../../base/accounts/passwords.ts'
+import { createUsers, type Users } from '../../../base/accounts/users.ts'
+import type { Database } from '../../../base/database/open.ts'
 import { createAudit } from '../../../host/audit/audit.ts'
-import type { Database } from '../../../host/database/open.ts'
-import { createPasswords, type Passwords } from '../../../host/users/passwords.ts'
-import { createUsers, type Users } from '../../../host/users/users.ts'
 import { createLimits } from '../../../runtime/limits.ts'
-import type { TestPlace } from '../database/contract.ts'
+import type { TestPlace } from '../../base/database/contract.ts'
 
 const TIME = 1_000_000_000
 const GOOD = 'correct horse battery'

@@ -1,11 +1,11 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest'
-import type { Database } from '../../../host/database/open.ts'
-import { createPasswords, type Passwords } from '../../../host/users/passwords.ts'
-import { createUsers, type Users } from '../../../host/users/users.ts'
+import { createPasswords, type Passwords } from '../../../base/accounts/passwords.ts'
+import { createUsers, type Users } from '../../../base/accounts/users.ts'
+import type { Database } from '../../../base/database/open.ts'
 import { createUsersCsv, type UsersCsv } from '../../../host/users/users-csv.ts'
 import { createLimits } from '../../../runtime/limits.ts'
+import type { TestPlace } from '../../base/database/contract.ts'
 import { leastOf } from '../../support/least-of.ts'
-import type { TestPlace } from '../database/contract.ts'
 
 const GOOD = 'correct horse battery'
 

@@ -1,7 +1,7 @@
 import { describe } from 'vitest'
+import { usePlace } from '../../base/database/contract.ts'
 import { mariadbPath, startMariadb } from '../../support/mariadb-server.ts'
 import { postgresPath, startPostgres } from '../../support/postgres-server.ts'
-import { usePlace } from '../database/contract.ts'
 import { testUsers } from './users-contract.ts'
 import { testUsersCsv } from './users-csv-contract.ts'
 

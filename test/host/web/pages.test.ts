@@ -1,20 +1,18 @@
 import { type DefaultTreeAdapterTypes, parse } from 'parse5'
 import { describe, expect, test } from 'vitest'
+import { defaultLoginTemplate, type ErrorKind, errorPage } from '../../../base/web/pages.ts'
+import type { PageFrame } from '../../../base/web/render-page.ts'
+import { PLATFORM_LOCALES } from '../../../base/web/texts.ts'
 import { OAUTH_PROBLEMS } from '../../../host/oauth/problems.ts'
 import {
-  defaultLoginTemplate,
-  type ErrorKind,
-  errorPage,
   fragmentPage,
   goesOnPage,
   type OAuthProblemModel,
   oauthProblemPage,
-  type PageFrame,
   repostPage,
   signedOutPage,
   solutionListPage,
 } from '../../../host/web/pages.ts'
-import { PLATFORM_LOCALES } from '../../../host/web/texts.ts'
 
 const KINDS: readonly ErrorKind[] = [
   'not-found',

@@ -1,4 +1,4 @@
-import type { PluginApi } from '../../../host/plugins.ts'
+import type { PluginApi } from '../../../base/bundles/plugins.ts'
 import type { Plugin } from '../../../runtime/plugin.ts'
 
 /** How long an answer takes, in ms. */

@@ -1,9 +1,9 @@
-import { SOLHOST } from '../../../program-name.ts'
-import { shellWord } from '../../../shell-word.ts'
-import { command } from '../../command.ts'
+import { SOLHOST } from '../../../../base/program/program-name.ts'
+import { shellWord } from '../../../../base/program/shell-word.ts'
+import { command } from '../../../../base/terminal/command.ts'
+import { jsonText, printable } from '../../../../base/terminal/terminal.ts'
 import { HOST_OPTIONS, USERS_NOTES } from '../../credentials.ts'
 import { askNewPassword, makePassword, PASSWORD_OPTION } from '../../new-password.ts'
-import { jsonText, printable } from '../../terminal.ts'
 import { openUserDirectory, permissionsText, readPermissions, type User } from '../../user-directory.ts'
 
 export const usersAddCommand = command({

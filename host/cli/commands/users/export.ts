@@ -1,5 +1,5 @@
 import { open, rm } from 'node:fs/promises'
-import { CommandError, command } from '../../command.ts'
+import { CommandError, command } from '../../../../base/terminal/command.ts'
 import { HOST_OPTIONS, USERS_NOTES } from '../../credentials.ts'
 import { refuseUsers } from '../../refusals.ts'
 import { openUserDirectory } from '../../user-directory.ts'

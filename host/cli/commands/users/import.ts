@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
+import { SOLHOST } from '../../../../base/program/program-name.ts'
+import { shellWord } from '../../../../base/program/shell-word.ts'
+import { CommandError, command, type Exit } from '../../../../base/terminal/command.ts'
+import { jsonText, printable, type Terminal } from '../../../../base/terminal/terminal.ts'
 import { z } from '../../../../runtime/zod.ts'
-import { SOLHOST } from '../../../program-name.ts'
-import { shellWord } from '../../../shell-word.ts'
-import { CommandError, command, type Exit } from '../../command.ts'
 import { HOST_OPTIONS, USERS_NOTES } from '../../credentials.ts'
 import { refuseUsers } from '../../refusals.ts'
-import { jsonText, printable, type Terminal } from '../../terminal.ts'
 import { openUserDirectory } from '../../user-directory.ts'
 
 const Imported = z.object({ created: z.int(), changed: z.int(), unchanged: z.int(), dryRun: z.boolean() })

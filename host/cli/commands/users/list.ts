@@ -1,7 +1,7 @@
-import { SOLHOST } from '../../../program-name.ts'
-import { command } from '../../command.ts'
+import { SOLHOST } from '../../../../base/program/program-name.ts'
+import { command } from '../../../../base/terminal/command.ts'
+import { jsonText, printable, type Terminal } from '../../../../base/terminal/terminal.ts'
 import { HOST_OPTIONS, USERS_NOTES } from '../../credentials.ts'
-import { jsonText, printable, type Terminal } from '../../terminal.ts'
 import { openUserDirectory, permissionsText, type User } from '../../user-directory.ts'
 
 export const usersListCommand = command({

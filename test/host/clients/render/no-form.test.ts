@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import { createMessages } from '../../../../base/bundles/messages.ts'
 import type { RenderContext } from '../../../../host/clients/render/context.ts'
 import { renderNoForm, renderNotice } from '../../../../host/clients/render/no-form.ts'
-import { createMessages } from '../../../../host/solutions/messages.ts'
 
 const contextOf = (locale: string): RenderContext => ({
   form: '',

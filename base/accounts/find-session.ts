@@ -1,0 +1,19 @@
+import type { Context } from 'koa'
+import { type CookieScope, readCookies } from '../http/cookies.ts'
+import type { Session, Sessions } from './sessions.ts'
+
+/** A session with the cookie that it was found by. */
+export type FoundSession = { readonly session: Session; readonly cookie: string }
+
+/** The session of this browser in the solution of `scope`. */
+export async function findSession(
+  ctx: Context,
+  scope: CookieScope,
+  sessions: Pick<Sessions, 'find'>,
+): Promise<FoundSession | null> {
+  for (const cookie of readCookies(ctx, 'session', scope)) {
+    const session = await sessions.find(scope.solution, cookie)
+    if (session !== null) return { session, cookie }
+  }
+  return null
+}

@@ -1,0 +1,217 @@
+import { randomBytes } from 'node:crypto'
+import type { Tenant } from '../../plugins/security/host.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import type { PlatformKey } from '../config/platform-key.ts'
+import { answeredWithin, SHORT_ANSWER } from '../database/answered-within.ts'
+import type { Database } from '../database/open.ts'
+import { storedHash } from '../database/stored-hash.ts'
+import type { AccountSourceName } from './account-source-name.ts'
+import { isSameSecret } from './same-secret.ts'
+
+/** Who is remembered, and what was known of them at the last sign-in. */
+export type RememberedUser = {
+  readonly source: AccountSourceName
+  readonly uid: string
+  readonly username: string
+  readonly permissions: readonly string[]
+  /** The sign-in by a provider that it rests on, or null. */
+  readonly providerLogin: string | null
+  /** The `custom_*` fields that were accepted; null where an older version stored the series. */
+  readonly custom: Readonly<Record<string, string>> | null
+  readonly tenant: Tenant | null
+  /** Null where an older version stored the series. */
+  readonly locale: string | null
+}
+
+/** What each use of a series updates. */
+export type RotatedUser = Pick<RememberedUser, 'username' | 'permissions' | 'tenant' | 'locale'>
+
+/** A series: one browser's remembered login in one solution. */
+export type Series = RememberedUser & {
+  readonly selector: string
+  readonly solution: string
+  /** When the user last signed in with credentials, in epoch ms. */
+  readonly lastLoginAt: number
+}
+
+/**
+ * What a cookie is worth. `current`: a session, and a new cookie by `rotate`. `previous`: it was just used by another
+ * tab, so a session and no cookie. `stolen`: it was used before; the series is over. `unknown`: whatever else, so that a
+ * forged cookie learns nothing.
+ */
+export type RememberedUse =
+  | { readonly kind: 'current' | 'previous'; readonly series: Series }
+  | { readonly kind: 'stolen'; readonly series: Series }
+  | { readonly kind: 'unknown' }
+
+/** Remembered logins (design section 8): the cookie holds a selector and a validator, the database only hashes of the latter. */
+export interface Remembered {
+  /** @returns the cookie's value */
+  start(solution: string, user: RememberedUser): Promise<string>
+  /** Looks a cookie up; nothing changes by it but that a stolen series ends. */
+  use(solution: string, cookie: string): Promise<RememberedUse>
+  /**
+   * Gives a series its next validator, once it was found that the user may still sign in.
+   * @returns the new cookie's value; null when another tab was faster: its cookie is the one that counts
+   */
+  rotate(cookie: string, user: RotatedUser): Promise<string | null>
+  /** Whether a series was not ended, by whomever. */
+  isAlive(selector: string): Promise<boolean>
+  /** Ends the series of a cookie, if it is one of this solution. */
+  end(solution: string, cookie: string): Promise<void>
+  endSeries(selector: string): Promise<void>
+  endOfUser(source: AccountSourceName, uid: string): Promise<void>
+  endOfProviderLogin(id: string): Promise<void>
+  endAll(solution: string): Promise<void>
+  /** Removes what ended or grew too old longer than `SESSION_ENDED_KEPT` ago. */
+  sweep(): Promise<void>
+}
+
+const SELECTOR = 16
+const VALIDATOR = 32
+/** The selector's characters in the cookie; the rest is the validator. */
+const SELECTOR_TEXT = 22
+
+/** @param now the clock, in epoch milliseconds */
+export function createRemembered(
+  db: Database,
+  key: PlatformKey,
+  limits: Limits,
+  now: () => number = Date.now,
+): Remembered {
+  // Authors may ask for a second password or a code in such a field.
+  const purposeOf = (solution: string, selector: string) => `remembered-custom ${solution} ${selector}`
+
+  function readCustom(solution: string, selector: string, stored: string | null): RememberedUser['custom'] {
+    const text = stored === null ? null : key.decrypt(purposeOf(solution, selector), stored)
+    return text === null ? null : (JSON.parse(text) as Record<string, string>)
+  }
+
+  async function endWhere(
+    which: Partial<Record<'selector' | 'solution' | 'source' | 'uid' | 'provider_login', string>>,
+  ): Promise<void> {
+    let query = db.updateTable('remembered').set({ ended_at: now() }).where('ended_at', 'is', null)
+    for (const [column, value] of Object.entries(which)) query = query.where(column as 'selector', '=', value)
+    await query.execute()
+  }
+
+  return {
+    async start(solution, { source, uid, username, permissions, providerLogin, custom, tenant, locale }) {
+      const selector = randomBytes(SELECTOR).toString('base64url')
+      const validator = randomBytes(VALIDATOR).toString('base64url')
+      await db
+        .insertInto('remembered')
+        .values({
+          selector,
+          solution,
+          source,
+          validator_hash: storedHash(validator),
+          previous_hash: null,
+          rotated_at: now(),
+          uid,
+          username,
+          permissions: JSON.stringify(permissions),
+          last_login_at: now(),
+          created_at: now(),
+          ended_at: null,
+          provider_login: providerLogin,
+          custom: custom === null ? null : key.encrypt(purposeOf(solution, selector), JSON.stringify(custom)),
+          tenant: tenant === null ? null : JSON.stringify(tenant),
+          locale,
+        })
+        .execute()
+      return selector + validator
+    },
+    async use(solution, cookie) {
+      const { selector, validator } = partsOf(cookie)
+      const asked = db
+        .selectFrom('remembered')
+        .selectAll()
+        .where('selector', '=', selector)
+        .where('solution', '=', solution)
+        .executeTakeFirst()
+      const row = await answeredWithin(SHORT_ANSWER, asked)
+      if (row === undefined || row.ended_at !== null || row.created_at + limits.REMEMBER_LIFETIME <= now()) {
+        return { kind: 'unknown' }
+      }
+      const series: Series = {
+        selector,
+        solution,
+        source: row.source as AccountSourceName,
+        uid: row.uid,
+        username: row.username,
+        permissions: JSON.parse(row.permissions) as string[],
+        lastLoginAt: row.last_login_at,
+        providerLogin: row.provider_login,
+        custom: readCustom(solution, selector, row.custom),
+        tenant: row.tenant === null ? null : (JSON.parse(row.tenant) as Tenant),
+        locale: row.locale,
+      }
+      const given = storedHash(validator)
+      if (isSameSecret(given, row.validator_hash)) return { kind: 'current', series }
+      const isPrevious = row.previous_hash !== null && isSameSecret(given, row.previous_hash)
+      if (isPrevious && row.rotated_at + limits.REMEMBER_GRACE > now()) return { kind: 'previous', series }
+      // A validator that never was one of this series says as much: only a guess or an older one of it comes here.
+      await endWhere({ selector })
+      return { kind: 'stolen', series }
+    },
+    async rotate(cookie, { permissions, username, tenant, locale }) {
+      const { selector, validator } = partsOf(cookie)
+      const next = randomBytes(VALIDATOR).toString('base64url')
+      const { numUpdatedRows } = await db
+        .updateTable('remembered')
+        .set({
+          validator_hash: storedHash(next),
+          previous_hash: storedHash(validator),
+          rotated_at: now(),
+          permissions: JSON.stringify(permissions),
+          username,
+          tenant: tenant === null ? null : JSON.stringify(tenant),
+          locale,
+        })
+        .where('selector', '=', selector)
+        .where('validator_hash', '=', storedHash(validator))
+        .where('ended_at', 'is', null)
+        .executeTakeFirst()
+      return numUpdatedRows > 0n ? selector + next : null
+    },
+    async isAlive(selector) {
+      const query = db.selectFrom('remembered').select('ended_at').where('selector', '=', selector)
+      return (await query.executeTakeFirst())?.ended_at === null
+    },
+    async end(solution, cookie) {
+      const { selector } = partsOf(cookie)
+      await endWhere({ selector, solution })
+    },
+    async endSeries(selector) {
+      await endWhere({ selector })
+    },
+    async endOfUser(source, uid) {
+      await endWhere({ source, uid })
+    },
+    async endOfProviderLogin(id) {
+      await endWhere({ provider_login: id })
+    },
+    async endAll(solution) {
+      await endWhere({ solution })
+    },
+    async sweep() {
+      const before = now() - limits.SESSION_ENDED_KEPT
+      await db
+        .deleteFrom('remembered')
+        .where((row) =>
+          row.or([row('ended_at', '<', before), row('created_at', '<', before - limits.REMEMBER_LIFETIME)]),
+        )
+        .execute()
+    },
+  }
+}
+
+/** Names the series of a cookie. */
+export function selectorOf(cookie: string): string {
+  return partsOf(cookie).selector
+}
+
+function partsOf(cookie: string): { readonly selector: string; readonly validator: string } {
+  return { selector: cookie.slice(0, SELECTOR_TEXT), validator: cookie.slice(SELECTOR_TEXT) }
+}

@@ -1,0 +1,306 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { Login, Tenant } from '../../plugins/security/host.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import { answeredWithin, SHORT_ANSWER } from '../database/answered-within.ts'
+import type { Database } from '../database/open.ts'
+import { firstRows } from '../database/portable.ts'
+import { storedHash } from '../database/stored-hash.ts'
+import type { AccountSourceName } from './account-source-name.ts'
+
+/** A signed-in browser. It belongs to one solution; in any other it is as if it were absent. */
+export type Session = Login & {
+  /** An id for lists and for ending it; not the cookie's. */
+  readonly publicId: string
+  readonly solution: string
+  readonly tenant: Tenant | null
+  readonly locale: string
+  readonly source: AccountSourceName
+  /** The remembered login that it was made from, or that was made with it; else null. */
+  readonly selector: string | null
+  /** The sign-in by a provider that it rests on, or null. */
+  readonly providerLogin: string | null
+  /** Epoch milliseconds. */
+  readonly loggedInAt: number
+}
+
+export type NewSession = Omit<Session, 'publicId' | 'loggedInAt'> & { readonly address: string }
+
+/** What scripts may change of a session. */
+export type SessionValues = { readonly tenant?: Tenant | null; readonly locale?: string }
+
+/** A cookie with the solution in which its session was found. */
+export type SessionCookie = { readonly solution: string; readonly cookie: string }
+
+/** As the API lists it. Times are epoch ms. */
+export type ListedSession = {
+  readonly id: string
+  readonly solution: string
+  readonly uid: string
+  readonly username: string
+  readonly createdAt: number
+  readonly lastSeenAt: number
+  readonly address: string
+}
+
+export type SessionQuery = {
+  readonly limit: number
+  /** The `next` of an earlier answer. */
+  readonly after?: string | undefined
+  readonly solution?: string | undefined
+  readonly uid?: string | undefined
+  readonly username?: string | undefined
+}
+
+export interface Sessions {
+  /** @returns also the cookie's value: 256 random bits, of which only a hash is stored */
+  start(
+    session: NewSession,
+  ): Promise<{ readonly cookie: string; readonly publicId: string; readonly loggedInAt: number }>
+  /**
+   * The session of a cookie, if it is this solution's and neither idle nor too old; the use is noted. What another host
+   * changed is seen within a second.
+   */
+  find(solution: string, cookie: string): Promise<Session | null>
+  /**
+   * Which of these cookies' sessions are neither ended, idle nor too old, of cookies of open clients. It is no use of
+   * them. What this host kept of those that are over is dropped.
+   */
+  living(asked: readonly SessionCookie[]): Promise<ReadonlySet<string>>
+  /**
+   * Writes down what a script set for a session. Another host shows it within a second; a session that is over stays as
+   * it was.
+   */
+  change(solution: string, cookie: string, values: SessionValues): Promise<void>
+  end(solution: string, cookie: string): Promise<void>
+  endAll(solution: string): Promise<void>
+  endOfUser(source: AccountSourceName, uid: string): Promise<void>
+  /** Those that were made from a remembered login. */
+  endOfSeries(selector: string): Promise<void>
+  endOfProviderLogin(id: string): Promise<void>
+  /** @returns what it was made with, see `Session`; null when there is no such session, or it had ended */
+  endByPublicId(id: string): Promise<Pick<Session, 'selector' | 'solution' | 'username'> | null>
+  /** Those that have not ended, by their public ids. */
+  list(query: SessionQuery): Promise<{ readonly items: readonly ListedSession[]; readonly next?: string }>
+  /** Removes what ended, idled or grew too old longer than `SESSION_ENDED_KEPT` ago. */
+  sweep(): Promise<void>
+}
+
+/** A use is written at most this often, as a part of the idle time, which it shortens: each request would cost a write. */
+const NOTE_USE_PART = 1 / 60
+/** What was read is believed for so long, in ms: a session that another host ended lives on no longer. */
+const BELIEVED = 1000
+/** So many are asked for in one query. */
+const ASKED_AT_ONCE = 200
+/** So many are kept in memory, the longest unread go first. */
+const KEPT = 10_000
+
+type Times = { readonly created_at: number; readonly last_seen_at: number; readonly ended_at: number | null }
+type Kept = { readonly session: Session; readonly times: Times; readonly readAt: number }
+
+/** @param now the clock, in epoch milliseconds */
+export function createSessions(db: Database, limits: Limits, now: () => number = Date.now): Sessions {
+  /** By the hash of the cookie's value, in the order in which they were read. */
+  const kept = new Map<string, Kept>()
+
+  const isOver = ({ created_at, last_seen_at, ended_at }: Times) =>
+    ended_at !== null || last_seen_at + limits.SESSION_IDLE <= now() || created_at + limits.SESSION_LIFETIME <= now()
+
+  /** A clock that was set back again would else have what was read before it believed for long. */
+  const isRecent = ({ readAt }: Kept) => readAt <= now() && readAt + BELIEVED > now()
+
+  function keep(idHash: string, one: Kept): void {
+    kept.delete(idHash)
+    kept.set(idHash, one)
+    if (kept.size > KEPT) kept.delete(kept.keys().next().value as string)
+  }
+
+  async function read(idHash: string): Promise<Kept | null> {
+    // Before the question: whatever changes after it counts within `BELIEVED`, however long the answer takes.
+    const readAt = now()
+    const row = await db.selectFrom('sessions').selectAll().where('id_hash', '=', idHash).executeTakeFirst()
+    if (row === undefined) return null
+    const session: Session = {
+      publicId: row.public_id,
+      solution: row.solution,
+      username: row.username,
+      uid: row.uid,
+      permissions: JSON.parse(row.permissions) as string[],
+      tenant: row.tenant === null ? null : (JSON.parse(row.tenant) as Tenant),
+      locale: row.locale,
+      source: row.source as AccountSourceName,
+      selector: row.selector,
+      providerLogin: row.provider_login,
+      loggedInAt: row.created_at,
+    }
+    return { session, times: row, readAt }
+  }
+
+  async function noteUse(idHash: string, one: Kept): Promise<void> {
+    if (one.times.last_seen_at + limits.SESSION_IDLE * NOTE_USE_PART > now()) return
+    const last_seen_at = now()
+    await db.updateTable('sessions').set({ last_seen_at }).where('id_hash', '=', idHash).execute()
+    // It may have been changed or ended meanwhile.
+    const current = kept.get(idHash)
+    if (current !== undefined) keep(idHash, { ...current, times: { ...current.times, last_seen_at } })
+  }
+
+  /** @returns the hashes of those that live */
+  async function livingOf(solutions: ReadonlyMap<string, string>): Promise<Set<string>> {
+    const query = db
+      .selectFrom('sessions')
+      .select(['id_hash', 'solution', 'created_at', 'last_seen_at', 'ended_at'])
+      .where('id_hash', 'in', [...solutions.keys()])
+      .where('ended_at', 'is', null)
+    const rows = await answeredWithin(SHORT_ANSWER, query.execute())
+    const living = rows.filter((row) => row.solution === solutions.get(row.id_hash) && !isOver(row))
+    return new Set(living.map(({ id_hash }) => id_hash))
+  }
+
+  /** @returns how many had not ended before */
+  async function endWhere(
+    which: Partial<
+      Record<'solution' | 'source' | 'uid' | 'selector' | 'provider_login' | 'public_id' | 'id_hash', string>
+    >,
+  ) {
+    let query = db.updateTable('sessions').set({ ended_at: now() }).where('ended_at', 'is', null)
+    for (const [column, value] of Object.entries(which)) query = query.where(column as 'solution', '=', value)
+    const { numUpdatedRows } = await query.executeTakeFirst()
+    if (which.id_hash === undefined) kept.clear()
+    else kept.delete(which.id_hash)
+    return numUpdatedRows
+  }
+
+  return {
+    async start(session) {
+      const cookie = randomBytes(32).toString('base64url')
+      const publicId = randomUUID()
+      const loggedInAt = now()
+      await db
+        .insertInto('sessions')
+        .values({
+          id_hash: storedHash(cookie),
+          public_id: publicId,
+          solution: session.solution,
+          username: session.username,
+          uid: session.uid,
+          permissions: JSON.stringify(session.permissions),
+          tenant: session.tenant === null ? null : JSON.stringify(session.tenant),
+          locale: session.locale,
+          address: session.address,
+          source: session.source,
+          selector: session.selector,
+          provider_login: session.providerLogin,
+          created_at: loggedInAt,
+          last_seen_at: loggedInAt,
+          ended_at: null,
+        })
+        .execute()
+      return { cookie, publicId, loggedInAt }
+    },
+    async find(solution, cookie) {
+      const idHash = storedHash(cookie)
+      const known = kept.get(idHash)
+      const found = known !== undefined && isRecent(known) ? known : await answeredWithin(SHORT_ANSWER, read(idHash))
+      if (found === null || found.session.solution !== solution || isOver(found.times)) {
+        kept.delete(idHash)
+        return null
+      }
+      if (found !== known) keep(idHash, found)
+      await noteUse(idHash, found)
+      return found.session
+    },
+    async living(asked) {
+      const living = new Set<string>()
+      for (let start = 0; start < asked.length; start += ASKED_AT_ONCE) {
+        const batch = asked
+          .slice(start, start + ASKED_AT_ONCE)
+          .map((one) => ({ ...one, idHash: storedHash(one.cookie) }))
+        const found = await livingOf(new Map(batch.map(({ idHash, solution }) => [idHash, solution])))
+        for (const { cookie, idHash } of batch) {
+          if (found.has(idHash)) living.add(cookie)
+          else kept.delete(idHash)
+        }
+      }
+      return living
+    },
+    async change(solution, cookie, values) {
+      const { tenant, locale } = values
+      const columns = {
+        ...(tenant === undefined ? {} : { tenant: tenant === null ? null : JSON.stringify(tenant) }),
+        ...(locale === undefined ? {} : { locale }),
+      }
+      if (Object.keys(columns).length === 0) return
+      const idHash = storedHash(cookie)
+      const { numUpdatedRows } = await db
+        .updateTable('sessions')
+        .set(columns)
+        .where('id_hash', '=', idHash)
+        .where('solution', '=', solution)
+        .where('ended_at', 'is', null)
+        .executeTakeFirst()
+      const one = kept.get(idHash)
+      if (numUpdatedRows > 0n && one !== undefined) keep(idHash, { ...one, session: { ...one.session, ...values } })
+    },
+    async end(solution, cookie) {
+      await endWhere({ solution, id_hash: storedHash(cookie) })
+    },
+    async endAll(solution) {
+      await endWhere({ solution })
+    },
+    async endOfUser(source, uid) {
+      await endWhere({ source, uid })
+    },
+    async endOfSeries(selector) {
+      await endWhere({ selector })
+    },
+    async endOfProviderLogin(id) {
+      await endWhere({ provider_login: id })
+    },
+    async endByPublicId(id) {
+      const row = await db
+        .selectFrom('sessions')
+        .select(['selector', 'solution', 'username'])
+        .where('public_id', '=', id)
+        .executeTakeFirst()
+      return row !== undefined && (await endWhere({ public_id: id })) > 0n ? row : null
+    },
+    async list({ limit, after, solution, uid, username }) {
+      let query = db
+        .selectFrom('sessions')
+        .select(['public_id', 'solution', 'uid', 'username', 'created_at', 'last_seen_at', 'address'])
+        .where('ended_at', 'is', null)
+        .where('last_seen_at', '>', now() - limits.SESSION_IDLE)
+        .where('created_at', '>', now() - limits.SESSION_LIFETIME)
+        .orderBy('public_id')
+      if (after !== undefined) query = query.where('public_id', '>', after)
+      if (solution !== undefined) query = query.where('solution', '=', solution)
+      if (uid !== undefined) query = query.where('uid', '=', uid)
+      if (username !== undefined) query = query.where('username', '=', username)
+      const rows = await firstRows(db, query, limit + 1).execute()
+      const items = rows.slice(0, limit).map((row) => ({
+        id: row.public_id,
+        solution: row.solution,
+        uid: row.uid,
+        username: row.username,
+        createdAt: row.created_at,
+        lastSeenAt: row.last_seen_at,
+        address: row.address,
+      }))
+      const last = rows.length > limit ? items.at(-1) : undefined
+      return last === undefined ? { items } : { items, next: last.id }
+    },
+    async sweep() {
+      const before = now() - limits.SESSION_ENDED_KEPT
+      await db
+        .deleteFrom('sessions')
+        .where((row) =>
+          row.or([
+            row('ended_at', '<', before),
+            row('last_seen_at', '<', before - limits.SESSION_IDLE),
+            row('created_at', '<', before - limits.SESSION_LIFETIME),
+          ]),
+        )
+        .execute()
+    },
+  }
+}

@@ -1,0 +1,177 @@
+import { createReadStream, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { backup as copyDatabase, DatabaseSync } from 'node:sqlite'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { DatabaseSettings } from '../database/open.ts'
+import { refuseTargetInside } from './check-target.ts'
+import { type BackupManifest, FORMAT, KEY_PART, kindOfPart, partOfTable } from './manifest.ts'
+import { readRows, type Snapshot, withSnapshot } from './read-tables.ts'
+import { piecesOf } from './row-lines.ts'
+import { PLATFORM, placesOf, type Saved, type SavedPlace } from './saved.ts'
+import { type ArchiveWriter, writeArchive } from './write-archive.ts'
+
+export type BackupOptions = {
+  readonly settings: DatabaseSettings & { readonly platformKey: string }
+  /** A new file. */
+  readonly file: string
+  /** Whether the platform's key goes into the backup, where it lies in PLATFORM_HOME. */
+  readonly withKey: boolean
+  readonly version: string
+  /** Told of each part that begins. */
+  readonly onPart?: (name: string) => void
+  readonly now?: () => Date
+}
+
+export type BackupReport = {
+  readonly manifest: BackupManifest
+  /** In bytes, of the file. */
+  readonly size: number
+  /** Where the key is that its secrets are encrypted with. */
+  readonly key: 'in the backup' | 'left out' | 'PLATFORM_KEY'
+  /** Links and other things among the operator's plugins that are no files, by path below PLATFORM_HOME. */
+  readonly skipped: readonly string[]
+}
+
+/**
+ * Writes all that a platform needs to be what it is: the tables of its database, the embedded databases of solutions, the
+ * operator's plugins and the key. Hosts may run meanwhile; the tables are those of one moment, and so is each of the other databases.
+ * @throws ERR_BACKUP_FAILED, ERR_DATABASE_UNREACHABLE, ERR_DATABASE_VERSION
+ */
+export function backUpPlatform(options: BackupOptions): Promise<BackupReport> {
+  return backUp(PLATFORM, options)
+}
+
+/** The same for whatever is saved. */
+export async function backUp(saved: Saved, options: BackupOptions): Promise<BackupReport> {
+  const { settings, file, withKey, version, onPart = () => {}, now = () => new Date() } = options
+  const { home } = settings
+  refuseTargetInside(home, saved, file)
+  const keyFile = join(home, 'platform-key')
+  const hasKey = settings.platformKey === '' && existsSync(keyFile)
+  const skipped: string[] = []
+
+  async function addTables({ db, tables }: Snapshot, writer: ArchiveWriter): Promise<void> {
+    for (const [name, table] of tables) {
+      onPart(name)
+      let rows = 0
+      async function* lines(): AsyncGenerator<Buffer> {
+        for await (const page of readRows(db, name, table)) {
+          rows += page.length
+          yield* piecesOf(page, table)
+        }
+      }
+      await writer.add(partOfTable(name), lines(), () => rows)
+    }
+  }
+
+  async function factsOf(snapshots: readonly [Snapshot, ...Snapshot[]]): Promise<Omit<BackupManifest, 'parts'>> {
+    const [{ db }] = snapshots
+    const check = await db.selectFrom('platform').select('value').where('key', '=', 'key_check').executeTakeFirst()
+    const { platform, ...others } = Object.assign({}, ...snapshots.map(({ schemas }) => schemas)) as Versions
+    return {
+      format: FORMAT,
+      ...(saved.name === 'platform' ? {} : { of: saved.name }),
+      solhost: version,
+      createdAt: now().toISOString(),
+      kind: settings.database.kind,
+      schema: platform,
+      ...(Object.keys(others).length === 0 ? {} : { schemas: others }),
+      keyCheck: check?.value ?? null,
+    }
+  }
+
+  const manifest = await withSnapshots(placesOf(settings, saved.tables), (snapshots) =>
+    writeArchive(file, async (writer) => {
+      const facts = await factsOf(snapshots)
+      for (const snapshot of snapshots) await addTables(snapshot, writer)
+      if (saved.folders.includes('databases')) await addSolutionDatabases(home, file, writer, onPart)
+      if (saved.folders.includes('plugins')) await addPlugins(home, writer, skipped)
+      if (hasKey && withKey) await writer.add(KEY_PART, oneBuffer(readFileSync(keyFile)))
+      return facts
+    }),
+  )
+  const key = settings.platformKey !== '' ? 'PLATFORM_KEY' : hasKey && withKey ? 'in the backup' : 'left out'
+  return { manifest, size: statSync(file).size, key, skipped }
+}
+
+type Versions = { readonly platform: string } & Readonly<Record<string, string>>
+
+/** All of them are begun before the first is read: where there are several, their moments are next to one another. */
+async function withSnapshots<T>(
+  [place, ...others]: readonly SavedPlace[],
+  work: (snapshots: readonly [Snapshot, ...Snapshot[]]) => Promise<T>,
+): Promise<T> {
+  if (place === undefined) throw new TypeError('nothing is saved')
+  return withSnapshot(place, (snapshot) =>
+    others.length === 0 ? work([snapshot]) : withSnapshots(others, (more) => work([snapshot, ...more])),
+  )
+}
+
+/**
+ * Page by page, by SQLite's own copying, which reads no statement of the file: what stands in it is the solution's. In one step,
+ * so that the copy is of one moment; who writes does not wait.
+ */
+async function addSolutionDatabases(
+  home: string,
+  file: string,
+  writer: ArchiveWriter,
+  onPart: (name: string) => void,
+): Promise<void> {
+  const folder = join(home, 'databases')
+  const names = existsSync(folder) ? readdirSync(folder).sort() : []
+  // Beside the backup: there is room for it.
+  const copies = mkdtempSync(join(dirname(resolve(file)), '.solhost-backup-'))
+  try {
+    for (const name of names) {
+      const part = `databases/${name}`
+      if (kindOfPart(part) !== 'solutionDatabase') continue
+      onPart(part)
+      const copy = join(copies, 'copy.sqlite')
+      await copySolutionDatabase(join(folder, name), copy)
+      await writer.add(part, createReadStream(copy))
+      rmSync(copy)
+    }
+  } finally {
+    rmSync(copies, { recursive: true, force: true })
+  }
+}
+
+/** All pages at once. */
+const EVERY_PAGE = 2 ** 31 - 1
+
+async function copySolutionDatabase(file: string, copy: string): Promise<void> {
+  try {
+    const source = new DatabaseSync(file, { readOnly: true, timeout: 5000 })
+    try {
+      await copyDatabase(source, copy, { rate: EVERY_PAGE })
+    } finally {
+      source.close()
+    }
+  } catch (error) {
+    const { message } = error as Error
+    throw new PlatformError(
+      'ERR_BACKUP_FAILED',
+      `${file} cannot be copied: ${message}. Stop the host, and make the backup again.`,
+      {},
+      { cause: error },
+    )
+  }
+}
+
+async function addPlugins(home: string, writer: ArchiveWriter, skipped: string[]): Promise<void> {
+  async function addFolder(path: string): Promise<void> {
+    const entries = readdirSync(join(home, path), { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))
+    for (const entry of entries) {
+      const part = `${path}/${entry.name}`
+      if (entry.isDirectory()) await addFolder(part)
+      else if (entry.isFile() && kindOfPart(part) === 'plugin')
+        await writer.add(part, createReadStream(join(home, part)))
+      else skipped.push(part)
+    }
+  }
+  if (existsSync(join(home, 'plugins'))) await addFolder('plugins')
+}
+
+async function* oneBuffer(content: Buffer): AsyncGenerator<Buffer> {
+  yield content
+}

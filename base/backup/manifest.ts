@@ -1,0 +1,85 @@
+import { PlatformError } from '../../runtime/errors.ts'
+import { z } from '../../runtime/zod.ts'
+import { KIND_NAMES } from '../database/kind.ts'
+import { PLATFORM, type Saved } from './saved.ts'
+
+/** The part that says what the others are. Written last, read first. */
+export const MANIFEST = 'manifest.json'
+/** The platform's key, where it lies in PLATFORM_HOME. */
+export const KEY_PART = 'platform-key'
+/** Changes when an older version could not read what a newer one writes. */
+export const FORMAT = 1
+
+const Part = z.strictObject({
+  bytes: z.int().nonnegative(),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  /** Of a table. */
+  rows: z.int().nonnegative().optional(),
+})
+
+const Manifest = z.strictObject({
+  format: z.literal(FORMAT),
+  /** What it is of; absent: of a platform. */
+  of: z.literal('control center').optional(),
+  /** The version of Solhost that wrote it, and when. */
+  solhost: z.string().max(100),
+  createdAt: z.iso.datetime(),
+  /** Which kind of database the platform's data lay in; it may be restored to any. */
+  kind: z.enum(KIND_NAMES),
+  schema: z.string().max(100),
+  /** The schemas of other tables than the platform's own, by the name of these. */
+  schemas: z.record(z.string().max(100), z.string().max(100)).optional(),
+  /** See `keyCheckOf` of base/config/platform-key.ts; null: the database was never used by a host. */
+  keyCheck: z.string().max(200).nullable(),
+  parts: z.record(z.string(), Part),
+})
+export type BackupManifest = z.infer<typeof Manifest>
+export type BackupPart = z.infer<typeof Part>
+
+/** Names of files, each with what it is. With those of tables there are no others, and so none that leads out of a folder. */
+const FILE_NAMES = {
+  solutionDatabase: /^databases\/[a-z0-9][a-z0-9-]{0,62}\.sqlite$/,
+  plugin: /^plugins(?:\/(?!\.{1,2}(?:\/|$))[^/\\\p{Cc}]{1,255}){1,32}$/u,
+  key: new RegExp(`^${KEY_PART}$`),
+}
+const TABLE_NAME = /^database\/([a-z_]{1,63})\.jsonl$/
+
+export function partOfTable(name: string): string {
+  return `database/${name}.jsonl`
+}
+
+export function kindOfPart(name: string, saved: Saved = PLATFORM): 'table' | keyof typeof FILE_NAMES | null {
+  if (name.length > 4000) return null
+  const table = TABLE_NAME.exec(name)?.[1]
+  if (table !== undefined) return saved.tables.some(({ tables }) => Object.hasOwn(tables, table)) ? 'table' : null
+  if (name !== KEY_PART && !saved.folders.some((folder) => name.startsWith(`${folder}/`))) return null
+  const kinds = Object.keys(FILE_NAMES) as (keyof typeof FILE_NAMES)[]
+  return kinds.find((kind) => FILE_NAMES[kind].test(name)) ?? null
+}
+
+/** @throws ERR_BACKUP_INVALID */
+export function readManifest(text: string, file: string, saved: Saved = PLATFORM): BackupManifest {
+  let written: unknown
+  try {
+    written = JSON.parse(text)
+  } catch {
+    throw invalid(file, 'its manifest is no JSON')
+  }
+  const format = z.object({ format: z.int() }).safeParse(written).data?.format
+  if (format !== undefined && format > FORMAT) {
+    throw invalid(file, `it has the format ${format} of a newer version of Solhost, and this one reads ${FORMAT}`)
+  }
+  const read = Manifest.safeParse(written)
+  if (!read.success) throw invalid(file, `its manifest is not one (${read.error.issues[0]?.path.join('.')})`)
+  const { of = 'platform' } = read.data
+  if (of !== saved.name) throw invalid(file, `it is of a ${of}, and this restores a ${saved.name}`)
+  const odd = Object.keys(read.data.parts).find((name) => kindOfPart(name, saved) === null)
+  if (odd !== undefined) throw invalid(file, `it holds ${JSON.stringify(odd.slice(0, 100))}, which no backup does`)
+  return read.data
+}
+
+/** @param why the rest of a sentence */
+export function invalid(file: string, why: string, cause?: unknown): PlatformError {
+  const text = `${file} is no backup that can be used: ${why}. Nothing was changed. Take another backup.`
+  return new PlatformError('ERR_BACKUP_INVALID', text, {}, cause === undefined ? {} : { cause })
+}

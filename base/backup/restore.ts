@@ -1,0 +1,299 @@
+import {
+  chmodSync,
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { PlatformError } from '../../runtime/errors.ts'
+import { keyCheckOf } from '../config/platform-key.ts'
+import { embeddedDialect } from '../database/embedded.ts'
+import type { ServerKindName } from '../database/kind.ts'
+import { SERVER_KINDS } from '../database/kinds.ts'
+import { type Database, type DatabaseSettings, openOnServer } from '../database/open.ts'
+import { openKysely } from '../database/open-kysely.ts'
+import { refuseNewerSchema } from '../database/schema-version.ts'
+import { isRestoreUnfinished, takeHome } from './home-lock.ts'
+import { type BackupManifest, invalid, KEY_PART, kindOfPart, partOfTable } from './manifest.ts'
+import { type Archive, openArchive } from './read-archive.ts'
+import { occupiedNames, prepareReplacement, type Replacement } from './replace-files.ts'
+import { readLines } from './row-lines.ts'
+import { PLATFORM, placesOf, type Saved, type SavedTables, tablesAt } from './saved.ts'
+import { columnsOf, emptyTables, isEmptyDatabase, makeTables, otherConnections, writeRows } from './write-tables.ts'
+
+export type RestoreOptions = {
+  readonly settings: DatabaseSettings & { readonly platformKey: string }
+  readonly file: string
+  /** What is there gives way: files go to a folder beside them, rows of a database on a server are removed. */
+  readonly replace: boolean
+  /** Goes on although others are connected to the database on the server. */
+  readonly force: boolean
+  /** Told of each part that is checked, and of each that is written. */
+  readonly onPart?: (doing: 'checking' | 'writing', name: string) => void
+  readonly now?: () => Date
+}
+
+export type RestoreReport = {
+  readonly manifest: BackupManifest
+  /** Where the files lie that were there before; null: there were none. */
+  readonly replaced: string | null
+}
+
+/**
+ * Puts a platform back, into the kind of database that the settings name. The whole backup is checked before anything is
+ * changed, and a restore that fails leaves what was there.
+ * @throws ERR_BACKUP_INVALID, ERR_DATABASE_VERSION, ERR_PLATFORM_KEY, ERR_PLATFORM_IN_USE, ERR_RESTORE_NOT_EMPTY,
+ *   ERR_DATABASE_UNREACHABLE
+ */
+export function restorePlatform(options: RestoreOptions): Promise<RestoreReport> {
+  return restore(PLATFORM, options)
+}
+
+/** The same for whatever was saved. */
+export async function restore(saved: Saved, options: RestoreOptions): Promise<RestoreReport> {
+  const { settings, file, onPart = () => {} } = options
+  const { home } = settings
+  const archive = await openArchive(file, saved)
+  try {
+    const { manifest } = archive
+    const restoring: Restoring = { ...options, saved, archive, tables: versionedTables(saved, manifest, file) }
+    checkTables(restoring)
+    for (const name of Object.keys(manifest.parts)) {
+      onPart('checking', name)
+      for await (const _piece of archive.read(name));
+    }
+    const writesKey = await checkKey(restoring)
+    const lock = takeHome(home, saved)
+    try {
+      removeLeftovers(home)
+      checkSpace(home, manifest)
+      return { manifest, replaced: await restoreChecked(restoring, writesKey) }
+    } finally {
+      lock.release()
+    }
+  } finally {
+    archive.close()
+  }
+}
+
+/** A restore that has begun. */
+type Restoring = RestoreOptions & {
+  readonly saved: Saved
+  readonly archive: Archive
+  readonly tables: readonly VersionedTables[]
+}
+type VersionedTables = SavedTables & { readonly version: string }
+
+/** Those that the backup has. */
+function versionedTables(
+  { tables }: Saved,
+  { schema, schemas = {} }: BackupManifest,
+  file: string,
+): readonly VersionedTables[] {
+  const versions = new Map([['platform', schema], ...Object.entries(schemas)])
+  return tables.flatMap((one) => {
+    const version = versions.get(one.name)
+    if (version === undefined && one.isOptional !== true) throw invalid(file, `it has no tables "${one.name}"`)
+    if (version === undefined) return []
+    refuseNewerSchema([version], `The backup ${file}`, one.schema)
+    return [{ ...one, version }]
+  })
+}
+
+function checkTables({ tables, saved, file, archive }: Restoring): void {
+  const { parts } = archive.manifest
+  const names = tables.flatMap((one) => tablesAt(one, one.version).map(([name]) => partOfTable(name)))
+  const missing = names.find((name) => !Object.hasOwn(parts, name))
+  if (missing !== undefined) throw invalid(file, `the part ${missing} is missing`)
+  const more = Object.keys(parts).find((name) => kindOfPart(name, saved) === 'table' && !names.includes(name))
+  if (more !== undefined) throw invalid(file, `the part ${more} does not belong to its schema`)
+}
+
+/** @returns whether the key of the backup has to be written */
+async function checkKey({ settings, file, archive, saved }: Restoring): Promise<boolean> {
+  const { home, platformKey } = settings
+  const { manifest, read } = archive
+  const { keyCheck } = manifest
+  const fits = (secret: string) => keyCheck === null || keyCheckOf(secret) === keyCheck
+  if (platformKey !== '') {
+    if (fits(platformKey)) return false
+    throw wrongKey(`PLATFORM_KEY is not the key of the backup ${file}`, `Set it to the one that the ${saved.name} had`)
+  }
+  if (Object.hasOwn(manifest.parts, KEY_PART)) {
+    const pieces: Buffer[] = []
+    for await (const piece of read(KEY_PART)) pieces.push(piece)
+    if (fits(Buffer.concat(pieces).toString('utf8').trim())) return true
+    throw wrongKey(`The key in the backup ${file} is not the one of its database`, 'Set PLATFORM_KEY to that')
+  }
+  const keyFile = join(home, 'platform-key')
+  if (keyCheck === null || (existsSync(keyFile) && fits(readFileSync(keyFile, 'utf8').trim()))) return false
+  throw wrongKey(
+    existsSync(keyFile)
+      ? `${keyFile} is not the key of the backup ${file}`
+      : `The backup ${file} holds no key, and there is none in ${home}`,
+    `Set PLATFORM_KEY to the one that the ${saved.name} had, or put its file platform-key into ${home}`,
+  )
+}
+
+function wrongKey(what: string, advice: string): PlatformError {
+  return new PlatformError(
+    'ERR_PLATFORM_KEY',
+    `${what}: its secrets could not be read. ${advice}. Nothing was changed.`,
+  )
+}
+
+const STAGED = '.restore-'
+
+/** Of a restore that was killed. */
+function removeLeftovers(home: string): void {
+  for (const name of readdirSync(home)) {
+    if (name.startsWith(STAGED)) rmSync(join(home, name), { recursive: true })
+  }
+}
+
+/** Base64 and JSON make rows longer than they are in a database, whose log may hold them once more. */
+function checkSpace(home: string, { parts }: BackupManifest): void {
+  const { bavail, bsize } = statfsSync(home)
+  const needed = Object.values(parts).reduce((sum, { bytes }) => sum + bytes, 0) * 2
+  if (needed <= bavail * bsize) return
+  const megabytes = (bytes: number) => `${Math.ceil(bytes / 1024 ** 2)} MB`
+  throw new PlatformError(
+    'ERR_BACKUP_FAILED',
+    `There is too little room in ${home}: ${megabytes(bavail * bsize)} are free, and the restore may need ` +
+      `${megabytes(needed)}. Nothing was changed.`,
+  )
+}
+
+async function restoreChecked(restoring: Restoring, writesKey: boolean): Promise<string | null> {
+  const { settings, saved, archive, replace, now = () => new Date() } = restoring
+  const { home } = settings
+  const { kind } = settings.database
+  const databases = kind === 'embedded' ? placesOf(settings, saved.tables).map((one) => one.settings.database.name) : []
+  const key = writesKey ? keyInHome(home, archive.manifest) : 'the same'
+  const giveWay = [...occupiedNames(home, databases, saved.folders), ...(key === 'another' ? [KEY_FILE] : [])]
+  if (giveWay.length > 0 && !replace) throw notEmpty(saved, `${home} holds ${giveWay.join(', ')}`)
+  if (isRestoreUnfinished(home) && !replace) throw notEmpty(saved, `${home} is what a restore left that was cut off`)
+  const staged = mkdtempSync(join(home, STAGED))
+  // What is in that file is of the one before.
+  const names = [...giveWay, saved.secretFile]
+  const replaced = join(home, `replaced-${now().toISOString().replace(/[:.]/g, '-')}`)
+  const replacement = prepareReplacement(home, staged, names, replaced)
+  try {
+    await writeFiles(restoring, staged, key !== 'the same')
+    if (kind === 'embedded') {
+      for (const place of placesOf(settings, restoring.tables)) {
+        const tables = restoring.tables.filter(({ name }) => place.tables.some((one) => one.name === name))
+        await writeEmbedded(join(staged, `${place.settings.database.name}.sqlite`), { ...restoring, tables })
+      }
+      replacement.apply()
+    } else await writeOnServer(kind, restoring, replacement)
+    return replacement.finish()
+  } finally {
+    rmSync(staged, { recursive: true, force: true })
+  }
+}
+
+const KEY_FILE = 'platform-key'
+
+function keyInHome(home: string, { keyCheck }: BackupManifest): 'none' | 'the same' | 'another' {
+  const file = join(home, KEY_FILE)
+  if (!existsSync(file)) return 'none'
+  return keyCheckOf(readFileSync(file, 'utf8').trim()) === keyCheck ? 'the same' : 'another'
+}
+
+function notEmpty({ name, mayReplace }: Saved, what: string): PlatformError {
+  const or = mayReplace ? ', or say --replace: the backup then takes the place of what is there' : ''
+  return new PlatformError(
+    'ERR_RESTORE_NOT_EMPTY',
+    `${what}, and a restore does not mix two ${name}s. Nothing was changed. Set PLATFORM_HOME and PLATFORM_DATABASE_NAME ` +
+      `to an empty folder and an empty database${or}.`,
+  )
+}
+
+/** All but the tables, below a folder that becomes part of PLATFORM_HOME. */
+async function writeFiles(
+  { archive: { manifest, read }, saved, onPart = () => {} }: Restoring,
+  staged: string,
+  writesKey: boolean,
+): Promise<void> {
+  for (const name of Object.keys(manifest.parts)) {
+    const kind = kindOfPart(name, saved)
+    if (kind === 'table' || (kind === 'key' && !writesKey)) continue
+    onPart('writing', name)
+    const path = join(staged, name)
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    await pipeline(read(name), createWriteStream(path, { mode: 0o600, flags: 'wx', flush: true }))
+  }
+}
+
+async function writeEmbedded(path: string, restoring: Restoring): Promise<void> {
+  const db = openKysely(embeddedDialect(path))
+  try {
+    chmodSync(path, 0o600)
+    for (const one of restoring.tables) await makeTables(db, one, one.version, `The database ${path}`)
+    await db.transaction().execute((transaction) => writeTables(transaction, restoring))
+  } finally {
+    await db.destroy()
+  }
+}
+
+async function writeOnServer(kind: ServerKindName, restoring: Restoring, replacement: Replacement): Promise<void> {
+  const { settings, saved, tables, replace, force } = restoring
+  const title = `The database "${settings.database.name}" (${settings.database.kind})`
+  const db = await openOnServer(SERVER_KINDS[kind], settings.databaseServers[kind], settings.database.name)
+  try {
+    const isEmpty = await isEmptyDatabase(db, saved.tables)
+    if (!isEmpty && !replace) throw notEmpty(saved, `${title} holds a ${saved.name}`)
+    const others = isEmpty ? 0 : await otherConnections(db)
+    if (others > 0 && !force) {
+      throw new PlatformError(
+        'ERR_PLATFORM_IN_USE',
+        `${title} has ${others} other connections, so hosts may run with it. Stop all of them and run this again; ` +
+          'if these are no hosts, say --force. Nothing was changed.',
+      )
+    }
+    const drops: (() => Promise<void>)[] = []
+    try {
+      for (const one of tables) drops.unshift(await makeTables(db, one, one.version, title))
+      await db.transaction().execute(async (transaction) => {
+        await writeTables(transaction, restoring)
+        // Last, so that files and rows change together; a commit that fails undoes both.
+        replacement.apply()
+      })
+    } catch (error) {
+      replacement.undo()
+      for (const drop of drops) await drop()
+      throw error
+    }
+  } finally {
+    await db.destroy()
+  }
+}
+
+/** In place of the rows that are there: some tables have rows of their own from the beginning. */
+async function writeTables(db: Database, restoring: Restoring): Promise<void> {
+  const { tables, archive, file, onPart = () => {} } = restoring
+  const columns = await columnsOf(db)
+  for (const one of tables.toReversed()) await emptyTables(db, one, one.version)
+  for (const [name, table] of tables.flatMap((one) => tablesAt(one, one.version))) {
+    onPart('writing', name)
+    const part = partOfTable(name)
+    const lines = readLines(archive.read(part), table)
+    const count = await writeRows(db, name, table, columns.get(name) ?? new Set(), lines).catch((error: unknown) => {
+      throw error instanceof TypeError ? invalid(file, `in ${part} ${error.message}`, error) : error
+    })
+    if (count !== archive.manifest.parts[part]?.rows)
+      throw invalid(file, `${part} has other rows than its manifest says`)
+  }
+  for (const { name, derived } of tables) {
+    if (derived?.make === undefined) continue
+    onPart('writing', name)
+    await derived.make(db)
+  }
+}

@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
+import { checkManifest } from '../../runtime/bundle/manifest.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import type { Json, Plugin } from '../../runtime/plugin.ts'
+import type { Rehearsal, Trusted } from '../../runtime/protocol.ts'
+import { activeSolution } from './active-solution.ts'
+import { createHostCall } from './host-call.ts'
+import type { PreparedSolution } from './prepared-solution.ts'
+import type { SandboxSolutionMaker } from './sandbox-solution.ts'
+
+const BOOTSTRAP = new URL('../../runtime/sandbox/guest.ts', import.meta.url)
+
+/** Goes the way of a login, so that a customer's first one finds it compiled. */
+const REHEARSAL = `function onSolutionOpen(arg, queryParams) {
+  i18n.setLocale('en')
+  security.setTenantValue(1)
+  security.login(queryParams.username, 'rehearsal', ['Rehearsal'])
+  return JSON.stringify({ message: i18n.getI18NMessage('rehearsal') })
+}`
+
+/**
+ * What every sandbox process makes ready before it has a solution. The sources are the platform's and the operator's own,
+ * so the host may strip their types.
+ * @throws SyntaxError for a guest part that is no TypeScript, and what a plugin's `settings` throws
+ */
+export function readTrusted(
+  plugins: readonly Plugin[],
+  makeSandboxSolution: SandboxSolutionMaker,
+  limits: Limits,
+): Trusted {
+  const guests = plugins.map(({ name, under, clientsOnly, guest }) => ({
+    name,
+    ...(under ? { under } : {}),
+    ...(clientsOnly ? { clientsOnly } : {}),
+    source: readGuest(guest),
+  }))
+  return { bootstrap: readGuest(BOOTSTRAP), guests, limits, rehearsal: createRehearsal(plugins, makeSandboxSolution) }
+}
+
+function readGuest(file: URL): string {
+  const source = readFileSync(file, 'utf8')
+  return file.pathname.endsWith('.ts') ? stripTypeScriptTypes(source, { mode: 'strip' }) : source
+}
+
+function createRehearsal(plugins: readonly Plugin[], makeSandboxSolution: SandboxSolutionMaker): Rehearsal {
+  const { manifest } = checkManifest({ name: 'rehearsal', version: '0.0.0' }, 'solution.json')
+  if (manifest === null) throw new TypeError('the manifest of the rehearsal is not right')
+  const prepared: PreparedSolution = {
+    manifest,
+    modules: [],
+    scripts: [{ module: null, file: 'globals.js', source: REHEARSAL }],
+    formScripts: [],
+    forms: [],
+    texts: {},
+    template: null,
+    entries: {},
+    warnings: [],
+  }
+  const { facts, loadable } = activeSolution('', prepared, makeSandboxSolution)
+  const call = createHostCall({
+    kind: 'login',
+    solution: facts,
+    correlationId: '',
+    user: null,
+    account: null,
+    address: '127.0.0.1',
+    locale: 'en',
+    serverUrl: 'http://127.0.0.1',
+  })
+  const args = [null, { username: 'rehearsal', password: '' }]
+  const state = Object.fromEntries(plugins.map((plugin) => [plugin.name, stateOf(plugin)]))
+  const entry = 'onSolutionOpen'
+  return { solution: loadable.solution(), call: { unit: 'main', entry, args, state, timeLimit: 'CALL_TIME' } }
+
+  /** An operator's plugin may not know what to say of a call that nobody made. */
+  function stateOf(plugin: Plugin): Json {
+    try {
+      return plugin.state?.(call) ?? null
+    } catch {
+      return null
+    }
+  }
+}

@@ -1,0 +1,5 @@
+import { PlatformError } from '../../runtime/errors.ts'
+
+export function versionNotFound(name: string, sha256: string): PlatformError {
+  return new PlatformError('ERR_VERSION_NOT_FOUND', `"${name}" has no version ${sha256}.`, { name, sha256 })
+}

@@ -1,0 +1,332 @@
+import proxyAddr from 'proxy-addr'
+import { readHostPort } from '../../runtime/host-port.ts'
+import { parseQuantity } from '../../runtime/limits.ts'
+import { z } from '../../runtime/zod.ts'
+import { KIND_NAMES } from '../database/kind.ts'
+import { CLOUD_PROPERTIES } from './cloud-settings.ts'
+import { TELEMETRY_PROPERTIES } from './telemetry-properties.ts'
+
+const ENVIRONMENTS = ['none', 'onprem', 'dev', 'uat', 'preprod', 'prod', 'demo', 'e2e'] as const
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
+/** In ms. Orchestrators kill what takes longer. */
+const LONGEST_DRAIN = 10 * 60_000
+
+export type Environment = (typeof ENVIRONMENTS)[number]
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+/** One environment property: how its text is read, what is allowed, and what it is for. */
+export type Property = {
+  readonly default: string
+  /** Reads the text. @returns undefined when it is not allowed */
+  readonly read: (text: string) => unknown
+  /** What is allowed, for the error line and the docs. */
+  readonly form: string
+  readonly what: string
+  /** Never printed, and may come as `NAME_FILE`. */
+  readonly secret?: true
+}
+
+/**
+ * Every environment property that this version reads, with defaults and forms of `design.md` section 9; the limits
+ * (`runtime/limits.ts`) are properties too.
+ */
+export const PROPERTIES = {
+  PORT: { default: '8080', read: readPort, form: 'a port, 0 to 65535 (0: any free one)', what: 'port of the pages' },
+  HOST: { default: '127.0.0.1', read: readWord, form: 'an address or host name', what: 'address to listen on' },
+  ADMIN_PORT: { default: '8081', read: readPort, form: 'a port, 0 to 65535', what: 'port of the admin pages' },
+  ADMIN_HOST: {
+    default: '127.0.0.1',
+    read: readWord,
+    form: 'an address or host name',
+    what: 'address of the admin pages',
+  },
+  PUBLIC_URL: {
+    default: '',
+    read: (text) => (text === '' ? null : readOrigin(text)),
+    form: 'an origin such as https://apps.example.org, without a path',
+    what: 'the address that browsers use',
+  },
+  SOLUTION_ORIGIN: {
+    default: '',
+    read: (text) => (text === '' ? null : readSolutionOrigin(text)),
+    form: 'an origin whose host name starts with "{name}.", such as https://{name}.apps.example.org',
+    what: 'gives each solution a host name, and so an origin, of its own',
+  },
+  PLATFORM_HOME: { default: './data', read: readWord, form: 'a folder', what: 'the platform’s files' },
+  PLATFORM_DATABASE: {
+    default: 'embedded',
+    read: oneOf(KIND_NAMES),
+    form: `one of ${KIND_NAMES.join(', ')}`,
+    what: 'where the platform keeps its data: a file, PostgreSQL, Microsoft SQL Server, or MySQL or MariaDB',
+  },
+  PLATFORM_DATABASE_NAME: {
+    default: 'platform',
+    read: (text) => (/^[A-Za-z0-9_][A-Za-z0-9_-]{0,62}$/.test(text) ? text : undefined),
+    form: '1 to 63 letters, digits, underscores and hyphens',
+    what: 'name of the platform’s database on that server',
+  },
+  ...serverProperties('ALPHA', 'alpha (PostgreSQL)', 'postgres', '5432'),
+  ...serverProperties('BETA', 'beta (Microsoft SQL Server)', 'sa', '1433'),
+  ...serverProperties('GAMMA', 'gamma (MySQL or MariaDB)', 'root', '3306'),
+  PLATFORM_KEY: {
+    default: '',
+    read: (text) => (text === '' || text.length >= 32 ? text : undefined),
+    form: 'at least 32 characters; empty: made once and kept in PLATFORM_HOME',
+    what: 'signs tokens',
+    secret: true,
+  },
+  DEFAULT_SOLUTION: {
+    default: '',
+    read: (text) =>
+      text === ''
+        ? null
+        : z
+            .string()
+            .regex(/^[a-z0-9][a-z0-9-]{0,62}$/)
+            .safeParse(text).data,
+    form: 'the name of a solution',
+    what: 'the solution that "/" leads to',
+  },
+  SOLUTIONS_FOLDER: {
+    default: '',
+    read: (text) => (text === '' ? '' : readWord(text)),
+    form: 'a folder with bundles named {name}.zip; empty: none',
+    what: 'solutions that came with an image: at the start each is uploaded unless that very bundle is among the solution’s versions; there are no examples then',
+  },
+  TRUSTED_PROXIES: {
+    default: '',
+    read: readAddresses,
+    form: 'addresses or networks such as 10.0.0.0/8, separated by commas',
+    what: 'whose X-Forwarded-* headers count',
+  },
+  ALLOWED_HOSTS: {
+    default: '',
+    read: readHosts,
+    form: 'host names separated by commas',
+    what: 'further host names that the pages answer to',
+  },
+  CERTIFICATE_NAME: {
+    default: '',
+    read: readFileName,
+    form: 'the name of a file in CERTIFICATE_FOLDER, without a path',
+    what: 'PKCS12 file with certificate and private key; set: the host serves TLS',
+  },
+  CERTIFICATE_PASS: {
+    default: '',
+    read: (text) => (text.length <= 1000 ? text : undefined),
+    form: 'at most 1000 characters',
+    what: 'password of that file',
+    secret: true,
+  },
+  CERTIFICATE_FOLDER: {
+    default: '/usr/local/platform-certificate',
+    read: readWord,
+    form: 'a folder',
+    what: 'where the certificate file lies',
+  },
+  HTTP_REDIRECT_PORT: {
+    default: '',
+    read: (text) => (text === '' ? null : readPort(text)),
+    form: 'a port, 0 to 65535 (0: any free one); empty: none',
+    what: 'a port without TLS that leads browsers to the https address, and does nothing else',
+  },
+  HSTS_MAX_AGE: {
+    default: '365d',
+    read: (text) => (text === '0' ? 0 : (parseQuantity('time', text) ?? undefined)),
+    form: 'a time such as 365d; 0: browsers forget it',
+    what: 'how long browsers come by https alone after an answer over https',
+  },
+  HTTP_ALLOWED_HOSTS: {
+    default: '',
+    read: readPlaces,
+    form: 'host:port entries separated by commas',
+    what: 'hosts in private networks or on this machine that plugins.http.fetch may reach where they are granted',
+  },
+  OAUTH_ALLOWED_HOSTS: {
+    default: '',
+    read: readPlaces,
+    form: 'host:port entries separated by commas',
+    what: 'OAuth providers in private networks or on this machine',
+  },
+  DRAIN_TIME: {
+    default: '0s',
+    read: (text) => {
+      const time = parseQuantity('time', text)
+      return time !== null && time <= LONGEST_DRAIN ? time : undefined
+    },
+    form: 'a time such as 10s, at most 10m',
+    what: 'how long a host that is told to stop goes on serving without being ready, so that a load balancer leads new requests to other hosts',
+  },
+  LOG_LEVEL: {
+    default: 'info',
+    read: oneOf(LOG_LEVELS),
+    form: `one of ${LOG_LEVELS.join(', ')}`,
+    what: 'the platform’s own log',
+  },
+  SERVLET_USERNAME: {
+    default: 'admin',
+    read: (text) => (/^[^:\p{Cc}]{1,100}$/u.test(text) ? text : undefined),
+    form: '1 to 100 characters, no colon',
+    what: 'name of the admin account',
+  },
+  SERVLET_PASSWORD: {
+    default: '',
+    read: (text) => (text.length <= 1000 ? text : undefined),
+    form: 'at most 1000 characters; empty: one is made at the first start',
+    what: 'password of the admin account',
+    secret: true,
+  },
+  RUNTIME_XMS: {
+    default: '256m',
+    read: readSize,
+    form: 'a size such as 256m',
+    what: 'minimum memory: spare sandbox processes are started while the sum stays below it; one always waits',
+  },
+  RUNTIME_XMX: {
+    default: '3g',
+    read: (text) => ((readSize(text) ?? 0) >= LEAST_MEMORY ? readSize(text) : undefined),
+    form: 'a size such as 3g, at least 320m',
+    what: 'maximum memory: host and all sandbox processes together',
+  },
+  TIMEZONE: {
+    default: 'Etc/UTC',
+    read: (text) => (isTimeZone(text) ? text : undefined),
+    form: 'a time zone such as Europe/Brussels',
+    what: 'time zone of the server and of scripts',
+  },
+  ENVIRONMENT: {
+    default: 'none',
+    read: oneOf(ENVIRONMENTS),
+    form: `one of ${ENVIRONMENTS.join(', ')}`,
+    what: 'read by scripts through application.getEnvironment()',
+  },
+  PLATFORM_TESTING_MODE: {
+    default: 'false',
+    read: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+    form: 'true or false',
+    what: 'end-to-end testing: elements carry data-cy, clock and throttles can be set by the admin account',
+  },
+  ...CLOUD_PROPERTIES,
+  ...TELEMETRY_PROPERTIES,
+} as const satisfies Record<string, Property>
+
+type ServerPropertyName<Kind extends string> = `DB_${Kind}_${'SERVER' | 'PORT' | 'USERNAME' | 'PASSWORD' | 'TLS'}`
+
+/** The properties of one database server, the same for the three kinds. */
+function serverProperties<const Kind extends string>(kind: Kind, title: string, username: string, port: string) {
+  const properties: Record<string, Property> = {
+    [`DB_${kind}_SERVER`]: {
+      default: `dev-${kind.toLowerCase()}-service`,
+      read: readHost,
+      form: 'a host name or an address',
+      what: `the database server ${title}`,
+    },
+    [`DB_${kind}_PORT`]: {
+      default: port,
+      read: (text) => (text === '0' ? undefined : readPort(text)),
+      form: 'a port, 1 to 65535',
+      what: 'its port',
+    },
+    [`DB_${kind}_USERNAME`]: {
+      default: username,
+      read: (text) => (text.length <= 128 ? readWord(text) : undefined),
+      form: '1 to 128 characters',
+      what: 'the account to use there',
+    },
+    [`DB_${kind}_PASSWORD`]: {
+      default: '',
+      read: (text) => (text.length <= 1000 ? text : undefined),
+      form: 'at most 1000 characters',
+      what: 'its password',
+      secret: true,
+    },
+    [`DB_${kind}_TLS`]: {
+      default: 'off',
+      read: oneOf(['off', 'on', 'verify']),
+      form: 'off, on (encrypted) or verify (and the certificate must be valid for the host name)',
+      what: 'whether the connection is encrypted',
+    },
+  }
+  return properties as Record<ServerPropertyName<Kind>, Property>
+}
+
+/** Host, a sandbox process for an upload and one that serves need about this much, in bytes. */
+export const LEAST_MEMORY = 320 * 1024 ** 2
+
+function readSize(text: string): number | undefined {
+  return parseQuantity('size', text) ?? undefined
+}
+
+function readPort(text: string): number | undefined {
+  return /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined
+}
+
+/** Empty, or a name that leads out of no folder. */
+function readFileName(text: string): string | undefined {
+  return text.length <= 255 && !/[/\\\p{Cc}]/u.test(text) && text !== '.' && text !== '..' ? text : undefined
+}
+
+function readWord(text: string): string | undefined {
+  return text !== '' && !/[\p{Cc}]/u.test(text) ? text : undefined
+}
+
+function readHost(text: string): string | undefined {
+  const host = text.replace(/^\[(.*)\]$/, '$1')
+  return host.length <= 253 && /^[A-Za-z0-9_](?:[A-Za-z0-9._-]*)$|^[0-9a-fA-F:.]+$/.test(host) ? host : undefined
+}
+
+function oneOf<const T extends readonly string[]>(values: T): (text: string) => T[number] | undefined {
+  return (text) => values.find((value) => value === text)
+}
+
+function readOrigin(text: string): URL | undefined {
+  const url = URL.parse(text)
+  const plain = url !== null && /^https?:$/.test(url.protocol) && url.pathname === '/' && url.search === ''
+  return plain && url.hash === '' && url.username === '' && url.password === '' ? url : undefined
+}
+
+/** The part of an origin around `{name}`: `http://{name}.localhost:8080` has no port of its own where it is left out. */
+export type SolutionOrigin = { readonly protocol: 'http:' | 'https:'; readonly suffix: string; readonly port: string }
+
+function readSolutionOrigin(text: string): SolutionOrigin | undefined {
+  const match = /^(https?:)\/\/\{name\}(\.[^/{}]+)\/?$/i.exec(text)
+  const url = match ? readOrigin(`${match[1]}//name${match[2]}`) : undefined
+  if (url === undefined) return undefined
+  return { protocol: url.protocol as 'http:' | 'https:', suffix: url.hostname.slice('name'.length), port: url.port }
+}
+
+function readHosts(text: string): readonly string[] | undefined {
+  const hosts = words(text).map((word) => word.toLowerCase())
+  return hosts.every((host) => URL.parse(`http://${host}`)?.hostname === host) ? hosts : undefined
+}
+
+/** Hosts with their ports, in the form of `readHostPort`. */
+function readPlaces(text: string): readonly string[] | undefined {
+  const places = words(text).map(readHostPort)
+  return places.every((place) => place?.port) ? places.map((place) => `${place?.host}:${place?.port}`) : undefined
+}
+
+function readAddresses(text: string): readonly string[] | undefined {
+  const addresses = words(text)
+  try {
+    proxyAddr.compile(addresses)
+    return addresses
+  } catch {
+    return undefined
+  }
+}
+
+function words(text: string): string[] {
+  return text
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '')
+}
+
+function isTimeZone(text: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: text }) !== null
+  } catch {
+    return false
+  }
+}

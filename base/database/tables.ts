@@ -1,0 +1,173 @@
+import type { Generated } from 'kysely'
+
+/** The tables of the platform's database. Times are epoch milliseconds; JSON is kept as text. */
+export type Tables = {
+  platform: { key: string; value: string }
+  solutions: { name: string; active_sha256: string | null; created_at: number; deleted_at: number | null }
+  solution_versions: {
+    solution: string
+    sha256: string
+    version: string
+    title: string
+    type: string
+    authenticator: string
+    listed: number
+    /** A `PreparedSolution` as JSON; host/solutions/stored-solution.ts writes and reads it. */
+    prepared: string
+    /** The bundle as it was uploaded. */
+    bundle: Uint8Array
+    bytes: number
+    uploaded_at: number
+  }
+  media: { solution: string; sha256: string; path: string; etag: string; content: Uint8Array }
+  /** The content of larger media files again, in pieces: see host/solutions/media-pieces.ts. */
+  media_pieces: { solution: string; sha256: string; path: string; piece: number; content: Uint8Array }
+  solution_log: {
+    id: Generated<number>
+    solution: string
+    time: number
+    level: string
+    message: string
+    code: string | null
+    file: string | null
+    line: number | null
+    column: number | null
+    correlation_id: string | null
+    /** Characters of the message; 0 in lines older than this column. */
+    size: number
+  }
+  sessions: {
+    /** SHA-256 of the cookie's value, so that the table alone signs nobody in. */
+    id_hash: string
+    public_id: string
+    solution: string
+    username: string
+    uid: string
+    permissions: string
+    tenant: string | null
+    locale: string
+    address: string
+    created_at: number
+    last_seen_at: number
+    ended_at: number | null
+    /** Who knows the account: 'users' (the users table) or '' (an authenticator of the solution). */
+    source: string
+    /** The remembered login that it was made from or with, or null. */
+    selector: string | null
+    /** The row of `provider_logins` that it rests on, or null. */
+    provider_login: string | null
+  }
+  users: {
+    uid: string
+    username: string
+    /** What makes it unique: `usernameKey` of base/accounts/users.ts. */
+    username_key: string
+    display_name: string | null
+    email: string | null
+    /** Argon2id in its own text form; null: nobody signs in by a password. */
+    password_hash: string | null
+    enabled: number
+    must_change_password: number
+    password_changed_at: number | null
+    last_login_at: number | null
+    /** Refused passwords since the last sign-in. */
+    failed_count: number
+    created_at: number
+  }
+  /** `solution` is '' where the permission holds in all solutions. */
+  permissions: { uid: string; solution: string; name: string }
+  /** A series of remembered logins: one browser's, in one solution. */
+  remembered: {
+    selector: string
+    solution: string
+    source: string
+    /** SHA-256 of the validator that the cookie has now, and of the one before it, good for a moment longer. */
+    validator_hash: string
+    previous_hash: string | null
+    rotated_at: number
+    uid: string
+    username: string
+    permissions: string
+    /** When the user last signed in with credentials. */
+    last_login_at: number
+    created_at: number
+    ended_at: number | null
+    /** The row of `provider_logins` that it rests on, or null. */
+    provider_login: string | null
+    /** The `custom_*` fields of the sign-in as JSON, encrypted; null in rows older than this column. */
+    custom: string | null
+    tenant: string | null
+    /** Null in rows older than this column. */
+    locale: string | null
+  }
+  /** Single-use tokens that were used, until they would have expired. */
+  used_tokens: { id: string; expires_at: number }
+  /** What the operator granted to a solution, as JSON; passwords in it are encrypted. */
+  grants: { solution: string; value: string }
+  /** Encrypted with the platform's key. `hosts` is JSON. */
+  secrets: { solution: string; name: string; value: string; hosts: string; updated_at: number }
+  api_tokens: {
+    id: string
+    name: string
+    token_hash: string
+    scopes: string
+    created_at: number
+    expires_at: number | null
+  }
+  audit: {
+    id: Generated<number>
+    time: number
+    actor: string
+    action: string
+    target: string | null
+    solution: string | null
+    outcome: string
+    address: string
+    /** Written by older hosts; see `correlation`. */
+    correlation_id: string | null
+    correlation: string | null
+  }
+  /** The operator's OAuth settings of a solution, as JSON. */
+  oauth_settings: { solution: string; value: string; updated_at: number }
+  /** A sign-in by a provider that was begun; `content` is encrypted, and empty once it was used. */
+  oauth_transactions: {
+    id: string
+    solution: string
+    network: string
+    /** SHA-256 of the transaction's cookie. */
+    browser_hash: string
+    /** Path and query of the page that was asked for. */
+    return_to: string
+    content: string
+    created_at: number
+    used_at: number | null
+  }
+  /** A sign-in by a provider that succeeded. The hashes find it for the provider's own logout; `content` is encrypted. */
+  provider_logins: {
+    id: string
+    solution: string
+    client_hash: string
+    subject_hash: string
+    sid_hash: string | null
+    content: string
+    refreshed_at: number
+    /** Set while one host asks the provider for new tokens. */
+    refreshing_since: number | null
+    created_at: number
+    ended_at: number | null
+  }
+  /** A browser that is signed in to the pages of the administration. */
+  admin_sessions: {
+    /** SHA-256 of the cookie's value. */
+    id_hash: string
+    /** The fingerprint of the admin account's name and password. */
+    account: string
+    address: string
+    created_at: number
+    last_seen_at: number
+  }
+  /** Login pages of PLATFORM_CLOUD as the control center gave them; `content` is a `LoginPageAnswer` as JSON. */
+  cloud_login_pages: { solution: string; content: string; tag: string | null; source: string; checked_at: number }
+  /** Counters of sign-in attempts; `points` counts until `expires_at`. */
+  throttle: { key: string; points: number; expires_at: number }
+}

@@ -1,0 +1,85 @@
+import { networkInterfaces } from 'node:os'
+import type { SolutionOrigin } from '../config/properties.ts'
+import type { ClientSide } from './client.ts'
+
+/** What a host name stands for: the platform with all solutions, or one solution alone. */
+export type Site =
+  | { readonly kind: 'platform'; readonly origin: string }
+  | { readonly kind: 'solution'; readonly solution: string; readonly origin: string }
+
+export interface Sites {
+  /** The site of a request; null for a host name of nobody (421). */
+  find(client: ClientSide): Site | null
+  /** The address of a solution, as its users see it, without a path. */
+  originOf(solution: string, client: ClientSide): string
+  /**
+   * The same for a reader of the admin port: without `SOLUTION_ORIGIN` and `PUBLIC_URL`, the host name that he uses there,
+   * with the port of the pages.
+   */
+  originForAdmin(solution: string, client: ClientSide): string
+  /** Whether all solutions share an origin, and so must trust one another. */
+  readonly shared: boolean
+}
+
+type SiteSettings = {
+  readonly solutionOrigin: SolutionOrigin | null
+  readonly publicUrl: URL | null
+  readonly allowedHosts: readonly string[]
+}
+
+/** @param port the port that the pages listen on, for a loopback `SOLUTION_ORIGIN` without one */
+export function createSites(settings: SiteSettings, port: () => number): Sites {
+  const { solutionOrigin, publicUrl, allowedHosts } = settings
+
+  function originOf(solution: string, client: ClientSide): string {
+    if (solutionOrigin !== null) {
+      const { protocol, suffix } = solutionOrigin
+      const usesDefaultPort = solutionOrigin.port === '' && !isLoopback(suffix.slice(1))
+      const given = solutionOrigin.port === '' ? String(port()) : solutionOrigin.port
+      return `${protocol}//${solution}${suffix}${usesDefaultPort ? '' : `:${given}`}`
+    }
+    return publicUrl?.origin ?? `${client.protocol}://${client.host}`
+  }
+
+  return {
+    shared: solutionOrigin === null,
+    originOf,
+    originForAdmin: (solution, client) =>
+      originOf(solution, { ...client, host: `${client.host.replace(/:\d+$/, '')}:${port()}` }),
+    find(client) {
+      const hostname = hostnameOf(client.host)
+      if (hostname === null) return null
+      if (solutionOrigin !== null && hostname.endsWith(solutionOrigin.suffix)) {
+        const solution = hostname.slice(0, -solutionOrigin.suffix.length)
+        if (isHostLabel(solution)) {
+          return { kind: 'solution', solution, origin: originOf(solution, client) }
+        }
+      }
+      const known =
+        isLoopback(hostname) || hostname === publicUrl?.hostname || allowedHosts.includes(hostname) || isOwn(hostname)
+      if (!known) return null
+      return { kind: 'platform', origin: publicUrl?.origin ?? `${client.protocol}://${client.host}` }
+    },
+  }
+}
+
+/** The form of a solution's name, so that it can be one in an address and in a host name. */
+export function isHostLabel(text: string): boolean {
+  return /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(text)
+}
+
+/** The host name of a Host header; null when the header is not exactly a host with an optional port. */
+export function hostnameOf(host: string): string | null {
+  const url = /^[a-z0-9.:[\]_-]+$/.test(host) ? URL.parse(`http://${host}`) : null
+  return url !== null && (url.host === host || `${url.hostname}:80` === host) ? url.hostname : null
+}
+
+export function isLoopback(hostname: string): boolean {
+  const isName = hostname === 'localhost' || hostname.endsWith('.localhost')
+  return isName || hostname === '[::1]' || hostname === '::1' || /^127(\.\d{1,3}){3}$/.test(hostname)
+}
+
+function isOwn(hostname: string): boolean {
+  const address = hostname.replace(/^\[|\]$/g, '')
+  return Object.values(networkInterfaces()).some((list) => list?.some((one) => one.address === address))
+}

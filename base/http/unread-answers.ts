@@ -1,0 +1,77 @@
+import type { Server, ServerResponse } from 'node:http'
+import type { Server as SecureServer } from 'node:https'
+import type { Socket } from 'node:net'
+import proxyAddr from 'proxy-addr'
+import { networkOf } from './network.ts'
+import { endLargest, MOST_HELD } from './slow-connections.ts'
+
+const LOOK_EVERY = 1000
+/** A connection that reads fewer bytes than this between two checks is slow. */
+const SLOW = 12 * 1024
+
+type Seen = {
+  readonly network: string | null
+  readonly answers: Set<ServerResponse>
+  /** At the last check, in bytes. */
+  taken: number
+  held: number
+}
+
+/**
+ * Bounds the memory of HTTP/1.1 responses that the peer doesn't read: while slow connections hold more than `mostHeld` bytes in
+ * total, those that hold most are closed. HTTP/2 has the same bound in base/tls/http2-sessions.ts.
+ * @returns checks now; the server does so once a second while responses are open
+ */
+export function boundUnreadAnswers(
+  server: Server | SecureServer,
+  trustedProxies: readonly string[] = [],
+  mostHeld: number = MOST_HELD,
+): () => void {
+  const isTrusted = proxyAddr.compile([...trustedProxies])
+  const connections = new Map<Socket, Seen>()
+  let timer: NodeJS.Timeout | null = null
+
+  server.on('request', (request, response: ServerResponse) => {
+    const { socket } = request
+    const seen = connections.get(socket) ?? add(socket)
+    seen.answers.add(response)
+    response.once('close', () => seen.answers.delete(response))
+    timer ??= setInterval(look, LOOK_EVERY).unref()
+  })
+
+  function add(socket: Socket): Seen {
+    const address = socket.remoteAddress ?? ''
+    const network = isTrusted(address, 0) ? null : networkOf(address)
+    const seen: Seen = { network, answers: new Set(), taken: 0, held: 0 }
+    connections.set(socket, seen)
+    socket.once('close', () => {
+      connections.delete(socket)
+      if (connections.size > 0 || timer === null) return
+      clearInterval(timer)
+      timer = null
+    })
+    return seen
+  }
+
+  function look(): void {
+    const slow = [...connections].flatMap(([socket, seen]) => {
+      const held = heldSlowly(socket, seen)
+      return held === 0 ? [] : [{ network: seen.network, held, end: () => void socket.destroy() }]
+    })
+    endLargest(slow, mostHeld)
+  }
+
+  return look
+}
+
+/** The bytes of a connection that have been unread since the last check; 0 if it reads fast enough. */
+function heldSlowly(socket: Socket, seen: Seen): number {
+  let held = 0
+  // For the response that is being sent, this includes the socket's buffer.
+  for (const answer of seen.answers) held += answer.writableLength
+  const taken = socket.bytesWritten - socket.writableLength
+  const result = taken - seen.taken < SLOW ? Math.min(held, seen.held) : 0
+  seen.taken = taken
+  seen.held = held
+  return result
+}

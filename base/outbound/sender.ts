@@ -1,0 +1,178 @@
+import type { Logger } from 'pino'
+import type { Signal, Target } from '../config/telemetry-settings.ts'
+import type { BatchQueue, DropReason } from '../work/batch-queue.ts'
+import { type PostOptions, type PostResult, post } from './post.ts'
+
+/** How the sending of one signal goes, for the health report. */
+export type SenderState = {
+  readonly signal: Signal
+  /** `barred`: the collector refuses address or token. */
+  readonly state: 'ok' | 'away' | 'barred'
+  /** The property that has to be corrected where it is barred; else null. */
+  readonly correct: string | null
+  /** In bytes, on disk. */
+  readonly waiting: number
+  /** Items since the start that never arrive. */
+  readonly dropped: number
+  /** The last time that one was dropped, in epoch ms; null: none was. */
+  readonly droppedAt: number | null
+}
+
+export interface Sender {
+  /** Something came into the queue. */
+  wake(): void
+  dropped(count: number, reason: DropReason): void
+  state(): SenderState
+  /** Tries to empty the queue for so long, in ms; what is left is for the next start. */
+  stop(patience: number): Promise<void>
+}
+
+export type SenderParts = PostOptions & {
+  readonly signal: Signal
+  readonly queue: BatchQueue
+  readonly log: Pick<Logger, 'warn' | 'info' | 'error'>
+  readonly counted: (count: number, reason: DropReason) => void
+  readonly sent: () => void
+  /** 0 to 1. */
+  readonly random?: () => number
+}
+
+/** The first wait after a failure, and the longest, in ms; each is drawn from its upper half, so that hosts spread. */
+const FIRST_WAIT = 1000
+const LONGEST_WAIT = 60_000
+/** A wrong token or address is tried so rarely, in ms. */
+const BARRED_WAIT = 5 * 60_000
+
+/** Sends the batches of one signal one after the other. Nobody waits for it. */
+export function createSender(parts: SenderParts): Sender {
+  const { signal, queue, log, counted, sent, target, random = Math.random } = parts
+  const { host } = new URL(target.url)
+  const stopping = new AbortController()
+  let state: SenderState['state'] = 'ok'
+  let correct: string | null = null
+  let dropped = 0
+  let droppedAt: number | null = null
+  let droppedWhileAway = 0
+  let failures = 0
+  let running: Promise<void> | null = null
+  let isStopping = false
+  /** Wakes the loop from its wait. */
+  let goOn = () => {}
+
+  function countDropped(count: number, reason: DropReason): void {
+    dropped += count
+    droppedAt = Date.now()
+    if (reason === 'queue_full' || reason === 'disk') droppedWhileAway += count
+    counted(count, reason)
+  }
+
+  async function drain(): Promise<void> {
+    for (;;) {
+      const batch = queue.oldest()
+      if (batch === null || stopping.signal.aborted) return
+      const body = await queue.read(batch)
+      if (body === null) continue
+      const result = await post(body, batch.format, parts, stopping.signal)
+      if (result.kind === 'taken' || result.kind === 'refused') {
+        await queue.remove(batch)
+        const lost = result.kind === 'taken' ? result.rejected : batch.count
+        if (lost > 0) countDropped(lost, 'refused')
+        if (result.kind === 'taken') sent()
+        else log.warn({ signal, collector: host, status: result.status }, REFUSED)
+        isBack()
+        continue
+      }
+      if (isStopping) return
+      isGone(result)
+      await wait(waitAfter(result))
+      if (isStopping) return
+    }
+  }
+
+  function waitAfter(result: Extract<PostResult, { kind: 'later' | 'barred' }>): number {
+    if (result.kind === 'barred') return BARRED_WAIT
+    const longest = Math.min(FIRST_WAIT * 2 ** failures++, LONGEST_WAIT)
+    return Math.max(result.wait ?? 0, longest * (0.5 + random() / 2))
+  }
+
+  /** Each state is said once. */
+  function isGone(result: Extract<PostResult, { kind: 'later' | 'barred' }>): void {
+    const next = result.kind === 'barred' ? 'barred' : 'away'
+    const toCorrect = result.kind === 'barred' ? toBeCorrected(target, result.status) : null
+    if (state === next && correct === toCorrect) return
+    state = next
+    correct = toCorrect
+    if (result.kind === 'later') log.warn({ signal, collector: host, why: result.why }, AWAY)
+    else log.error({ signal, collector: host, status: result.status }, barredText(target, result.status))
+  }
+
+  function isBack(): void {
+    failures = 0
+    if (state !== 'ok') log.info({ signal, collector: host }, 'the collector takes telemetry again')
+    state = 'ok'
+    correct = null
+    if (droppedWhileAway === 0) return
+    log.warn({ signal, collector: host, dropped: droppedWhileAway }, DROPPED)
+    droppedWhileAway = 0
+  }
+
+  async function wait(milliseconds: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    goOn = resolve
+    const timer = setTimeout(resolve, milliseconds)
+    timer.unref()
+    await promise
+    clearTimeout(timer)
+  }
+
+  function start(): void {
+    running ??= drain().then(
+      () => {
+        running = null
+        // It came just when the queue was found empty.
+        if (!isStopping && queue.oldest() !== null) start()
+      },
+      (error: Error) => {
+        running = null
+        log.error({ signal, stack: error.stack }, 'telemetry could not be sent')
+      },
+    )
+  }
+
+  return {
+    wake: () => {
+      if (!isStopping) start()
+    },
+    dropped: countDropped,
+    state: () => ({ signal, state, correct, waiting: queue.size(), dropped, droppedAt }),
+    async stop(patience) {
+      const timer = setTimeout(() => stopping.abort(), patience)
+      isStopping = true
+      goOn()
+      await running
+      // One more try for what came last, unless the collector is known to be away.
+      if (state === 'ok') await drain().catch(() => {})
+      clearTimeout(timer)
+      stopping.abort()
+    },
+  }
+}
+
+const AWAY = 'the collector of telemetry does not take it now: it waits in PLATFORM_HOME, and is tried again and again'
+const REFUSED = 'the collector of telemetry refused a batch for good: it was dropped'
+const DROPPED = 'telemetry was dropped while the collector was away: more came than TELEMETRY_QUEUE lets wait'
+
+function isAboutHeaders(status: number): boolean {
+  return status === 401 || status === 403
+}
+
+function toBeCorrected({ from }: Target, status: number): string {
+  return isAboutHeaders(status) ? from.headers : from.url
+}
+
+function barredText(target: Target, status: number): string {
+  const what = isAboutHeaders(status)
+    ? 'the collector of telemetry refuses what it is sent to know this host by'
+    : 'nothing takes telemetry at that address'
+  return `${what}: correct ${toBeCorrected(target, status)}, and start again. Sign-ins go on, and telemetry waits in PLATFORM_HOME`
+}

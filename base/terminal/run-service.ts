@@ -1,0 +1,73 @@
+import type { Logger } from 'pino'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { LogLevel } from '../config/properties.ts'
+import { diskFull, isDiskFull } from '../database/disk-full.ts'
+import type { Exit } from './command.ts'
+import { leaveEarlySignals } from './early-signals.ts'
+import { printableJson } from './terminal.ts'
+
+/** The platform's own log. One line per event: JSON for machines, readable on a terminal. */
+export async function createLog(level: LogLevel, isTerminal: boolean): Promise<Logger> {
+  const { pino } = await import('pino')
+  const options = { level, base: null }
+  if (!isTerminal) return pino(options)
+  const { default: pretty } = await import('pino-pretty')
+  const shown = pretty({ sync: true, translateTime: 'SYS:HH:MM:ss' })
+  // Errors may quote what came from outside.
+  return pino(options, { write: (line) => void shown.write(printableJson(line)) })
+}
+
+/** In ms: a signal to the whole process group comes from the launcher once more. */
+const SAME_SIGNAL = 500
+
+/**
+ * Ends on a signal, and with the launcher: its channel closes when it dies in whatever way.
+ * @param stop called again for each further signal: who sends one does not want to wait
+ */
+export function stopOnSignals(stop: () => Promise<void>, stopped: (exit: Exit) => void): void {
+  let since: number | null = null
+  const end = () => {
+    if (since !== null) {
+      // How it ends is told of the first call.
+      if (performance.now() - since > SAME_SIGNAL) stop().catch(() => {})
+      return
+    }
+    since = performance.now()
+    stop().then(
+      () => stopped('done'),
+      () => stopped('failed'),
+    )
+  }
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, end)
+  leaveEarlySignals()
+  process.on('disconnect', end)
+  // The launcher gave us a channel; if that is gone already, so is the launcher.
+  if (process.env.SOLHOST_LAUNCHER !== undefined && !process.connected) end()
+}
+
+/** The system says which number it is, and not which of these asked for it. */
+const PORTS = 'PORT, ADMIN_PORT, METRICS_PORT or HTTP_REDIRECT_PORT, whichever it is,'
+
+/** Why a host could not start, for people. */
+export function whyNot(error: unknown): string {
+  if (error instanceof PlatformError) return error.message
+  const { code, port, address, syscall } = error as NodeJS.ErrnoException & { port?: number; address?: string }
+  if (code === 'EADDRINUSE') {
+    return `Port ${port} of ${address} is in use. Stop what uses it, or set ${PORTS} to another one.`
+  }
+  if (code === 'EACCES' && syscall === 'listen') {
+    return `Port ${port} of ${address} is for accounts with more rights. Set ${PORTS} to one from 1024.`
+  }
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
+    return `The folder PLATFORM_HOME cannot be used: ${(error as Error).message}. ${whoseFolder(code)}`
+  }
+  if (isDiskFull(error)) return diskFull('PLATFORM_HOME', error).message
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}
+
+/** A folder that is mounted into a container belongs to whom its machine says, and there only numbers count. */
+function whoseFolder(code: string): string {
+  if (code === 'EROFS') return 'It lies on a file system that is read-only: mount it for writing.'
+  const user = process.getuid?.()
+  return `Give it to the account that runs Solhost${user === undefined ? '' : `, which has the number ${user}`}.`
+}

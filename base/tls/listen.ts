@@ -1,0 +1,48 @@
+import type Koa from 'koa'
+import type { ConnectionSettings } from './http2-sessions.ts'
+import { httpServer, httpsServer, type WebServer } from './server.ts'
+import type { HostCertificate } from './watch-certificate.ts'
+
+/** Running requests get this long at a stop, in ms. */
+const STOP_GRACE = 3_000
+
+/** @param certificate null: without TLS */
+export function serverOf(app: Koa, certificate: HostCertificate | null, settings: ConnectionSettings): WebServer {
+  return certificate === null ? httpServer(app, settings) : httpsServer(app, certificate, settings)
+}
+
+/** @throws what `listen` throws */
+export function listening(server: WebServer, port: number, host: string): Promise<WebServer> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      // A connection could not be accepted, such as without free descriptors or memory. The next one may succeed.
+      server.on('error', () => {})
+      resolve(server)
+    })
+  })
+}
+
+/** No new connections; idle ones end at once, busy ones after their answer or when `STOP_GRACE` is over. */
+export function closeServer(server: WebServer): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => server.closeAllConnections(), STOP_GRACE)
+    server.close(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+    server.closeIdleConnections()
+  })
+}
+
+/** The address that a server is found at from this machine, without a path. */
+export function originOf(certificate: HostCertificate | null, host: string, port: number): string {
+  return `${certificate === null ? 'http' : 'https'}://${urlHost(host)}:${port}`
+}
+
+/** The host part of an address for a listening address: any address is reached by loopback. */
+function urlHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
+  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
+}

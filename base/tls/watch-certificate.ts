@@ -1,0 +1,121 @@
+import { stat } from 'node:fs/promises'
+import type { Logger } from 'pino'
+import type { CertificateSource } from '../config/service-settings.ts'
+import { type Certificate, readCertificate } from './certificate.ts'
+import { type CertificateState, namesNotCovered, sayProblem, stateOfCertificate } from './expiry.ts'
+
+/** The certificate of a running host, which follows its file. */
+export interface HostCertificate {
+  readonly current: () => Certificate
+  /** For the health report; `refused` is why the newest file is not in use. */
+  readonly state: () => CertificateState & { readonly refused: string | null }
+  /** Called with each new certificate. */
+  onChange(take: (certificate: Certificate) => void): void
+  stop(): void
+}
+
+export type WatchOptions = {
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
+  /** Names that browsers use, see `publicNames`. */
+  readonly names: readonly string[]
+  /** In ms. A change counts when it is seen twice, so that a file that is being written is not read. */
+  readonly every?: number
+  /** Epoch ms. */
+  readonly now?: () => number
+}
+
+/**
+ * Chosen here: the files are looked at by `stat` every second. What the file system tells by itself fails on network volumes and
+ * after a secret of Kubernetes was swapped, which replaces a link two folders up; `stat` follows links.
+ */
+const EVERY = 1000
+/** What is wrong with the certificate in use is said again after so long, in ms. */
+const SAY_AGAIN = 86_400_000
+
+/** @throws ERR_CERTIFICATE */
+export function watchCertificate(source: CertificateSource, options: WatchOptions): HostCertificate {
+  const { log, names, every = EVERY, now = Date.now } = options
+  const takers: ((certificate: Certificate) => void)[] = []
+  let certificate = readCertificate(source)
+  let refused: string | null = null
+  let said = Number.NEGATIVE_INFINITY
+  let seen: string | null = null
+  let readAs: string | null = null
+  let stopped = false
+
+  sayState()
+  const uncovered = namesNotCovered(certificate.x509, names)
+  if (uncovered.length > 0) sayUncovered(uncovered)
+
+  function sayState(): void {
+    const sentence = sayProblem(stateOfCertificate(certificate.x509, now()), now())
+    if (sentence === null || now() - said < SAY_AGAIN) return
+    said = now()
+    log.warn(sentence)
+  }
+
+  function sayUncovered(hosts: readonly string[]): void {
+    log.warn(`The certificate of the host is not for ${hosts.join(', ')}: browsers refuse the pages there.`)
+  }
+
+  async function look(): Promise<void> {
+    const before = seen
+    seen = await footprint(source)
+    // The first look only remembers: the file was read a moment ago. A change in between is found by the digest.
+    if (seen !== before || seen === readAs) return
+    readAs = seen
+    read()
+  }
+
+  function read(): void {
+    try {
+      const next = readCertificate(source)
+      const isMended = refused !== null
+      refused = null
+      if (next.digest === certificate.digest) {
+        if (isMended) log.info('the file of the certificate is again the one that is in use')
+        return
+      }
+      for (const take of takers) take(next)
+      certificate = next
+      said = Number.NEGATIVE_INFINITY
+      log.info({ validTo: next.x509.validToDate.toISOString() }, 'a new certificate is in use')
+      const hosts = namesNotCovered(next.x509, names)
+      if (hosts.length > 0) sayUncovered(hosts)
+    } catch (error) {
+      refused = (error as Error).message
+      log.error(`The new certificate is not used, the one before stays: ${refused}`)
+    }
+  }
+
+  async function round(): Promise<void> {
+    await look()
+    sayState()
+    if (!stopped) timer = setTimeout(() => void round(), every).unref()
+  }
+  let timer = setTimeout(() => void round(), every).unref()
+
+  return {
+    current: () => certificate,
+    state: () => ({ ...stateOfCertificate(certificate.x509, now()), refused }),
+    onChange: (take) => void takers.push(take),
+    stop() {
+      stopped = true
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** What changes when a file does: written over, put in its place, or a link to it led elsewhere. */
+async function footprint({ file, passphraseFile }: CertificateSource): Promise<string> {
+  const files = passphraseFile === null ? [file] : [file, passphraseFile]
+  const stats = await Promise.all(
+    files.map((one) =>
+      stat(one, { bigint: true }).then(
+        ({ dev, ino, size, mtimeNs, ctimeNs }) => [dev, ino, size, mtimeNs, ctimeNs].join(':'),
+        ({ code }: NodeJS.ErrnoException) => String(code),
+      ),
+    ),
+  )
+  return stats.join(' ')
+}

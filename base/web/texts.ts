@@ -1,0 +1,80 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { z } from '../../runtime/zod.ts'
+
+/** The platform's own texts: locale ('en', 'nl', …) -> key -> text. `{0}`, `{1}` stand for values. */
+export type Texts = ReadonlyMap<string, ReadonlyMap<string, string>>
+
+/** The languages of the platform's own pages. The first is the fallback for everybody else. */
+export const PLATFORM_LOCALES = ['en', 'nl', 'de', 'fr', 'es'] as const satisfies readonly string[]
+
+/** Texts by language and key, for whoever renders pages with them. */
+export type TextTables = {
+  /**
+   * One text in the language of `locale`: 'nl-BE' (or 'nl_BE') takes 'nl', a language that there is none of takes 'en'. An
+   * unknown key becomes `!key!`, as in a solution's own i18n table. Values are put in as they are: whoever writes the text
+   * into a page escapes it.
+   */
+  readonly text: (locale: string, key: string, values?: readonly (string | number)[]) => string
+  /** The language that the texts have for `locale`; fit for the `lang` attribute of a page. */
+  readonly language: (locale: string) => string
+  readonly has: (language: string, key: string) => boolean
+  readonly all: Texts
+}
+
+/**
+ * Reads them once.
+ * @param folders of each: a folder for each subject, in it a file for each language
+ * @throws TypeError when a text is missing or there twice
+ */
+export function readTextTables(folders: readonly URL[]): TextTables {
+  const all = checkTexts(new Map(PLATFORM_LOCALES.map((locale) => [locale, tableOf(folders, locale)])))
+  function language(locale: string): string {
+    const asked = locale.split(/[-_]/, 1)[0]?.toLowerCase() ?? ''
+    return all.has(asked) ? asked : PLATFORM_LOCALES[0]
+  }
+  return {
+    all,
+    language,
+    text(locale, key, values = []) {
+      const text = all.get(language(locale))?.get(key)
+      if (text === undefined) return `!${key}!`
+      return text.replace(/\{(\d+)\}/g, (placeholder, place) => String(values[Number(place)] ?? placeholder))
+    },
+    has: (locale, key) => all.get(locale)?.has(key) === true,
+  }
+}
+
+/**
+ * @returns the same texts
+ * @throws TypeError that names every key which one language has and another lacks
+ */
+export function checkTexts(texts: Texts): Texts {
+  const keys = new Set([...texts.values()].flatMap((table) => [...table.keys()]))
+  const missing = [...texts].flatMap(([locale, table]) =>
+    [...keys].filter((key) => !table.has(key)).map((key) => `${locale}: ${key}`),
+  )
+  if (missing.length > 0) throw new TypeError(`texts are missing: ${missing.join(', ')}`)
+  return texts
+}
+
+/** @throws TypeError that names every key which two subjects have */
+function tableOf(folders: readonly URL[], locale: string): ReadonlyMap<string, string> {
+  const entries = folders.flatMap((folder) =>
+    readdirSync(folder).flatMap((subject) => readEntries(new URL(`${subject}/${locale}.json`, folder))),
+  )
+  const table = new Map(entries)
+  const twice = entries.map(([key]) => key).filter((key, index, all) => all.indexOf(key) !== index)
+  if (twice.length > 0) throw new TypeError(`texts are there twice: ${twice.join(', ')}`)
+  return table
+}
+
+function readEntries(file: URL): [key: string, text: string][] {
+  return Object.entries(z.record(z.string(), z.string().min(1)).parse(JSON.parse(readFileSync(file, 'utf8'))))
+}
+
+/** Texts that the pages of both services have. */
+export const SHARED_TEXTS = new URL('texts/', import.meta.url)
+export const PLATFORM_TEXTS = readTextTables([SHARED_TEXTS])
+export const TEXTS = PLATFORM_TEXTS.all
+export const platformText = PLATFORM_TEXTS.text
+export const platformLanguage = PLATFORM_TEXTS.language

@@ -1,0 +1,91 @@
+import { hash } from '@node-rs/argon2'
+import { expect, test } from 'vitest'
+import { createPasswords } from '../../../base/accounts/passwords.ts'
+import { createGate } from '../../../runtime/gate.ts'
+
+test('passwords: a hash is Argon2id with 19 MiB, t=2, p=1, and verifies its own password only', async () => {
+  const passwords = await createPasswords()
+  const made = await passwords.hash('correct horse')
+  expect(made).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+  expect(await passwords.verify(made, 'correct horse')).toBe(true)
+  expect(await passwords.verify(made, 'correct horse ')).toBe(false)
+})
+
+test('passwords: letters that were composed in another way are the same password', async () => {
+  const passwords = await createPasswords()
+  const made = await passwords.hash('caf\u00e9 au lait')
+  expect(await passwords.verify(made, 'cafe\u0301 au lait')).toBe(true)
+})
+
+test('passwords: of a long one every character counts', async () => {
+  const passwords = await createPasswords()
+  const long = 'x'.repeat(255)
+  const made = await passwords.hash(`${long}a`)
+  expect([await passwords.verify(made, `${long}b`), await passwords.verify(made, `${long}a`)]).toEqual([false, true])
+})
+
+test('passwords: without a hash the answer is false, after the same work', async () => {
+  const passwords = await createPasswords()
+  const made = await passwords.hash('correct horse')
+  // Processor time of this process, since wall time depends on what else the machine does.
+  async function workOf(passwordHash: string | null): Promise<number> {
+    const before = process.cpuUsage()
+    for (let round = 0; round < 9; round++) expect(await passwords.verify(passwordHash, 'another one')).toBe(false)
+    const { user, system } = process.cpuUsage(before)
+    return user + system
+  }
+  const ratio = (await workOf(null)) / (await workOf(made))
+  expect(ratio).toBeGreaterThan(0.5)
+  expect(ratio).toBeLessThan(2)
+})
+
+test.each([
+  [{ memoryCost: 8 * 1024, timeCost: 2, parallelism: 1 }, true],
+  [{ memoryCost: 19 * 1024, timeCost: 1, parallelism: 1 }, true],
+  [{ memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 }, false],
+  [{ memoryCost: 20 * 1024, timeCost: 3, parallelism: 1 }, false],
+])('passwords: a hash made with %j needs to be made again: %s', async (parameters, needed) => {
+  const passwords = await createPasswords()
+  expect(passwords.needsRehash(await hash('correct horse', parameters))).toBe(needed)
+})
+
+test('passwords: who finds the line full is sent away at once with 503, and the others get their answers', async () => {
+  const gate = createGate(1)
+  const passwords = await createPasswords({ gate, mostWaiting: 2 })
+  gate.force()
+  const waiting = [passwords.verify(null, 'one'), passwords.verify(null, 'two')]
+  await expect(passwords.verify(null, 'three')).rejects.toMatchObject({
+    code: 'ERR_PASSWORDS_BUSY',
+    status: 503,
+    details: { retryAfter: 2 },
+  })
+  gate.leave()
+  expect(await Promise.all(waiting)).toEqual([false, false])
+  expect(await passwords.verify(null, 'four')).toBe(false)
+})
+
+test('passwords: who waits longer than the patience is sent away', async () => {
+  const gate = createGate(1)
+  const passwords = await createPasswords({ gate, patience: 10 })
+  gate.force()
+  await expect(passwords.verify(null, 'one')).rejects.toMatchObject({ code: 'ERR_PASSWORDS_BUSY' })
+})
+
+test('passwords: a patient hash waits for its turn however long the line is', async () => {
+  const gate = createGate(1)
+  const passwords = await createPasswords({ gate, mostWaiting: 0, patience: 10 })
+  gate.force()
+  const made = passwords.hash('correct horse', { patient: true })
+  await expect(passwords.hash('correct horse')).rejects.toMatchObject({ code: 'ERR_PASSWORDS_BUSY' })
+  gate.leave()
+  expect(await made).toMatch(/^\$argon2id/)
+})
+
+test('passwords: the event loop goes on while they are hashed', async () => {
+  const passwords = await createPasswords()
+  let turns = 0
+  const counter = setInterval(() => turns++, 1)
+  await Promise.all(Array.from({ length: 10 }, () => passwords.hash('correct horse')))
+  clearInterval(counter)
+  expect(turns).toBeGreaterThan(5)
+})

@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest'
+import { usernameKey } from '../../../base/accounts/username.ts'
+
+test.each([
+  ['Anna', 'anna'],
+  ['  anna ', 'anna'],
+  ['ＡＮＮＡ', 'anna'],
+  ['JOSE\u0301', 'josé'],
+  ['\u00a0anna\u3000', 'anna'],
+  ['ΑΝΝΑ', 'αννα'],
+  ['ﬁnn', 'finn'],
+  ['İpek', 'i\u0307pek'],
+  ['TITLE', 'title'],
+])('user name: the key of "%s" is "%s", and that of the key is the same', (name, key) => {
+  expect([usernameKey(name), usernameKey(usernameKey(name))]).toEqual([key, key])
+})

@@ -1,0 +1,187 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { expect, test } from 'vitest'
+import { FORMAT, kindOfPart } from '../../../base/backup/manifest.ts'
+import { openArchive } from '../../../base/backup/read-archive.ts'
+import { restorePlatform } from '../../../base/backup/restore.ts'
+import { readLines } from '../../../base/backup/row-lines.ts'
+import { writeArchive } from '../../../base/backup/write-archive.ts'
+import { SCHEMA_VERSIONS } from '../../../base/database/migrations.ts'
+import { readSettings } from '../../../host/config/settings.ts'
+import { temporaryFolder } from '../../support/cli.ts'
+import { zipOf } from '../../support/zip.ts'
+
+const FACTS = { format: FORMAT, solhost: '0', createdAt: '2026-11-22T00:00:00.000Z', keyCheck: null } as const
+const INVALID = { code: 'ERR_BACKUP_INVALID' }
+const SHA = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
+
+async function* pieces(...texts: string[]): AsyncGenerator<Buffer> {
+  for (const text of texts) yield Buffer.from(text)
+}
+
+async function* failingPieces(): AsyncGenerator<Buffer> {
+  yield Buffer.from('begun')
+  throw new Error('the disk is gone')
+}
+
+/** A backup with these parts; none is what a restore needs. */
+function write(file: string, parts: Record<string, string>, schema = SCHEMA_VERSIONS.at(-1) as string) {
+  return writeArchive(file, async (writer) => {
+    for (const [name, text] of Object.entries(parts)) await writer.add(name, pieces(text))
+    return { ...FACTS, kind: 'embedded' as const, schema }
+  })
+}
+
+test('archive: what is written is read; a file that is there is not written over', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'a.zip')
+  await write(file, { 'plugins/a/host.ts': 'text', 'platform-key': 'k' })
+  const archive = await openArchive(file)
+  expect((await buffer(archive.read('plugins/a/host.ts'))).toString()).toBe('text')
+  archive.close()
+  const before = readFileSync(file)
+  await expect(write(file, {})).rejects.toMatchObject({ code: 'ERR_BACKUP_FAILED' })
+  expect(readFileSync(file)).toEqual(before)
+})
+
+test('archive: a file that is there, or whose folder is not, is refused with what to do', async () => {
+  using folder = temporaryFolder({ 'a.zip': '' })
+  const [there, nowhere] = [join(folder.path, 'a.zip'), join(folder.path, 'none', 'a.zip')]
+  await expect(write(there, {})).rejects.toMatchObject({
+    message: `${there} cannot be made: it is there already. Name a file that is not.`,
+  })
+  await expect(write(nowhere, {})).rejects.toMatchObject({
+    message: `${nowhere} cannot be made: its folder is not there. Make the folder, or name another one.`,
+  })
+})
+
+test('archive: one that could not be filled leaves no file', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'a.zip')
+  const failing = writeArchive(file, async (writer) => {
+    await writer.add('plugins/a', failingPieces())
+    return { ...FACTS, kind: 'embedded' as const, schema: 'x' }
+  })
+  await expect(failing).rejects.toMatchObject({
+    code: 'ERR_BACKUP_FAILED',
+    message: expect.stringContaining('disk is gone'),
+  })
+  expect(existsSync(file)).toBe(false)
+})
+
+test('archive: cut off anywhere, or with any byte of its parts changed, it is refused', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'a.zip')
+  const text = 'no byte of this may change'.repeat(20)
+  await write(file, { 'plugins/a': text })
+  const whole = readFileSync(file)
+  const readAll = async (bytes: Buffer) => {
+    writeFileSync(file, bytes)
+    const archive = await openArchive(file)
+    try {
+      return (await buffer(archive.read('plugins/a'))).toString()
+    } finally {
+      archive.close()
+    }
+  }
+  for (let length = 0; length < whole.length; length += 37)
+    await expect(readAll(whole.subarray(0, length))).rejects.toMatchObject(INVALID)
+  // Times and the like may change; the content never does without notice.
+  for (let at = 0; at < whole.length; at += 7) {
+    const changed = Buffer.from(whole)
+    changed[at] = (changed[at] as number) ^ 0x41
+    const read = await readAll(changed).catch((error: { code?: string }) => error.code)
+    expect([text, INVALID.code]).toContain(read)
+  }
+})
+
+test.each([
+  ['no zip', async () => Buffer.from('text')],
+  ['another zip', () => zipOf({ 'solution.json': '{}' })],
+  ['a manifest that is none', () => zipOf({ 'manifest.json': '{"format":1}' })],
+  ['a newer format', () => zipOf({ 'manifest.json': '{"format":2}' }), /newer version/],
+  ['a part that its manifest does not list', () => zipOf({ 'manifest.json': manifest({}), 'plugins/x': 'x' })],
+  ['a part less', () => zipOf({ 'manifest.json': manifest({ 'plugins/x': { bytes: 0, sha256: SHA } }) })],
+  [
+    'a part that leads out',
+    () => zipOf({ 'manifest.json': manifest({ 'plugins/../../x': { bytes: 0, sha256: SHA } }) }),
+  ],
+  [
+    'a part of any other name',
+    () => zipOf({ 'manifest.json': manifest({ 'admin-password': { bytes: 0, sha256: SHA } }) }),
+  ],
+  [
+    'a part that unpacks to more than it says',
+    () =>
+      zipOf({ 'manifest.json': manifest({ 'plugins/x': { bytes: 1, sha256: SHA } }), 'plugins/x': 'x'.repeat(1e6) }),
+  ],
+])('archive: %s is refused', async (_what, make, text = /is no backup that can be used/) => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'a.zip')
+  writeFileSync(file, await make())
+  await expect(openArchive(file)).rejects.toMatchObject({ ...INVALID, message: expect.stringMatching(text) })
+})
+
+function manifest(parts: unknown): string {
+  return JSON.stringify({ ...FACTS, kind: 'embedded', schema: SCHEMA_VERSIONS.at(-1), parts })
+}
+
+test('restore: a backup of a newer schema, or without its tables, is refused before anything is made', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'a.zip')
+  const home = join(folder.path, 'home')
+  const settings = readSettings({ PLATFORM_HOME: home })
+  const restore = () => restorePlatform({ settings, file, replace: false, force: false })
+  await write(file, { 'plugins/a': 'x' })
+  await expect(restore()).rejects.toMatchObject({
+    ...INVALID,
+    message: expect.stringContaining('platform.jsonl is missing'),
+  })
+  const newer = join(folder.path, 'newer.zip')
+  await write(newer, { 'plugins/a': 'x' }, '999-newer')
+  await expect(restorePlatform({ settings, file: newer, replace: false, force: false })).rejects.toMatchObject({
+    code: 'ERR_DATABASE_VERSION',
+    message: expect.stringMatching(/newer version of Solhost.*"999-newer".*Start that newer version/s),
+  })
+  expect(existsSync(home)).toBe(false)
+})
+
+test.each([
+  ['database/users.jsonl', 'table'],
+  ['databases/a-1.sqlite', 'solutionDatabase'],
+  ['plugins/a b/.x/ü.js', 'plugin'],
+  ['platform-key', 'key'],
+  ['database/kysely_migration.jsonl', null],
+  ['databases/../platform.sqlite', null],
+  ['databases/A.sqlite', null],
+  ['plugins/..', null],
+  ['plugins/a/../b', null],
+  ['plugins/a\\..\\b', null],
+  ['plugins//a', null],
+  ['/plugins/a', null],
+  ['plugins/a\n', null],
+  [`plugins${'/a'.repeat(40)}`, null],
+  ['__proto__', null],
+])('parts: %j is %s', (name, kind) => {
+  expect(kindOfPart(name)).toBe(kind)
+})
+
+test('rows: lines arrive whole, however they are cut; what is no row is refused with its number', async () => {
+  const table = { key: ['id'], since: '', bytes: ['content'] }
+  const read = async (...texts: string[]) => {
+    const rows = []
+    for await (const row of readLines(pieces(...texts), table)) rows.push(row)
+    return rows
+  }
+  const content = new Uint8Array([1, 2])
+  const rows = [
+    { id: 1, content },
+    { id: 2, content },
+  ]
+  expect(await read('{"id":1,"con', 'tent":"AQI="}\n{"id":2,"content":"AQI="', '}', '\n')).toEqual(rows)
+  await expect(read('{"id":1,"content":"AQI="}\n[]\n')).rejects.toThrow('line 2 is no row')
+  await expect(read('{"id":{},"content":"AQI="}\n')).rejects.toThrow('line 1 is no row')
+  await expect(read('{"id":1}\n')).rejects.toThrow('line 1 has no bytes')
+  await expect(read('{"id":1,"content":"AQI="}')).rejects.toThrow('its last line has no end')
+})

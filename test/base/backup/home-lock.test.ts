@@ -1,0 +1,39 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { holdHome, isRestoreUnfinished, markRestore, takeHome } from '../../../base/backup/home-lock.ts'
+import { temporaryFolder } from '../../support/cli.ts'
+
+const IN_USE = { code: 'ERR_PLATFORM_IN_USE' }
+
+test('home lock: any number of hosts may use a folder, and no restore beside them', () => {
+  using folder = temporaryFolder()
+  const home = join(folder.path, 'home')
+  const first = holdHome(home)
+  const second = holdHome(home)
+  expect(statSync(join(home, 'in-use')).mode & 0o777).toBe(0o600)
+  expect(() => takeHome(home)).toThrow(expect.objectContaining(IN_USE))
+  first.release()
+  expect(() => takeHome(home)).toThrow(expect.objectContaining(IN_USE))
+  second.release()
+  takeHome(home).release()
+})
+
+test('home lock: while a restore runs no host starts, nor a second restore', () => {
+  using folder = temporaryFolder()
+  const restore = takeHome(folder.path)
+  expect(() => holdHome(folder.path)).toThrow(/is being restored/)
+  expect(() => takeHome(folder.path)).toThrow(expect.objectContaining(IN_USE))
+  restore.release()
+  holdHome(folder.path).release()
+})
+
+test('home lock: after a restore that was cut off no host starts, and the sentence says what to do', () => {
+  using folder = temporaryFolder()
+  const mark = markRestore(folder.path)
+  expect(isRestoreUnfinished(folder.path)).toBe(true)
+  expect(() => holdHome(folder.path)).toThrow(/was cut off.*"(npx )?solhost restore" with --replace/s)
+  takeHome(folder.path).release()
+  mark.end()
+  holdHome(folder.path).release()
+})

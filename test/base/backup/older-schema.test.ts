@@ -1,0 +1,83 @@
+import { join } from 'node:path'
+import { Migrator } from 'kysely/migration'
+import { expect, test } from 'vitest'
+import { createRemembered } from '../../../base/accounts/remembered.ts'
+import { backUpPlatform } from '../../../base/backup/backup.ts'
+import { restorePlatform } from '../../../base/backup/restore.ts'
+import { openPlatformKey } from '../../../base/config/platform-key.ts'
+import { embedded, embeddedDialect } from '../../../base/database/embedded.ts'
+import { migrationsFor } from '../../../base/database/migrations.ts'
+import { openDatabase } from '../../../base/database/open.ts'
+import { openKysely } from '../../../base/database/open-kysely.ts'
+import { storedHash } from '../../../base/database/stored-hash.ts'
+import { readSettings } from '../../../host/config/settings.ts'
+import { createLimits } from '../../../runtime/limits.ts'
+import { temporaryFolder } from '../../support/cli.ts'
+
+const SELECTOR = 's'.repeat(22)
+const COOKIE = `${SELECTOR}validator`
+const ROW = {
+  selector: SELECTOR,
+  solution: 'crm',
+  source: '',
+  validator_hash: storedHash('validator'),
+  previous_hash: null,
+  rotated_at: 1000,
+  uid: 'a-1',
+  username: 'anna',
+  permissions: '["Users"]',
+  last_login_at: 1000,
+  created_at: 1000,
+  ended_at: null,
+  provider_login: null,
+}
+
+/** A platform's folder as the version before remembered sign-ins had values left it. */
+async function writeOlderPlatform(home: string): Promise<void> {
+  const db = openKysely(embeddedDialect(join(home, 'platform.sqlite')))
+  const provider = { getMigrations: async () => migrationsFor(embedded) }
+  const { error } = await new Migrator({ db, provider }).migrateTo('006-cloud-login-pages')
+  expect(error).toBeUndefined()
+  await openPlatformKey(db, home, '')
+  await db
+    .insertInto('remembered')
+    .values(ROW as never)
+    .execute()
+  await db.destroy()
+}
+
+/** What a host of today makes of the older row: it is used, and then stored with values. */
+async function useAndRotate(home: string): Promise<unknown[]> {
+  const db = await openDatabase(home)
+  const key = await openPlatformKey(db, home, '')
+  const remembered = createRemembered(db, key, createLimits(), () => 2000)
+  const before = await remembered.use('crm', COOKIE)
+  const user = { username: 'anna', permissions: ['Users'], tenant: ['acme'], locale: 'nl' }
+  const after = await remembered.use('crm', (await remembered.rotate(COOKIE, user)) ?? '')
+  await db.destroy()
+  return [before, after]
+}
+
+const USED = [
+  { kind: 'current', series: { uid: 'a-1', custom: null, tenant: null, locale: null } },
+  { kind: 'current', series: { uid: 'a-1', custom: null, tenant: ['acme'], locale: 'nl' } },
+]
+
+test('schema 006: remembered sign-ins of an existing database still count', async () => {
+  using folder = temporaryFolder()
+  await writeOlderPlatform(folder.path)
+  expect(await useAndRotate(folder.path)).toMatchObject(USED)
+})
+
+test('schema 006: remembered sign-ins of an existing backup still count', async () => {
+  using source = temporaryFolder()
+  using target = temporaryFolder()
+  await writeOlderPlatform(source.path)
+  const file = join(target.path, 'backup.zip')
+  const settings = readSettings({ PLATFORM_HOME: source.path })
+  const { manifest } = await backUpPlatform({ settings, file, withKey: true, version: '0' })
+  expect(manifest.schema).toBe('006-cloud-login-pages')
+  const home = join(target.path, 'restored')
+  await restorePlatform({ settings: readSettings({ PLATFORM_HOME: home }), file, replace: false, force: false })
+  expect(await useAndRotate(home)).toMatchObject(USED)
+})

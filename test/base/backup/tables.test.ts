@@ -1,0 +1,80 @@
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { derivedAt, PLATFORM_TABLES, tablesAt } from '../../../base/backup/saved.ts'
+import { BACKUP_TABLES } from '../../../base/backup/tables.ts'
+import { makeTables } from '../../../base/backup/write-tables.ts'
+import { embedded, embeddedDialect } from '../../../base/database/embedded.ts'
+import { migrationsFor, SCHEMA_VERSIONS } from '../../../base/database/migrations.ts'
+import { openDatabase } from '../../../base/database/open.ts'
+import { openKysely } from '../../../base/database/open-kysely.ts'
+import { temporaryFolder } from '../../support/cli.ts'
+
+test('backup tables: every table of the schema, with its key and its columns of bytes', async () => {
+  using folder = temporaryFolder()
+  const db = await openDatabase(folder.path)
+  const derived = derivedAt(PLATFORM_TABLES, SCHEMA_VERSIONS.at(-1) as string)
+  const tables = (await db.introspection.getTables()).filter(({ name }) => !derived.includes(name))
+  expect(Object.keys(BACKUP_TABLES).sort()).toEqual(tables.map(({ name }) => name).sort())
+  for (const { name, columns } of tables) {
+    const { rows } = await sql<{ name: string; pk: number }>`select name, pk from pragma_table_info(${name})`.execute(
+      db,
+    )
+    const key = rows.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk)
+    const bytes = columns.filter(({ dataType }) => dataType.toLowerCase() === 'blob').map((column) => column.name)
+    const table = tablesAt(PLATFORM_TABLES, SCHEMA_VERSIONS.at(-1) as string).find(([one]) => one === name)?.[1]
+    expect([name, table?.key, table?.bytes ?? []]).toEqual([name, key.map((column) => column.name), bytes])
+  }
+  await db.destroy()
+})
+
+test('backup tables: each version of the schema has those that it made', async () => {
+  using folder = temporaryFolder()
+  const db = openKysely(embeddedDialect(`${folder.path}/a.sqlite`))
+  const migrations = migrationsFor(embedded)
+  for (const version of SCHEMA_VERSIONS) {
+    await migrations[version]?.up(db)
+    const there = (await db.introspection.getTables()).map(({ name }) => name)
+    expect([
+      version,
+      [...tablesAt(PLATFORM_TABLES, version).map(([name]) => name), ...derivedAt(PLATFORM_TABLES, version)].sort(),
+    ]).toEqual([version, there.sort()])
+  }
+  await db.destroy()
+})
+
+test('schema: a version only adds to the tables, so that hosts of the version before go on with it', async () => {
+  const statements: string[] = []
+  using folder = temporaryFolder()
+  const db = openKysely(embeddedDialect(`${folder.path}/a.sqlite`))
+  const migrations = migrationsFor(embedded)
+  for (const version of SCHEMA_VERSIONS) {
+    const watched = db.withPlugin({
+      transformQuery: ({ node }) => {
+        const alterations = (node as { columnAlterations?: readonly { kind: string }[] }).columnAlterations ?? []
+        statements.push([version, node.kind, ...alterations.map(({ kind }) => kind)].join(' '))
+        return node
+      },
+      transformResult: async ({ result }) => result,
+    })
+    await migrations[version]?.up(watched)
+  }
+  const others = statements.filter(
+    (line) => !/ (CreateTableNode|CreateIndexNode|AlterTableNode( AddColumnNode)+|RawNode)$/.test(line),
+  )
+  expect(others).toEqual([])
+  await db.destroy()
+})
+
+test('restore: tables of another program with the names of ours are refused, and stay', async () => {
+  using folder = temporaryFolder()
+  const db = openKysely(embeddedDialect(`${folder.path}/a.sqlite`))
+  await sql`create table audit (id integer, what text)`.execute(db)
+  await sql`insert into audit values (1, 'paid')`.execute(db)
+  const version = SCHEMA_VERSIONS.at(-1) as string
+  await expect(makeTables(db, PLATFORM_TABLES, version, 'The database "a"')).rejects.toMatchObject({
+    code: 'ERR_RESTORE_NOT_EMPTY',
+    message: expect.stringContaining('(audit)'),
+  })
+  expect((await sql`select * from audit`.execute(db)).rows).toEqual([{ id: 1, what: 'paid' }])
+  await db.destroy()
+})

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { readCheckedForms } from '../../../base/bundles/checked-forms.ts'
+import { checkedForm, formWith } from '../../support/forms.ts'
+
+const bundle = { forms: [{ module: null, form: 'a', file: 'forms/a.json', source: '{}' }] }
+const label = { type: 'label', name: 'a' }
+
+test('what the check of a form came to is read as it is', async () => {
+  const { form } = checkedForm(formWith(label, { type: 'tabs', name: 'b', tabs: [{ name: 'c', label: 'C' }] }))
+  const sent: unknown = JSON.parse(JSON.stringify(form))
+  expect(await readCheckedForms(bundle, { forms: [sent] })).toEqual({ forms: [form], fault: null })
+})
+
+test.each<[string, readonly unknown[]]>([
+  ['nothing', []],
+  ['null', [null]],
+  ['a text', ['{}']],
+  ['a list', [[]]],
+  ['an unknown key', [{ layout: [], x: 1 }]],
+  ['an element of no type', [formWith({ name: 'a' })]],
+  ['an address that is not allowed', [formWith({ type: 'link', name: 'a', href: 'javascript:alert(1)' })]],
+  ['too many elements', [formWith(...Array.from({ length: 1001 }, (_, i) => ({ ...label, name: `l${i}` })))]],
+  [
+    'options without anything, in masses',
+    [formWith(...Array(900).fill({ type: 'select', options: Array(900).fill({}) }))],
+  ],
+  [
+    'far more than the file held',
+    [
+      formWith({
+        type: 'table',
+        name: 't',
+        columns: [{ name: 'x' }],
+        value: Array.from({ length: 1000 }, (_, id) => ({ id, x: 'x'.repeat(5000) })),
+      }),
+    ],
+  ],
+])('a sandbox process that gives %s for a form is not believed', async (_what, forms) => {
+  const fault = { code: 'form_invalid', file: 'forms/a.json', message: 'what the check of the form came to is no form' }
+  expect(await readCheckedForms(bundle, { forms })).toEqual({ forms: [], fault })
+})

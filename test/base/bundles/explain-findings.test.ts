@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest'
+import { explainFindings, explainUpload } from '../../../base/bundles/explain-findings.ts'
+import { PlatformError } from '../../../runtime/errors.ts'
+import { createLimits } from '../../../runtime/limits.ts'
+import { zipOf } from '../../support/zip.ts'
+
+const files = new Map([['globals.js', Buffer.from('let a = 1\r\nlet b = \n')]])
+const fault = { file: 'globals.js', code: 'script_syntax', message: 'Unexpected token' } as const
+const advice = 'Mend the script at this place, or just before it.'
+
+test('findings: each is told with its line and with what to change', () => {
+  expect(explainFindings([{ ...fault, line: 2, column: 9 }], files)).toEqual([
+    { ...fault, line: 2, column: 9, source: 'let b = ', advice },
+  ])
+})
+
+test('findings: without a line, with one that is not there, of a file that is not there: no line is told', () => {
+  const findings = [fault, { ...fault, line: 9 }, { ...fault, file: 'other.js', line: 1 }]
+  expect(explainFindings(findings, files).map(({ source }) => source)).toEqual([null, null, null])
+})
+
+test('findings: of a long line the first 300 characters are told', () => {
+  const long = new Map([['globals.js', Buffer.from('x'.repeat(1000))]])
+  expect(explainFindings([{ ...fault, line: 1 }], long)[0]?.source).toBe('x'.repeat(300))
+})
+
+test('a refusal: all its faults and warnings are explained, its code and text stay', async () => {
+  const packed = await zipOf({ 'globals.js': 'let b = ' })
+  const warning = { file: 'notes.txt', code: 'file_unused', message: 'is not used' } as const
+  const refusal = new PlatformError('ERR_BUNDLE_REFUSED', 'refused', {
+    faults: [{ ...fault, line: 1 }],
+    warnings: [warning],
+  })
+  const explained = explainUpload(packed, createLimits(), () => Promise.reject(refusal))
+  await expect(explained).rejects.toMatchObject({
+    code: 'ERR_BUNDLE_REFUSED',
+    message: 'refused',
+    details: {
+      faults: [{ ...fault, line: 1, source: 'let b = ', advice }],
+      warnings: [{ ...warning, source: null, advice: expect.stringContaining('Move the file') }],
+    },
+  })
+})
+
+test('a refusal of what is no zip is explained without lines', async () => {
+  const refusal = new PlatformError('ERR_BUNDLE_REFUSED', 'refused', { faults: [{ ...fault, line: 1 }] })
+  const explained = explainUpload(Buffer.from('no zip'), createLimits(), () => Promise.reject(refusal))
+  await expect(explained).rejects.toMatchObject({ details: { faults: [{ source: null, advice }] } })
+})
+
+test('what fails for another reason goes on as it is', async () => {
+  const other = new PlatformError('ERR_NAME_DIFFERS', 'another name')
+  await expect(explainUpload(Buffer.from(''), createLimits(), () => Promise.reject(other))).rejects.toBe(other)
+})
+
+test('findings: a secret that was written into the manifest is in no line that is told; the name of one is', () => {
+  const manifest = '{ "oauth": {\n  "apiSecret":\n    "very\\"secret", "clientId": "x" },\n "apiSecret": "%%STORED%%" }'
+  const lines = [1, 2, 3, 4].map((line) => ({ ...fault, file: 'solution.json', line }))
+  const told = explainFindings(lines, new Map([['solution.json', Buffer.from(manifest)]]))
+  expect(told.map(({ source }) => source)).toEqual([
+    '{ "oauth": {',
+    '  "apiSecret":',
+    '    "…", "clientId": "x" },',
+    ' "apiSecret": "%%STORED%%" }',
+  ])
+})

@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest'
+import { loginPageLocales, renderLoginPreview } from '../../../base/bundles/login-preview.ts'
+import { LOGIN_STATE_NAMES, type LoginStateName } from '../../../base/bundles/login-states.ts'
+import { platformText } from '../../../base/web/texts.ts'
+import { compileTemplate } from '../../../runtime/template/compile-template.ts'
+
+const TITLE = 'platform.logindialog.title'
+const solution = {
+  template: null,
+  texts: { default: { [TITLE]: 'Shop' }, 'nl-BE': { [TITLE]: 'Winkel' } },
+}
+const LABEL_SHOWN = '#errorlabel{display:block!important}'
+
+const render = (state: LoginStateName, more: object = {}) =>
+  renderLoginPreview(solution, { locale: 'en', state, ...more }, 'n0nce').html
+
+test('login preview: the error label shows in the states after an attempt that failed', () => {
+  expect(LOGIN_STATE_NAMES.filter((state) => render(state).includes(LABEL_SHOWN))).toEqual([
+    'refused',
+    'outcome',
+    'throttled',
+    'busy',
+  ])
+})
+
+test.each([
+  ['first', null],
+  ['passwordChanged', 'platform.password.changed'],
+  ['refused', null],
+  ['outcome', 'platform.login.outcome'],
+  ['throttled', 'platform.login.throttled'],
+  ['busy', 'platform.login.busy'],
+  ['unavailable', 'platform.login.unavailable'],
+  ['expired', 'platform.login.expired'],
+  ['cloudAway', 'platform.login.cloud-away'],
+  ['cloudRefused', 'platform.login.cloud-refused'],
+  ['verify', 'platform.login.verify'],
+] as const)('login preview: the state %s has the notice %s', (state, key) => {
+  const shown = /<p class="platform-notice" role="status">([^<]*)<\/p>/.exec(render(state, { locale: 'nl' }))?.[1]
+  expect(shown).toBe(key === null ? undefined : platformText('nl', key, [5]))
+})
+
+test('login preview: what is no first page carries a reference that is in no log', () => {
+  const referred = LOGIN_STATE_NAMES.filter((state) => render(state).includes('PREVIEW'))
+  expect(referred).toEqual([
+    'refused',
+    'outcome',
+    'throttled',
+    'busy',
+    'unavailable',
+    'expired',
+    'cloudAway',
+    'cloudRefused',
+    'verify',
+  ])
+})
+
+test('login preview: the hidden token is empty, and no script of the host is in it', () => {
+  const html = render('first')
+  expect(html).toContain('<input type="hidden" name="csrf_token" value="">')
+  expect(html).not.toContain('id_token=(')
+})
+
+test('login preview: the user name is kept, as text', () => {
+  expect(render('refused', { username: '"><script>1' })).toContain('value="&quot;&gt;&lt;script&gt;1"')
+})
+
+test('login preview: texts come from the solution’s table for the locale', () => {
+  expect(render('first')).toContain('<title>Shop</title>')
+  expect(render('first', { locale: 'nl-BE' })).toContain('<title>Winkel</title>')
+})
+
+test('login preview: a template of the solution is shown, with values and nonces', () => {
+  const source = `<title>%%i18n:${TITLE}%%</title><style>p{color:red}</style><form method="post" accept-charset="UTF-8"
+    name="login_form" role="form"><p id="errorlabel" class="errorlabel">%%errorMessage%%</p><input type="text" name="username">
+    <input type="password" name="password"></form>`
+  const { template } = compileTemplate(source, 'media/login.html')
+  const values = { errorMessage: 'i18n:platform.logindialog.title' }
+  const preview = renderLoginPreview({ ...solution, template }, { locale: 'en', state: 'refused', values })
+  expect(preview.html).toContain('role="alert">Shop</p>')
+  expect(preview.html).toContain(`<style nonce="${preview.nonce}">p{color:red}</style>`)
+})
+
+test('login preview: it can be shown in the solution’s own locales and the platform’s', () => {
+  expect(loginPageLocales(solution)).toEqual(['en', 'nl-BE', 'nl', 'de', 'fr', 'es'])
+})

@@ -1,0 +1,47 @@
+import { execFileSync } from 'node:child_process'
+import { symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { PROPERTIES, type Property } from '../../../base/config/properties.ts'
+import { readSecretFile } from '../../../base/config/secret-file.ts'
+import { readSettings } from '../../../host/config/settings.ts'
+import { temporaryFolder } from '../../support/cli.ts'
+
+const SECRETS = Object.entries(PROPERTIES as Record<string, Property>).flatMap(([name, { secret }]) =>
+  secret ? [name] : [],
+)
+
+/** The line for the operator; null: the settings were read. */
+function faultOf(name: string, file: string): string | null {
+  try {
+    readSettings({ [`${name}_FILE`]: file })
+    return null
+  } catch (error) {
+    return (error as Error).message.split('\n').find((line) => line.includes(`${name}_FILE`)) ?? null
+  }
+}
+
+test('secret file: a file, by a link too, is read without the white space around it', () => {
+  using folder = temporaryFolder({ secret: '\n a secret \n' })
+  symlinkSync(join(folder.path, 'secret'), join(folder.path, 'link'))
+  expect(readSecretFile(join(folder.path, 'link'))).toBe('a secret')
+})
+
+test.each(SECRETS)('%s_FILE: a pipe that nobody writes to, a device and a folder are refused at once', (name) => {
+  using folder = temporaryFolder()
+  const pipe = join(folder.path, 'pipe')
+  execFileSync('mkfifo', [pipe])
+  const refused = `  ${name}_FILE names a file that is no file, but a folder, a pipe or a device; write the secret into a file`
+  expect([pipe, '/dev/zero', folder.path].map((file) => faultOf(name, file))).toEqual([refused, refused, refused])
+})
+
+test('secret file: one with more than 64 kB is refused, and read no further', () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'large')
+  writeFileSync(file, '')
+  // Takes no room on the disk.
+  truncateSync(file, 8 * 1024 ** 3)
+  expect(faultOf('SERVLET_PASSWORD', file)).toBe(
+    '  SERVLET_PASSWORD_FILE names a file that has more than 64 kB; it is another file than that of the secret',
+  )
+})

@@ -1,0 +1,175 @@
+import {
+  type CompiledQuery,
+  DummyDriver,
+  Kysely,
+  MssqlAdapter,
+  MssqlIntrospector,
+  MssqlQueryCompiler,
+  type QueryResult,
+} from 'kysely'
+import { afterEach, expect, test } from 'vitest'
+import { beta } from '../../../base/database/beta.ts'
+import { migrationsFor } from '../../../base/database/migrations.ts'
+import type { Database } from '../../../base/database/open.ts'
+import { firstRows, insertOnce, isUniqueViolation, put } from '../../../base/database/portable.ts'
+import { serverDialect } from '../../../base/database/server-dialect.ts'
+import type { Tables } from '../../../base/database/tables.ts'
+import { createAudit } from '../../../host/audit/audit.ts'
+import { createSolutionLog } from '../../../host/solutions/solution-log.ts'
+import { createLimits } from '../../../runtime/limits.ts'
+import { startTdsServer, type TdsAnswer, type TdsServer } from '../../support/tds-server.ts'
+
+/*
+ * No Microsoft SQL Server could be had to test with: these tests show the statements' text, and that the driver is wired
+ * to sign in, ask, and take errors. They do not show that a real server accepts the statements.
+ */
+
+const stops: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop()
+})
+
+/** A database that notes statements and runs none. */
+function noting(): { db: Database; statements: string[] } {
+  const statements: string[] = []
+  class NotingDriver extends DummyDriver {
+    override async acquireConnection() {
+      return {
+        async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+          statements.push(query.sql)
+          return { rows: [], numAffectedRows: 1n }
+        },
+        async *streamQuery() {},
+      }
+    }
+  }
+  const db = new Kysely<Tables>({
+    dialect: {
+      createAdapter: () => new MssqlAdapter(),
+      createDriver: () => new NotingDriver(),
+      createIntrospector: (one) => new MssqlIntrospector(one),
+      createQueryCompiler: () => new MssqlQueryCompiler(),
+    },
+  })
+  return { db, statements }
+}
+
+test('beta: tables have key columns that can be indexed, and texts compare by code point', async () => {
+  const { db, statements } = noting()
+  for (const migration of Object.values(migrationsFor(beta))) await migration.up(db)
+  const tableOf = (name: string) => statements.find((text) => text.startsWith(`create table "${name}"`))
+  const key = 'nvarchar(255) collate Latin1_General_100_BIN2'
+  const text = 'nvarchar(max) collate Latin1_General_100_BIN2'
+  expect(tableOf('platform')).toBe(`create table "platform" ("key" ${key} primary key, "value" ${text} not null)`)
+  expect(tableOf('solution_versions')).toContain('"bundle" varbinary(max) not null')
+  expect(tableOf('solution_versions')).toContain(
+    'constraint "solution_versions_solution" foreign key ("solution") references "solutions" ("name") on delete cascade',
+  )
+  expect(tableOf('solution_log')).toContain('("id" bigint identity primary key')
+  expect(statements).toContain(`alter table "sessions" add "source" ${key} default '' not null`)
+  expect(statements.join('\n')).not.toMatch(/\btext\b(?! collate)|\bblob\b|auto_?increment|if not exists/i)
+})
+
+test('beta: the first rows are asked for by top', async () => {
+  const { db, statements } = noting()
+  await firstRows(db, db.selectFrom('audit').select('id').where('id', '<', 9).orderBy('id', 'desc'), 3).execute()
+  expect(statements).toEqual(['select top(3) "id" from "audit" where "id" < @1 order by "id" desc'])
+})
+
+test('beta: put is an update, and an insert where it found nothing', async () => {
+  const { db, statements } = noting()
+  await put(db, 'secrets', ['solution', 'name'], { solution: 's', name: 'n', value: 'v', hosts: '[]', updated_at: 1 })
+  expect(statements).toEqual([
+    'update "secrets" set "value" = @1, "hosts" = @2, "updated_at" = @3 where "solution" = @4 and "name" = @5',
+  ])
+})
+
+test('beta: the log and the audit stay below 2,100 values in a statement, and use no other kind’s words', async () => {
+  const { db, statements } = noting()
+  const log = createSolutionLog(db, createLimits())
+  for (let line = 0; line < 1000; line++) log.write('crm', { level: 'info', message: 'x' })
+  await log.read('crm', { limit: 10, before: 5 })
+  await log.sweep()
+  const audit = createAudit(db, createLimits())
+  for (let n = 0; n < 1000; n++) audit.note({ actor: 'a', action: 'sign-in', outcome: 'ok', address: '' })
+  await audit.read({ limit: 10 })
+  await audit.sweep()
+  const most = Math.max(...statements.map((text) => text.match(/@\d+/g)?.length ?? 0))
+  expect(most).toBeLessThanOrEqual(2100)
+  expect(
+    statements.some((text) => text.includes('SUM(size + 100) OVER (PARTITION BY solution ORDER BY id DESC)')),
+  ).toBe(true)
+  expect(statements.join('\n')).not.toMatch(/\blimit\b|\breturning\b|on conflict|on duplicate|length\(/i)
+})
+
+async function open(answer: (statement: string) => TdsAnswer, login: TdsAnswer['error'] | null = null) {
+  const server = await startTdsServer(answer, login)
+  stops.push(server.stop)
+  return { server, db: await connect(server) }
+}
+
+async function connect(server: TdsServer): Promise<Database> {
+  const { address } = server
+  const db = new Kysely<Tables>({
+    dialect: serverDialect(await beta.createDialect(address, 'platform'), beta, address),
+  })
+  stops.push(() => db.destroy())
+  return db
+}
+
+const STORED = { id: 4_102_444_800_123n, message: 'ünïcode 😀', code: null }
+
+test('beta: the driver signs in and gives rows: bigint as a number, text, null', async () => {
+  const { server, db } = await open(() => ({ rows: [STORED] }))
+  const rows = await db.selectFrom('solution_log').select(['id', 'message', 'code']).where('id', '>', 1).execute()
+  expect(rows).toEqual([{ id: 4_102_444_800_123, message: 'ünïcode 😀', code: null }])
+  expect(server.statements).toContain('select "id", "message", "code" from "solution_log" where "id" > @1')
+})
+
+test('beta: bytes are plain Uint8Arrays', async () => {
+  const { db } = await open(() => ({ rows: [{ content: Uint8Array.of(0, 1, 255) }] }))
+  const row = await db.selectFrom('media').select('content').where('content', '=', Uint8Array.of(7)).executeTakeFirst()
+  expect(row?.content).toEqual(Uint8Array.of(0, 1, 255))
+  expect(Buffer.isBuffer(row?.content)).toBe(false)
+})
+
+test('beta: a violated key is a unique violation, and insertOnce says false', async () => {
+  const error = { number: 2627, message: "Violation of PRIMARY KEY constraint 'x'." }
+  const { db } = await open((text) => (text.startsWith('insert') ? { error } : {}))
+  const insert = db.insertInto('platform').values({ key: 'k', value: 'v' }).execute()
+  expect(isUniqueViolation(await insert.catch((reason: unknown) => reason))).toBe(true)
+  expect(await insertOnce(db, 'platform', { key: 'k', value: 'v' })).toBe(false)
+})
+
+test('beta: a transaction commits and rolls back', async () => {
+  const { db } = await open(() => ({}))
+  await db.transaction().execute((one) => one.deleteFrom('platform').execute())
+  const undone = db.transaction().execute(() => Promise.reject(new Error('undo')))
+  await expect(undone).rejects.toThrow('undo')
+})
+
+test('beta: errors at sign-in tell the account from the database', async () => {
+  const account = await open(() => ({}), { number: 18456, message: "Login failed for user 'sa'." })
+  const database = await open(() => ({}), { number: 4060, message: 'Cannot open database "platform".' })
+  const failure = (db: Database) =>
+    db
+      .selectFrom('platform')
+      .selectAll()
+      .execute()
+      .then(
+        () => null,
+        (error: unknown) => beta.failureOf(error),
+      )
+  expect(await failure(account.db)).toBe('account')
+  expect(await failure(database.db)).toBe('no-database')
+})
+
+test('beta: a connection that breaks is replaced, and a server that is gone is unreachable', async () => {
+  const { server, db } = await open(() => ({ rows: [{ key: 'k' }] }))
+  const read = () => db.selectFrom('platform').select('key').execute()
+  await read()
+  server.breakConnections()
+  expect(await read()).toEqual([{ key: 'k' }])
+  await server.stop()
+  await expect(read()).rejects.toMatchObject({ code: 'ERR_DATABASE_UNREACHABLE', details: { retryAfter: 5 } })
+})

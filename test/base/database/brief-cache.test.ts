@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import { createBriefCache } from '../../../base/database/brief-cache.ts'
+
+function counted() {
+  let time = 5000
+  let readings = 0
+  const cache = createBriefCache(
+    async (key) => `${key}${++readings}`,
+    () => time,
+  )
+  return { cache, after: (ms: number) => (time += ms) }
+}
+
+test('brief cache: a value is held for a second from its reading on', async () => {
+  const { cache, after } = counted()
+  expect(await cache.get('a')).toBe('a1')
+  after(999)
+  expect(await cache.get('a')).toBe('a1')
+  after(1)
+  expect(await cache.get('a')).toBe('a2')
+})
+
+test('brief cache: callers at the same time share one reading', async () => {
+  const { cache } = counted()
+  expect(await Promise.all([cache.get('a'), cache.get('a'), cache.get('b')])).toEqual(['a1', 'a1', 'b2'])
+})
+
+test('brief cache: what was forgotten is read anew, even while the old reading runs', async () => {
+  const { cache } = counted()
+  const old = cache.get('a')
+  cache.forget('a')
+  expect(await cache.get('a')).toBe('a2')
+  expect(await old).toBe('a1')
+  expect(await cache.get('a')).toBe('a2')
+})
+
+test('brief cache: a reading that fails is not kept', async () => {
+  let fails = true
+  const cache = createBriefCache(async () => {
+    if (fails) throw new Error('away')
+    return 'back'
+  })
+  await expect(cache.get('a')).rejects.toThrow('away')
+  fails = false
+  expect(await cache.get('a')).toBe('back')
+})

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import { storedHash } from '../../../base/database/stored-hash.ts'
+import { tokenForm } from '../../../base/database/token-form.ts'
+
+const FORM = tokenForm('sol_')
+
+test('tokens: each is another one, with its prefix and 256 bits', () => {
+  const made = Array.from({ length: 20 }, () => FORM.make().token)
+  expect(new Set(made).size).toBe(20)
+  for (const token of made) expect(token).toMatch(/^sol_[A-Za-z0-9_-]{43}$/)
+})
+
+test('tokens: the hash that is stored is found by the token alone', () => {
+  const { token, hash } = FORM.make()
+  expect(hash).toBe(storedHash(token))
+  expect(FORM.hashOf(token)).toBe(hash)
+  expect(hash).not.toContain(token)
+})
+
+test.each([
+  ['another kind', `ret_${'a'.repeat(43)}`],
+  ['one letter less', `sol_${'a'.repeat(42)}`],
+  ['one letter more', `sol_${'a'.repeat(44)}`],
+  ['a line end behind it', `sol_${'a'.repeat(43)}\n`],
+  ['a letter that base64url has not', `sol_${'a'.repeat(42)}=`],
+  ['nothing', ''],
+])('tokens: %s is none', (_case, text) => {
+  expect(FORM.hashOf(text)).toBeNull()
+})
+
+test('tokens: those of links have no prefix', () => {
+  const { token } = tokenForm('').make()
+  expect(token).toMatch(/^[A-Za-z0-9_-]{43}$/)
+})

@@ -1,0 +1,82 @@
+import { connect, createServer } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import Koa from 'koa'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createDraining, endKeptConnections } from '../../../base/http/draining.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+/** @returns what happened, in its order */
+function begin(time: number) {
+  const draining = createDraining(time)
+  const happened: unknown[] = []
+  const drained = draining.drain((within) => void happened.push(within)).then(() => void happened.push('drained'))
+  return { draining, happened, drained }
+}
+
+test('draining: a host is ready, and refuses nothing, until it drains', () => {
+  const draining = createDraining(1000)
+  expect([draining.isReady(), draining.isRefusing()]).toEqual([true, false])
+})
+
+test('draining: it is not ready at once, and clients move in the second half of the time', async () => {
+  const { draining, happened } = begin(10_000)
+  expect([draining.isReady(), draining.isRefusing()]).toEqual([false, false])
+  await vi.advanceTimersByTimeAsync(4_999)
+  expect(happened).toEqual([])
+  await vi.advanceTimersByTimeAsync(1)
+  expect(happened).toEqual([5000])
+  await vi.advanceTimersByTimeAsync(4_999)
+  expect(happened).toEqual([5000])
+  await vi.advanceTimersByTimeAsync(1)
+  expect(happened).toEqual([5000, 'drained'])
+})
+
+test('draining: requests are taken for one more second', async () => {
+  const { draining, drained } = begin(10_000)
+  await vi.advanceTimersByTimeAsync(10_999)
+  await drained
+  expect(draining.isRefusing()).toBe(false)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(draining.isRefusing()).toBe(true)
+})
+
+test('draining: without a time it is over at once', async () => {
+  const { happened, drained } = begin(0)
+  await drained
+  expect(happened).toEqual(['drained'])
+})
+
+test.each([0, 5_000])('draining: whoever hurries it after %d ms does not wait', async (after) => {
+  const { draining, happened, drained } = begin(10_000)
+  await vi.advanceTimersByTimeAsync(after)
+  draining.hurry()
+  await drained
+  expect(happened).toEqual([5000, 'drained'])
+})
+
+test('draining: over HTTP/2 the request is answered, and the connection takes no further one', async () => {
+  vi.useRealTimers()
+  let isReady = true
+  const app = new Koa()
+  app.use(endKeptConnections({ isReady: () => isReady }))
+  app.use((ctx) => {
+    ctx.body = 'answered'
+  })
+  const server = createServer(app.callback())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const answer = async () => {
+    const chunks: string[] = []
+    for await (const chunk of session.request({ ':path': '/' }).setEncoding('utf8')) chunks.push(chunk)
+    return chunks.join('')
+  }
+  expect([await answer(), await answer()]).toEqual(['answered', 'answered'])
+  const ended = new Promise((resolve) => session.once('close', resolve))
+  isReady = false
+  expect(await answer()).toBe('answered')
+  await ended
+  expect(session.closed).toBe(true)
+  await new Promise((resolve) => server.close(resolve))
+})

@@ -1,0 +1,94 @@
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { afterEach, expect, test } from 'vitest'
+import { boundUnreadAnswers } from '../../../base/http/unread-answers.ts'
+
+const stops: (() => unknown)[] = []
+afterEach(() => {
+  for (const stop of stops.splice(0)) stop()
+})
+
+const MB = 1024 ** 2
+
+/** Answers `/size` with that many megabytes. */
+async function serve(mostHeld: number, trustedProxies: readonly string[] = []) {
+  let begun = 0
+  const server = createServer((request, response) => {
+    begun++
+    response.end(Buffer.alloc(Number(request.url?.slice(1)) * MB, 'x'))
+  })
+  const look = boundUnreadAnswers(server, trustedProxies, mostHeld)
+  // All addresses of 127.0.0.0/8 are this machine's.
+  await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve))
+  stops.push(() => void server.close().closeAllConnections())
+  const { port } = server.address() as AddressInfo
+  async function ask(path: string, { reads = false, localAddress = '127.0.0.1' } = {}) {
+    const socket = connect({ port, host: '127.0.0.1', localAddress })
+    const state = { isOpen: true, read: 0 }
+    socket
+      .on('error', () => {})
+      .on('close', () => {
+        state.isOpen = false
+      })
+    // A socket that isn't read learns of its end by writing.
+    function isOpen(): boolean {
+      socket.write('\r\n')
+      return state.isOpen
+    }
+    if (reads)
+      socket.on('data', (piece) => {
+        state.read += piece.length
+      })
+    stops.push(() => socket.destroy())
+    const before = begun
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`)
+    await expect.poll(() => begun).toBe(before + 1)
+    return { state, isOpen }
+  }
+  return { ask, look }
+}
+
+test('connections that hold more than the bound together are closed, the largest first; others stay', async () => {
+  const { ask, look } = await serve(30 * MB)
+  const small = await ask('/12')
+  const large = await ask('/40')
+  const reader = await ask('/40', { reads: true })
+  look()
+  await expect.poll(() => reader.state.read).toBeGreaterThan(40 * MB)
+  look()
+  await expect.poll(() => large.isOpen()).toBe(false)
+  expect([small.state.isOpen, reader.state.isOpen]).toEqual([true, true])
+})
+
+test('below the bound nobody is closed, however long an answer waits', async () => {
+  const { ask, look } = await serve(64 * MB)
+  const slow = [await ask('/12'), await ask('/12')]
+  for (let times = 0; times < 5; times++) look()
+  for (const { isOpen } of slow) isOpen()
+  await ask('/1', { reads: true })
+  expect(slow.map(({ state }) => state.isOpen)).toEqual([true, true])
+})
+
+test('the network whose connections hold most gives way first; those behind a trusted proxy count one by one', async () => {
+  const direct = await serve(30 * MB)
+  const many = [
+    await direct.ask('/12', { localAddress: '127.0.0.2' }),
+    await direct.ask('/12', { localAddress: '127.0.0.2' }),
+  ]
+  const single = await direct.ask('/16')
+  direct.look()
+  direct.look()
+  await expect.poll(() => many.map(({ isOpen }) => isOpen())).toContain(false)
+  expect(single.state.isOpen).toBe(true)
+
+  const proxied = await serve(30 * MB, ['127.0.0.2'])
+  const behind = [
+    await proxied.ask('/12', { localAddress: '127.0.0.2' }),
+    await proxied.ask('/12', { localAddress: '127.0.0.2' }),
+  ]
+  const larger = await proxied.ask('/16')
+  proxied.look()
+  proxied.look()
+  await expect.poll(() => larger.isOpen()).toBe(false)
+  expect(behind.map(({ state }) => state.isOpen)).toEqual([true, true])
+})

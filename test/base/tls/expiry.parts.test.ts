@@ -1,0 +1,53 @@
+import { X509Certificate } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { namesNotCovered, publicNames, SOON, sayProblem, stateOfCertificate } from '../../../base/tls/expiry.ts'
+import { readSettings } from '../../../host/config/settings.ts'
+import { type CertificateFolder, certificateFolder } from '../../support/certificates.ts'
+
+let folder: CertificateFolder
+let x509: X509Certificate
+let from: number
+let to: number
+beforeAll(async () => {
+  folder = await certificateFolder()
+  await folder.issue('site')
+  x509 = new X509Certificate(folder.bytes('site.pem'))
+  from = x509.validFromDate.getTime()
+  to = x509.validToDate.getTime()
+})
+afterAll(() => folder[Symbol.dispose]())
+
+const said = (now: number) => sayProblem(stateOfCertificate(x509, now), now)
+
+test('expiry: the problem of each time, to the millisecond', () => {
+  const times = [from - 1, from, to - SOON - 1, to - SOON, to - 1, to]
+  expect(times.map((now) => stateOfCertificate(x509, now).problem)).toEqual([
+    'not-yet-valid',
+    null,
+    null,
+    'expires-soon',
+    'expires-soon',
+    'expired',
+  ])
+})
+
+test('expiry: each problem is a sentence with the time and what to do', () => {
+  const at = (time: number) => new Date(time).toISOString().replace('.000Z', 'Z')
+  expect([said(from), said(from - 1), said(to - SOON), said(to - 86_400_000), said(to)]).toEqual([
+    null,
+    `The certificate of the host is not valid before ${at(from)}: browsers refuse the pages. Look at the clock, or put another file in its place.`,
+    `The certificate of the host expires at ${at(to)}, in 30 days. Put a new file in its place; no restart is needed.`,
+    `The certificate of the host expires at ${at(to)}, in 1 day. Put a new file in its place; no restart is needed.`,
+    `The certificate of the host expired at ${at(to)}: browsers refuse the pages. Put a new file in its place; no restart is needed.`,
+  ])
+})
+
+test('expiry: names of PUBLIC_URL and SOLUTION_ORIGIN that the certificate is not for are found, wildcards and addresses counted', () => {
+  const names = (properties: Record<string, string>) => publicNames(readSettings(properties))
+  expect(names({})).toEqual([])
+  const good = names({ PUBLIC_URL: 'https://apps.example.test', SOLUTION_ORIGIN: 'https://{name}.apps.example.test' })
+  expect(good).toEqual(['apps.example.test', 'name.apps.example.test'])
+  expect(namesNotCovered(x509, [...good, '127.0.0.1', '[::1]', 'deep.name.apps.example.test', 'example.test'])).toEqual(
+    ['[::1]', 'deep.name.apps.example.test', 'example.test'],
+  )
+})

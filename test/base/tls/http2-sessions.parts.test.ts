@@ -1,0 +1,272 @@
+import {
+  type ClientHttp2Session,
+  connect,
+  createServer,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2'
+import { type AddressInfo, connect as connectTcp } from 'node:net'
+import { afterEach, expect, test } from 'vitest'
+import { createSessionWatch } from '../../../base/tls/http2-sessions.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+// Real connections on loopback, without TLS; only the clock is the test's.
+
+const cleanups: (() => void)[] = []
+afterEach(() => {
+  for (const cleanup of cleanups.splice(0)) cleanup()
+})
+
+type Bounds = { most?: number; ofAddress?: number; mostHeld?: number; trustedProxies?: string[] }
+
+async function watched({ ofAddress = 512, trustedProxies = [], ...bounds }: Bounds = {}) {
+  const clock = { time: 0 }
+  const settings = { limits: { HTTP2_CONNECTIONS_ADDRESS: ofAddress }, trustedProxies }
+  const watch = createSessionWatch(settings, () => clock.time, bounds)
+  const server = createServer({ settings: { initialWindowSize: 1024 } })
+  const sessions: ServerHttp2Session[] = []
+  server.on('session', (session) => {
+    session.on('error', () => undefined)
+    sessions.push(session)
+    watch.add(session)
+  })
+  server.on('stream', (stream: ServerHttp2Stream, headers) => {
+    stream.on('error', () => undefined)
+    if (headers[':path'] === '/large') {
+      stream.respond({ ':status': 200 })
+      stream.end(Buffer.alloc(10 * 1024 ** 2))
+    } else if (headers[':path'] === '/read')
+      stream.resume().on('end', () => stream.destroyed || stream.respond({ ':status': 200 }, { endStream: true }))
+    else stream.respond({ ':status': 200 }, { endStream: true })
+  })
+  // All addresses of 127.0.0.0/8 are this machine's.
+  await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  cleanups.push(() => {
+    watch.destroy()
+    server.close()
+  })
+  async function open(localAddress = '127.0.0.1') {
+    const { port } = server.address() as AddressInfo
+    const session = connect(url, { createConnection: () => connectTcp({ port, host: '127.0.0.1', localAddress }) })
+    session.on('error', () => undefined)
+    let code: number | null = null
+    session.on('goaway', (given) => (code = given))
+    const ended = new Promise<number | null>((resolve) => session.on('close', () => resolve(code)))
+    const isOpen = () => !session.closed && !session.destroyed
+    await new Promise<void>((resolve) => session.once('remoteSettings', () => resolve()).once('close', () => resolve()))
+    cleanups.push(() => session.destroy())
+    return { session, ended, isOpen }
+  }
+  return { clock, watch, open, sessions, server }
+}
+
+const asked = (session: ClientHttp2Session, path: string) =>
+  new Promise((resolve) => {
+    const stream = session.request({ ':path': path })
+    stream.on('response', (headers) => resolve(headers[':status']))
+    stream.on('error', () => resolve(null))
+    stream.resume()
+  })
+
+test('sessions: one without a request ends after 60 s, one that asks goes on', async () => {
+  const { clock, watch, open } = await watched()
+  const [idle, busy] = [await open(), await open()]
+  clock.time = 50_000
+  expect(await asked(busy.session, '/')).toBe(200)
+  clock.time = 60_001
+  watch.look()
+  expect(await idle.ended).toBe(0)
+  await waitUntil(() => expect(watch.count()).toBe(1))
+  expect(busy.isOpen()).toBe(true)
+})
+
+test('sessions: one without a request that does not go when it is told so is cut off', async () => {
+  const { clock, watch, sessions, server } = await watched()
+  const { port } = server.address() as AddressInfo
+  const socket = connectTcp({ port, host: '127.0.0.1', allowHalfOpen: true })
+  cleanups.push(() => socket.destroy())
+  socket.on('error', () => undefined).resume()
+  // The preface and empty settings, and then nothing whatever comes.
+  socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
+  socket.write(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]))
+  await waitUntil(() => expect(sessions).toHaveLength(1))
+  const connections = () =>
+    new Promise((resolve) => server.getConnections((_error, connections) => resolve(connections)))
+  clock.time = 60_001
+  watch.look()
+  clock.time = 65_001
+  watch.look()
+  await waitUntil(async () => expect([watch.count(), await connections()]).toEqual([0, 0]))
+})
+
+test('sessions: a request whose end does not come is cancelled after 300 s, and its connection goes on', async () => {
+  const { clock, watch, open, sessions } = await watched()
+  const { session } = await open()
+  const stream = session.request({ ':path': '/read', ':method': 'POST' })
+  stream.on('error', () => undefined)
+  const closed = new Promise((resolve) => stream.on('close', () => resolve(stream.rstCode)))
+  await new Promise<void>((resolve) => sessions[0]?.once('stream', () => resolve()))
+  clock.time = 300_000
+  watch.look()
+  expect(stream.closed).toBe(false)
+  clock.time = 300_001
+  watch.look()
+  expect(await closed).toBe(8)
+  expect(await asked(session, '/')).toBe(200)
+})
+
+test('sessions: answers that nobody takes end their connection after 120 s without progress', async () => {
+  const { clock, watch, open } = await watched()
+  const { session, ended } = await open()
+  const stream = session.request({ ':path': '/large' })
+  stream.on('error', () => undefined)
+  await new Promise((resolve) => stream.once('response', resolve))
+  // What fits into the window has gone when the other side says so.
+  await new Promise<void>((resolve) => session.ping(() => resolve()))
+  watch.look()
+  clock.time = 120_001
+  watch.look()
+  expect(await ended).toBe(11)
+})
+
+test('sessions: beyond the most, those that were idle longest make room; where all are in use, the newest is turned away', async () => {
+  const { clock, open, watch } = await watched({ most: 2 })
+  const first = await open()
+  clock.time = 1
+  const second = await open()
+  clock.time = 2
+  const third = await open()
+  expect(await first.ended).toBe(0)
+  expect([second.isOpen(), third.isOpen(), watch.count()]).toEqual([true, true, 2])
+  const held = [second, third].map(({ session }) => session.request({ ':path': '/read', ':method': 'POST' }))
+  for (const stream of held) stream.on('error', () => undefined)
+  await Promise.all([second, third].map(({ session }) => new Promise<void>((resolve) => session.ping(() => resolve()))))
+  const fourth = await open()
+  expect(await fourth.ended).toBe(11)
+  expect([second.isOpen(), third.isOpen()]).toEqual([true, true])
+})
+
+/** Each holds a request whose end does not come. */
+async function hold(sessions: readonly { session: ClientHttp2Session }[]): Promise<void> {
+  for (const { session } of sessions) {
+    session.request({ ':path': '/read', ':method': 'POST' }).on('error', () => undefined)
+    await new Promise<void>((resolve) => session.ping(() => resolve()))
+  }
+}
+
+test('sessions: an address that has as many as it may gets a further one in the place of its own idle one, and none where all are in use', async () => {
+  const { clock, open, watch } = await watched({ ofAddress: 2 })
+  const neighbour = await open('127.0.0.2')
+  const first = await open()
+  clock.time = 1
+  const second = await open()
+  clock.time = 2
+  const third = await open()
+  expect(await first.ended).toBe(0)
+  await hold([second, third])
+  expect(await (await open()).ended).toBe(11)
+  const other = await open('127.0.0.2')
+  expect([neighbour, second, third, other].map((one) => one.isOpen())).toEqual([true, true, true, true])
+  expect(watch.count()).toBe(4)
+})
+
+test('sessions: where all are in use, the address that has most gives its longest up for one of another address', async () => {
+  const { clock, open } = await watched({ most: 4 })
+  const neighbour = await open('127.0.0.2')
+  const many = [await open(), await open(), await open()]
+  for (const one of [neighbour, ...many]) {
+    clock.time++
+    await hold([one])
+  }
+  const further = await open('127.0.0.3')
+  expect(await many[0]?.ended).toBe(11)
+  expect([neighbour, ...many.slice(1), further].map((one) => one.isOpen())).toEqual([true, true, true, true])
+  await hold([further])
+  // Two of one address beside one of each other: nobody takes it from them by turns.
+  expect(await (await open('127.0.0.3')).ended).toBe(11)
+  expect(await (await open()).ended).toBe(11)
+})
+
+test('sessions: those of a trusted proxy are counted together with all, and not as one address', async () => {
+  const { open, watch } = await watched({ ofAddress: 1, most: 3, trustedProxies: ['127.0.0.9'] })
+  const proxied = [await open('127.0.0.9'), await open('127.0.0.9'), await open('127.0.0.9')]
+  expect(watch.count()).toBe(3)
+  await hold(proxied)
+  expect(await (await open()).ended).toBe(11)
+  expect(proxied.map((one) => one.isOpen())).toEqual([true, true, true])
+})
+
+/** Asks for 10 MB and takes about so many bytes of them; the rest waits until `more` is called. */
+async function takeSome(session: ClientHttp2Session, bytes: number) {
+  const stream = session.request({ ':path': '/large' })
+  stream.on('error', () => undefined)
+  let [wanted, taken] = [bytes, 0]
+  let enough = Promise.withResolvers<void>()
+  stream.on('data', (piece: Buffer) => {
+    taken += piece.length
+    if (taken < wanted) return
+    stream.pause()
+    enough.resolve()
+  })
+  async function settled(): Promise<void> {
+    await enough.promise
+    // What fits into the window has gone when the other side says so.
+    await new Promise<void>((resolve) => session.ping(() => resolve()))
+  }
+  await settled()
+  return {
+    async more(further: number) {
+      wanted = taken + further
+      enough = Promise.withResolvers()
+      stream.resume()
+      await settled()
+    },
+  }
+}
+
+test('sessions: an answer of which less than a tenth is taken in 120 s ends its connection, one that is taken faster does not', async () => {
+  const { clock, watch, open } = await watched()
+  const [slow, slower] = [await open(), await open()]
+  const [some, few] = [await takeSome(slow.session, 1000), await takeSome(slower.session, 1000)]
+  watch.look()
+  await some.more(2 * 1024 ** 2)
+  await few.more(200 * 1024)
+  clock.time = 120_000
+  watch.look()
+  expect(slower.isOpen()).toBe(true)
+  clock.time = 120_001
+  watch.look()
+  expect([await slower.ended, slow.isOpen()]).toEqual([11, true])
+  clock.time = 240_001
+  watch.look()
+  expect(await slow.ended).toBe(11)
+})
+
+test('sessions: those that take their answers slowly hold a certain sum together; beyond, those of the address that holds most end', async () => {
+  const { watch, open } = await watched({ mostHeld: 15 * 1024 ** 2 })
+  const neighbour = await open('127.0.0.2')
+  const many = [await open(), await open()]
+  for (const one of [neighbour, ...many]) await takeSome(one.session, 1000)
+  watch.look()
+  // An answer that just began is none that is taken slowly.
+  expect([neighbour, ...many].map((one) => one.isOpen())).toEqual([true, true, true])
+  watch.look()
+  expect(await Promise.all(many.map(({ ended }) => ended))).toEqual([11, 11])
+  expect(neighbour.isOpen()).toBe(true)
+})
+
+test('sessions: told to go away they end with their last answer, and none begins any more', async () => {
+  const { open, watch } = await watched()
+  const { session, ended } = await open()
+  const stream = session.request({ ':path': '/read', ':method': 'POST' })
+  const status = new Promise((resolve) => stream.on('response', (headers) => resolve(headers[':status'])))
+  await new Promise<void>((resolve) => session.ping(() => resolve()))
+  watch.goAway()
+  await new Promise((resolve) => session.once('goaway', resolve))
+  stream.end('x')
+  expect(await status).toBe(200)
+  stream.resume()
+  expect(await ended).toBe(0)
+  expect(await (await open()).ended).toBe(0)
+})

@@ -1,0 +1,120 @@
+import { mkdirSync, renameSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { type HostCertificate, watchCertificate } from '../../../base/tls/watch-certificate.ts'
+import { CERTIFICATE_PASS, type CertificateFolder, certificateFolder } from '../../support/certificates.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+let folder: CertificateFolder
+beforeAll(async () => {
+  folder = await certificateFolder()
+  for (const name of ['first', 'second']) await folder.issue(name)
+  await folder.issue('short', { days: 3, names: 'DNS:short.example.test' })
+})
+afterAll(() => folder[Symbol.dispose]())
+
+const running: HostCertificate[] = []
+afterEach(() => {
+  for (const one of running.splice(0)) one.stop()
+})
+
+function watch(file: string, options: { names?: string[]; now?: () => number; passphraseFile?: string } = {}) {
+  const lines: string[] = []
+  const take = (...words: unknown[]) =>
+    void lines.push(words.map((word) => (typeof word === 'string' ? word : '')).join(''))
+  const log = { info: take, warn: take, error: take }
+  const { names = [], now = Date.now, passphraseFile = null } = options
+  const source = {
+    file: join(folder.path, file),
+    passphrase: passphraseFile === null ? CERTIFICATE_PASS : 'of the start',
+    passphraseFile: passphraseFile === null ? null : join(folder.path, passphraseFile),
+  }
+  const certificate = watchCertificate(source, { log: log as never, names, every: 10, now })
+  running.push(certificate)
+  const taken: string[] = []
+  certificate.onChange(({ x509 }) => taken.push(x509.subject))
+  return { certificate, lines, taken }
+}
+
+/** A file takes another's place at once, as a careful writer does it. */
+function put(file: string, name: string): void {
+  folder.write(`${file}.part`, folder.bytes(name))
+  renameSync(join(folder.path, `${file}.part`), join(folder.path, file))
+}
+
+test('watch: a new file is taken without a restart; one that was only touched is not', async () => {
+  put('live.p12', 'first.p12')
+  const { certificate, lines, taken } = watch('live.p12')
+  put('live.p12', 'first.p12')
+  put('live.p12', 'second.p12')
+  await waitUntil(() => expect(taken).toEqual(['CN=second']))
+  expect(certificate.current().x509.subject).toBe('CN=second')
+  expect(lines).toEqual(['a new certificate is in use'])
+  put('live.p12', 'second.p12')
+  put('live.p12', 'first.p12')
+  await waitUntil(() => expect(taken).toEqual(['CN=second', 'CN=first']))
+})
+
+test('watch: a broken new file keeps the old one, is said once with its sentence, and a good one mends it', async () => {
+  put('mended.p12', 'first.p12')
+  const { certificate, lines, taken } = watch('mended.p12')
+  put('mended.p12', 'second.pem')
+  await waitUntil(() => expect(certificate.state().refused).toMatch(/is a certificate in PEM without its private key/))
+  expect(certificate.current().x509.subject).toBe('CN=first')
+  expect(lines).toEqual([`The new certificate is not used, the one before stays: ${certificate.state().refused}`])
+  put('mended.p12', 'second.p12')
+  await waitUntil(() => expect(taken).toEqual(['CN=second']))
+  expect(certificate.state().refused).toBe(null)
+  expect(lines).toHaveLength(2)
+})
+
+test('watch: that the file in use is back in its place is said', async () => {
+  put('back.p12', 'first.p12')
+  const { lines, taken } = watch('back.p12')
+  put('back.p12', 'second.pem')
+  await waitUntil(() => expect(lines).toHaveLength(1))
+  put('back.p12', 'first.p12')
+  await waitUntil(() => expect(lines).toHaveLength(2))
+  expect(lines[1]).toBe('the file of the certificate is again the one that is in use')
+  expect(taken).toEqual([])
+})
+
+test('watch: a file that is taken away is said once, and the one in use stays', async () => {
+  put('gone.p12', 'first.p12')
+  const { certificate, lines } = watch('gone.p12')
+  renameSync(join(folder.path, 'gone.p12'), join(folder.path, 'elsewhere.p12'))
+  await waitUntil(() => expect(lines).toHaveLength(1))
+  expect(lines[0]).toContain('is not there')
+  expect(certificate.current().x509.subject).toBe('CN=first')
+})
+
+test('watch: a secret of Kubernetes is followed, whose folder is a link that is led elsewhere; its password with it', async () => {
+  for (const name of ['first', 'second']) {
+    mkdirSync(join(folder.path, `..${name}`))
+    put(`..${name}/site.p12`, `${name}.p12`)
+    folder.write(`..${name}/pass`, `${CERTIFICATE_PASS}\n`)
+  }
+  await folder.openssl('pkcs12 -export -in second.pem -inkey second-key.pem -out ..second/site.p12 -passout pass:new')
+  folder.write('..second/pass', 'new\n')
+  symlinkSync('..first', join(folder.path, '..data'))
+  symlinkSync('..data/site.p12', join(folder.path, 'site.p12'))
+  const { certificate, taken, lines } = watch('site.p12', { passphraseFile: '..data/pass' })
+  symlinkSync('..second', join(folder.path, '..data_tmp'))
+  renameSync(join(folder.path, '..data_tmp'), join(folder.path, '..data'))
+  await waitUntil(() => expect(taken).toEqual(['CN=second']))
+  expect(certificate.current().passphrase).toBe('new')
+  expect(lines).toEqual(['a new certificate is in use'])
+})
+
+test('watch: a certificate that ends soon, or is not for the names of the host, is said at the start and again each day', async () => {
+  let time = Date.now()
+  const { certificate, lines } = watch('short.p12', { names: ['short.example.test', 'b.test'], now: () => time })
+  expect(certificate.state().problem).toBe('expires-soon')
+  expect(lines).toEqual([
+    expect.stringMatching(/^The certificate of the host expires at .+, in 2 days\. Put a new file in its place/),
+    'The certificate of the host is not for b.test: browsers refuse the pages there.',
+  ])
+  time += 86_400_000
+  await waitUntil(() => expect(lines).toHaveLength(3))
+  expect(lines[2]).toContain('in 1 day.')
+})

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { checkTexts, PLATFORM_LOCALES, platformLanguage, platformText, TEXTS } from '../../../base/web/texts.ts'
+
+const english = TEXTS.get('en') ?? new Map<string, string>()
+
+test.each(PLATFORM_LOCALES)('texts: %s has the same keys as English, in the same order', (locale) => {
+  expect([...(TEXTS.get(locale)?.keys() ?? [])]).toEqual([...english.keys()])
+})
+
+test.each(PLATFORM_LOCALES)('texts: %s has the same placeholders as English in every text', (locale) => {
+  const placeholders = (text = '') => (text.match(/\{\d+\}/g) ?? []).sort()
+  for (const [key, text] of english) {
+    expect([key, placeholders(TEXTS.get(locale)?.get(key))]).toEqual([key, placeholders(text)])
+  }
+})
+
+test.each(PLATFORM_LOCALES)('texts: platform.language of %s is its own tag', (locale) => {
+  expect(platformText(locale, 'platform.language')).toBe(locale)
+})
+
+test('texts: a missing key names the language and the key', () => {
+  const texts = new Map([
+    ['en', new Map([['a', 'A']])],
+    ['nl', new Map([['b', 'B']])],
+  ])
+  expect(() => checkTexts(texts)).toThrow(new TypeError('texts are missing: en: b, nl: a'))
+})
+
+test.each([
+  ['nl', 'nl'],
+  ['nl-BE', 'nl'],
+  ['nl_BE', 'nl'],
+  ['NL', 'nl'],
+  ['pt-BR', 'en'],
+  ['', 'en'],
+  ['<script>', 'en'],
+])('texts: a reader of "%s" gets the language %s', (locale, language) => {
+  expect(platformLanguage(locale)).toBe(language)
+})
+
+test('texts: platformText puts values in place of {0}', () => {
+  expect(platformText('de-AT', 'platform.login.busy', [5])).toBe(
+    'Der Dienst ist ausgelastet, bitte versuchen Sie es in 5 Sekunden erneut.',
+  )
+})
+
+test('texts: a value that looks like a placeholder is not filled in again', () => {
+  expect(platformText('en', 'platform.client.signedin', ['{0} $&'])).toBe('Signed in as {0} $&')
+})
+
+test('texts: an unknown key becomes !key!', () => {
+  expect(platformText('en', 'platform.nothing')).toBe('!platform.nothing!')
+})

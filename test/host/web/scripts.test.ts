@@ -1,0 +1,60 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { Script } from 'node:vm'
+import { describe, expect, test } from 'vitest'
+import { makeAdminScript, makeClientScript } from '../../../host/web/scripts.ts'
+
+/** The modules in these folders of the tree. */
+const modulesIn = (...folders: readonly string[]) =>
+  folders.flatMap((name) => {
+    const folder = new URL(`../../../${name}/`, import.meta.url)
+    return readdirSync(folder)
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => ({ file, source: readFileSync(new URL(file, folder), 'utf8') }))
+  })
+/** `most`: characters. */
+const SCRIPTS = [
+  { name: 'client', make: makeClientScript, modules: modulesIn('host/web/client'), without: ['line.ts'], most: 50_000 },
+  {
+    name: 'admin',
+    make: makeAdminScript,
+    modules: modulesIn('host/web/admin', 'base/web/scripts'),
+    without: ['main.ts'],
+    most: 80_000,
+  },
+]
+
+describe.each(SCRIPTS)('$name script', ({ make, modules, without, most }) => {
+  const { text, hash } = make()
+
+  test('it is one script without imports, exports and types', () => {
+    expect(() => new Script(text)).not.toThrow()
+    expect(text).not.toMatch(/^(import|export) /m)
+    expect(text).not.toMatch(/\binterface \w+ \{/)
+  })
+
+  test('no name stands at the top of two of its modules', () => {
+    const names = modules
+      .flatMap(({ source }) => [...source.matchAll(/^(?:export )?(?:async )?(?:function|const|let|class) (\w+)/gm)])
+      .map(([, name]) => name)
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([])
+    expect(names.length).toBeGreaterThan(30)
+  })
+
+  test('every module is in it, but for those without a function', () => {
+    for (const { file, source } of modules) {
+      const [, name] = /^(?:export )?(?:async )?function (\w+)/m.exec(source) ?? []
+      if (!without.includes(file)) expect([file, text.includes(`function ${name}(`)]).toEqual([file, true])
+    }
+  })
+
+  test('needs nothing that the Content-Security-Policy forbids', () => {
+    expect(text).not.toMatch(/\beval\(|new Function\(|\.innerHTML\s*=|insertAdjacentHTML|document\.write/)
+    expect(text).not.toContain('</script')
+  })
+
+  test('its hash names the text, and it is small', () => {
+    expect(hash).toMatch(/^[\w-]{22}$/)
+    expect(make()).toEqual({ text, hash })
+    expect(text.length).toBeLessThan(most)
+  })
+})
