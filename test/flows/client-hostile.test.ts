@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect as connectTcp } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { MAX_VALUE } from '../../host/clients/frames.ts'
 import { type ClientPage, openClient, openClientPage } from '../support/client-page.ts'
@@ -71,15 +71,30 @@ const PROTOTYPE_NAMES = ['__proto__', 'constructor', 'toString']
 const UNCOMPARABLE = { toString: 1, valueOf: 1 }
 
 let host: TestHost
+/** Most tests share this solution, which is open to all. */
+let shop: string
+/** The same for users of the users table. */
+let office: string
 let solutions = 0
+/** The network that this test's browsers are in: refusals of one are written once a minute. */
+let network: Record<string, string>
+let networks = 0
+/** The lines about refused frames that other tests left in the shop's log. */
+let before: number
+
 beforeAll(async () => {
-  host = await startTestHost()
+  host = await startTestHost({ TRUSTED_PROXIES: '127.0.0.1' })
   await addUser(host, 'anna')
   await addUser(host, 'bert')
+  shop = await addShop()
+  office = await addShop({ authenticator: 'DEFAULT' })
+})
+beforeEach(async () => {
+  network = { 'x-forwarded-for': `10.0.0.${++networks}` }
+  before = (await allRefusals(shop)).length
 })
 afterAll(() => host.stop())
 
-/** A solution of its own, so that what one test does is not counted in another. */
 async function addShop(manifest: Record<string, unknown> = {}, at = host): Promise<string> {
   const name = `shop-${++solutions}`
   await addDefaultSolution(at, name, { authenticator: 'NONE', firstForm: 'main', ...manifest }, FILES)
@@ -87,13 +102,13 @@ async function addShop(manifest: Record<string, unknown> = {}, at = host): Promi
 }
 
 /** A browser with the page's cookies. */
-async function browse(name: string, at = host, headers: Record<string, string> = {}) {
+async function browse(name: string, at = host, headers = network) {
   const visitor = createVisitor(at.url, headers)
   expect((await visitor.get(`/solution/${name}/index.html`)).status).toBe(200)
   return visitor
 }
 
-const open = async (name: string) => openClient(host.url, name, await browse(name))
+const open = async (name = shop) => openClient(host.url, name, await browse(name))
 
 /** Another load of a page that knows the id of a client. */
 async function rejoin(name: string, visitor: Visitor, client: string): Promise<ClientPage> {
@@ -104,19 +119,22 @@ async function rejoin(name: string, visitor: Visitor, client: string): Promise<C
 }
 
 /** @returns lines of the log about refused frames */
-async function refusals(name: string): Promise<string[]> {
+async function allRefusals(name: string): Promise<string[]> {
   const { items } = await askAdmin(host, 'GET', `solutions/${name}/log?limit=1000`)
   const messages = (items as { message: string }[]).map(({ message }) => message)
   return messages.filter((message) => message.startsWith('a browser sent'))
 }
 
+/** The same, of this test. */
+const refusals = async (name = shop) => (await allRefusals(name)).slice(name === shop ? before : 0)
+
 const line = (frames: number) =>
   `a browser sent ${frames} frames that no page of the solution sends; its connection was ended when it went on`
 
-async function audited(name: string): Promise<unknown[]> {
-  const { items } = await askAdmin(host, 'GET', 'audit?limit=1000&action=client')
-  return (items as { solution: string; outcome: string; actor: string }[])
-    .filter(({ solution }) => solution === name)
+async function audited(name = shop): Promise<unknown[]> {
+  const { items } = await askAdmin(host, 'GET', `audit?limit=1000&action=client&solution=${name}`)
+  return (items as { address: string; outcome: string; actor: string }[])
+    .filter(({ address }) => address === network['x-forwarded-for'])
     .map(({ actor, outcome }) => `${actor} ${outcome}`)
 }
 
@@ -189,8 +207,7 @@ describe('forged frames', () => {
   }
 
   test.each(Object.entries(FORGED))('%s: refused and counted, without an effect', async (_what, frames) => {
-    const name = await addShop()
-    const page = await open(name)
+    const page = await open()
     let seq = 1
     for (const frame of frames) {
       await forge(page, seq, frame)
@@ -198,13 +215,12 @@ describe('forged frames', () => {
     }
     expect(page.text('main', 'done')).toBe('nothing')
     page.close()
-    await waitUntil(async () => expect(await refusals(name)).toEqual([line(frames.length)]))
-    await waitUntil(async () => expect(await audited(name)).toEqual(['user: refused']))
+    await waitUntil(async () => expect(await refusals()).toEqual([line(frames.length)]))
+    await waitUntil(async () => expect(await audited()).toEqual(['user: refused']))
   })
 
   test('what was there a moment ago, or breaks a rule of the form: no effect, and nobody is accused', async () => {
-    const name = await addShop()
-    const page = await open(name)
+    const page = await open()
     const late = [
       event('off', 'onAction'),
       event('hidden', 'onAction'),
@@ -221,7 +237,7 @@ describe('forged frames', () => {
     expect(page.text('main', 'done')).toBe('nothing')
     page.close()
 
-    const next = await open(name)
+    const next = await open()
     await next.press('main', 'ok')
     await next.press('main', 'other')
     // A second click, which the first one took the button from.
@@ -229,25 +245,24 @@ describe('forged frames', () => {
     await next.press('second', 'back')
     expect(next.text('main', 'done')).toBe('pressed ok 1')
     next.close()
-    expect(await refusals(name)).toEqual([])
+    expect(await refusals()).toEqual([])
   })
 
   test('who goes on is cut off, and finds the client as it was', async () => {
-    const name = await addShop()
-    const visitor = await browse(name)
-    const page = await openClient(host.url, name, visitor)
+    const visitor = await browse(shop)
+    const page = await openClient(host.url, shop, visitor)
     const { client } = await page.frame('hello')
     for (let sent = 0; sent < 30; sent++) page.fire('main', 'boss', 'onAction')
     expect(await page.closed()).toBe(1008)
     expect(page.frames.at(-1)).toEqual({ kind: 'closed', why: 'refused' })
-    await waitUntil(async () => expect(await refusals(name)).toHaveLength(1))
-    const again = await rejoin(name, visitor, client)
+    await waitUntil(async () => expect(await refusals()).toHaveLength(1))
+    const again = await rejoin(shop, visitor, client)
     expect((await again.frame('hello')).client).toBe(client)
     expect(again.text('main', 'done')).toBe('nothing')
   })
 
   test('numbers that come twice, backwards or with gaps: each event counts once, none of an earlier number', async () => {
-    const page = await open(await addShop())
+    const page = await open()
     const press = (seq: number) => page.send({ ...event('ok', 'onAction'), seq })
     for (const seq of [1, 1, 3, 2, 3, 10, 9]) press(seq)
     press(11)
@@ -261,8 +276,7 @@ describe('forged frames', () => {
   })
 
   test('a second hello, with the id of the same client or of another one, changes nothing', async () => {
-    const name = await addShop()
-    const [page, other] = [await open(name), await open(name)]
+    const [page, other] = [await open(), await open()]
     const { client } = await other.frame('hello')
     page.hello()
     page.hello({ client })
@@ -272,12 +286,11 @@ describe('forged frames', () => {
     await other.press('main', 'ok')
     expect([page.text('main', 'done'), other.text('main', 'done')]).toEqual(['pressed ok 1', 'pressed ok 1'])
     page.close()
-    await waitUntil(async () => expect(await refusals(name)).toEqual([line(3)]))
+    await waitUntil(async () => expect(await refusals()).toEqual([line(3)]))
   })
 
   test('frames before the hello, binary ones and such as are no JSON: refused, then the client opens all the same', async () => {
-    const name = await addShop()
-    const page = await openClientPage(host.url, name, await browse(name))
+    const page = await openClientPage(host.url, shop, await browse(shop))
     page.fire('main', 'ok', 'onAction')
     page.socket.send(Buffer.from(JSON.stringify(event('ok', 'onAction'))))
     page.send('{"kind":"hello"')
@@ -287,7 +300,7 @@ describe('forged frames', () => {
     await page.press('main', 'ok')
     expect(page.text('main', 'done')).toBe('pressed ok 1')
     page.close()
-    await waitUntil(async () => expect(await refusals(name)).toEqual([line(4)]))
+    await waitUntil(async () => expect(await refusals()).toEqual([line(4)]))
   })
 })
 
@@ -312,7 +325,7 @@ describe('floods', () => {
     return codes
   }
 
-  test.each<[string, readonly number[], (page: ClientPage) => void]>([
+  test.each<[string, readonly number[], (page: ClientPage) => void, isAlone?: boolean]>([
     [
       '10,000 events at once',
       [1008],
@@ -320,6 +333,7 @@ describe('floods', () => {
         page.hello()
         for (let sent = 0; sent < 10_000; sent++) page.fire('main', 'ok', 'onAction')
       },
+      true,
     ],
     [
       '10,000 frames at once that are none',
@@ -328,6 +342,7 @@ describe('floods', () => {
         page.hello()
         for (let sent = 0; sent < 10_000; sent++) page.send('{"kind":')
       },
+      true,
     ],
     [
       '400 frames as large as may be',
@@ -337,6 +352,7 @@ describe('floods', () => {
         const large = { ...event('note', 'onElementDataChange', 'x'.repeat(MAX_VALUE)), seq: 1 }
         for (let sent = 0; sent < 400; sent++) page.send(large)
       },
+      true,
     ],
     ['a frame of 10 MB', [1009, 1006], (page) => page.socket.send(Buffer.alloc(10 * 1024 ** 2))],
     [
@@ -353,24 +369,27 @@ describe('floods', () => {
         for (let sent = 0; sent < 1000; sent++) page.socket.send('{', { fin: false })
       },
     ],
-  ])('%s: the connections end, and meanwhile another user of the solution is answered', async (_what, codes, flood) => {
-    const name = await addShop()
-    const neighbour = await open(name)
-    const ended = await whileFlooded(name, flood, async () => {
-      for (let press = 0; press < 20; press++) await neighbour.press('main', 'ok')
-    })
-    expect(neighbour.text('main', 'done')).toBe('pressed ok 20')
-    expect(ended.length).toBeGreaterThanOrEqual(4)
-    expect(ended.filter((code) => !codes.includes(code))).toEqual([])
-    // However many: one line of one network in a minute.
-    await waitUntil(async () => expect(await refusals(name)).toHaveLength(1))
-    expect(await audited(name)).toContain('user: refused')
-  })
+  ])(
+    '%s: the connections end, and meanwhile another user of the solution is answered',
+    async (_what, codes, flood, isAlone = false) => {
+      // Where each connection opens a client these are too many for the one isolate of the shop.
+      const name = isAlone ? await addShop() : shop
+      const neighbour = await open(name)
+      const ended = await whileFlooded(name, flood, async () => {
+        for (let press = 0; press < 20; press++) await neighbour.press('main', 'ok')
+      })
+      expect(neighbour.text('main', 'done')).toBe('pressed ok 20')
+      expect(ended.length).toBeGreaterThanOrEqual(4)
+      expect(ended.filter((code) => !codes.includes(code))).toEqual([])
+      // However many: one line of one network in a minute.
+      await waitUntil(async () => expect(await refusals(name)).toHaveLength(1))
+      expect(await audited(name)).toContain('user: refused')
+    },
+  )
 
   test('a browser that never reads what it asks for again and again is cut off; its client waits for it', async () => {
-    const name = await addShop()
-    const [visitor, neighbour] = [await browse(name), await open(name)]
-    const page = await openClient(host.url, name, visitor)
+    const [visitor, neighbour] = [await browse(shop), await open()]
+    const page = await openClient(host.url, shop, visitor)
     const { client } = await page.frame('hello')
     page.socket.pause()
     let isOver = false
@@ -386,7 +405,7 @@ describe('floods', () => {
     })()
     await asking
     expect(neighbour.text('main', 'done')).toMatch(/^pressed ok \d+$/)
-    const again = await rejoin(name, visitor, client)
+    const again = await rejoin(shop, visitor, client)
     expect((await again.frame('hello')).client).toBe(client)
   })
 
@@ -430,11 +449,13 @@ describe('many clients', () => {
   let small: TestHost
   /** Where it is kept. */
   let patient: TestHost
+  let smallShop: string
   beforeAll(async () => {
     small = await startTestHost({ ...FEW, CLIENT_GRACE: '400ms' })
     patient = await startTestHost({ ...FEW, CLIENT_GRACE: '10m' })
     await addUser(patient, 'anna')
     await addUser(patient, 'bert')
+    smallShop = await addShop({}, small)
   })
   afterAll(() => Promise.all([small.stop(), patient.stop()]))
 
@@ -468,7 +489,7 @@ describe('many clients', () => {
         }
         // The clients of one try are over before the next.
       },
-      { interval: 2000 },
+      { interval: 1000 },
     )
   const refused = async (page: ClientPage) => [await page.closed(), page.frames]
   const REFUSED = [1013, [{ kind: 'closed', why: 'failed' }]]
@@ -488,19 +509,17 @@ describe('many clients', () => {
   })
 
   test('after the grace of those that vanished their network has room again', async () => {
-    const name = await addShop({}, small)
-    await vanishThree(name, small)
-    await untilThreeOpen((number) => arrive(name, `2001:db8::${number}`, small))
+    await vanishThree(smallShop, small)
+    await untilThreeOpen((number) => arrive(smallShop, `2001:db8::${number}`, small))
   })
 
   test('who vanishes while its client is looked for leaves none behind', async () => {
-    const name = await addShop({}, small)
-    const visitor = await browse(name, small)
+    const visitor = await browse(smallShop, small)
     // The tab that has the client does not answer: the host waits a second for it.
-    const frozen = await openClient(small.url, name, visitor, { answersPings: false })
+    const frozen = await openClient(small.url, smallShop, visitor, { answersPings: false })
     const { client } = await frozen.frame('hello')
     for (let count = 0; count < 3; count++) {
-      const page = await openClientPage(small.url, name, visitor, { client })
+      const page = await openClientPage(small.url, smallShop, visitor, { client })
       page.hello()
       await new Promise<void>((resolve) => page.socket.ping(undefined, undefined, () => resolve()))
       page.drop()
@@ -508,7 +527,7 @@ describe('many clients', () => {
     expect(await frozen.closed()).toBe(4409)
     // Each that was left behind would hold a place for ever.
     await untilThreeOpen(async () => {
-      const page = await openClientPage(small.url, name, visitor)
+      const page = await openClientPage(small.url, smallShop, visitor)
       page.hello()
       return page
     })
@@ -531,17 +550,22 @@ describe('many clients', () => {
 })
 
 describe('clients of others', () => {
+  /** Another solution for the same users. */
+  let branch: string
+  beforeAll(async () => {
+    branch = await addShop({ authenticator: 'DEFAULT' })
+  })
+
   test('an id that was taken from another user, session or browser opens a new client, and the owner keeps his', async () => {
-    const name = await addShop({ authenticator: 'DEFAULT' })
-    const [anna, bert, elsewhere] = [await visit(host, name), await visit(host, name), await visit(host, name)]
+    const [anna, bert, elsewhere] = [await visit(host, office), await visit(host, office), await visit(host, office)]
     await anna.signIn('anna')
     await bert.signIn('bert')
     await elsewhere.signIn('anna')
-    const owner = await openClient(host.url, name, anna)
+    const owner = await openClient(host.url, office, anna)
     await owner.press('main', 'ok')
     const { client } = await owner.frame('hello')
     for (const thief of [bert, elsewhere]) {
-      const page = await rejoin(name, thief, client)
+      const page = await rejoin(office, thief, client)
       const hello = await page.frame('hello')
       expect([hello.client === client, hello.isNew]).toEqual([false, true])
       expect(page.text('main', 'done')).toBe('nothing')
@@ -549,34 +573,31 @@ describe('clients of others', () => {
     await owner.press('main', 'ok')
     expect([owner.text('main', 'done'), owner.socket.readyState]).toEqual(['pressed ok 2', WebSocket.OPEN])
 
-    const open = await addShop()
-    const visitor = await browse(open)
-    const first = await openClient(host.url, open, visitor)
+    const visitor = await browse(shop)
+    const first = await openClient(host.url, shop, visitor)
     const own = (await first.frame('hello')).client
-    expect((await (await rejoin(open, await browse(open), own)).frame('hello')).isNew).toBe(true)
+    expect((await (await rejoin(shop, await browse(shop), own)).frame('hello')).isNew).toBe(true)
     first.drop()
-    expect((await (await rejoin(open, visitor, own)).frame('hello')).client).toBe(own)
+    expect((await (await rejoin(shop, visitor, own)).frame('hello')).client).toBe(own)
   })
 
   test('an id of another solution, with a session there, is of no use', async () => {
-    const [one, other] = [await addShop({ authenticator: 'DEFAULT' }), await addShop({ authenticator: 'DEFAULT' })]
-    const anna = await visit(host, one)
+    const anna = await visit(host, office)
     await anna.signIn('anna')
-    const { client } = await (await openClient(host.url, one, anna)).frame('hello')
-    const there = await visit(host, other)
+    const { client } = await (await openClient(host.url, office, anna)).frame('hello')
+    const there = await visit(host, branch)
     await there.signIn('anna')
-    expect((await (await rejoin(other, there, client)).frame('hello')).isNew).toBe(true)
+    expect((await (await rejoin(branch, there, client)).frame('hello')).isNew).toBe(true)
   })
 
   test('without a session, or with that of another solution, a connection says so and ends', async () => {
-    const [one, other] = [await addShop({ authenticator: 'DEFAULT' }), await addShop({ authenticator: 'DEFAULT' })]
-    const anna = await visit(host, one)
+    const anna = await visit(host, office)
     await anna.signIn('anna')
     const stolen = anna.cookie('session') ?? ''
-    const there = await visit(host, other)
-    there.cookies.set(`session-${other}`, { value: stolen, path: `/solution/${other}/` })
-    for (const visitor of [await visit(host, other), there]) {
-      const page = await openClientPage(host.url, other, visitor)
+    const there = await visit(host, branch)
+    there.cookies.set(`session-${branch}`, { value: stolen, path: `/solution/${branch}/` })
+    for (const visitor of [await visit(host, branch), there]) {
+      const page = await openClientPage(host.url, branch, visitor)
       page.hello()
       page.fire('main', 'ok', 'onAction')
       expect([await page.closed(), page.frames]).toEqual([4401, [{ kind: 'closed', why: 'signed-out' }]])
@@ -588,17 +609,15 @@ describe('clients of others', () => {
     ['a null origin', { origin: 'null' }],
     ['another site by Fetch Metadata', { 'sec-fetch-site': 'cross-site' }],
   ])('a handshake of %s is refused', async (_what, headers) => {
-    const name = await addShop({ authenticator: 'DEFAULT' })
-    const anna = await visit(host, name)
+    const anna = await visit(host, office)
     await anna.signIn('anna')
-    await expect(openClientPage(host.url, name, anna, { headers })).rejects.toThrow('handshake: 403')
+    await expect(openClientPage(host.url, office, anna, { headers })).rejects.toThrow('handshake: 403')
   })
 
   test('an event after the session ended has no effect, and the client ends', async () => {
-    const name = await addShop({ authenticator: 'DEFAULT' })
-    const anna = await visit(host, name)
+    const anna = await visit(host, office)
     await anna.signIn('anna')
-    const page = await openClient(host.url, name, anna)
+    const page = await openClient(host.url, office, anna)
     await page.press('main', 'ok')
     await anna.open()
     expect((await anna.logOut()).status).toBe(303)
