@@ -2,9 +2,9 @@ import { ask } from './http.ts'
 import { bundleOf, moduleFile } from './zip.ts'
 
 /** A solution whose login takes a second when the field `custom_wait` is "yes", and says so in its log. */
-export const slowSolution = () =>
+export const slowSolution = (name = 'slow') =>
   bundleOf(
-    { name: 'slow', authenticator: 'AUTHENTICATOR', modules: ['auth'] },
+    { name, authenticator: 'AUTHENTICATOR', modules: ['auth'] },
     {
       ...moduleFile('auth', { type: 'authenticator' }),
       'modules/auth/globals.js': `function onSolutionOpen(arg, q) {
@@ -15,9 +15,9 @@ export const slowSolution = () =>
   )
 
 /** Resolves when a login of it is under way, `times` in all. */
-export async function untilSlowLogin(url: string, authorization: string, times = 1): Promise<void> {
+export async function untilSlowLogin(url: string, authorization: string, times = 1, name = 'slow'): Promise<void> {
   const isWaiting = async () => {
-    const log = await ask(`${url}/admin/api/solutions/slow/log`, { headers: { authorization } })
+    const log = await ask(`${url}/admin/api/solutions/${name}/log`, { headers: { authorization } })
     return log.text.split('"waiting"').length > times
   }
   while (!(await isWaiting())) await new Promise((resolve) => setTimeout(resolve, 10))
