@@ -13,12 +13,8 @@ import { packFolder } from '../base/bundles/pack.ts'
 import { readSettings } from '../host/config/settings.ts'
 import { startHost } from '../host/main.ts'
 import { exampleFolder } from '../host/solutions/examples.ts'
-import {
-  CLIENT_SECRET,
-  type OidcProvider,
-  type ProviderAccount,
-  startOidcProvider,
-} from '../test/support/oidc-provider.ts'
+import { CLIENT_SECRET } from '../test/support/client-secret.ts'
+import { type OidcProvider, type ProviderAccount, startOidcProvider } from '../test/support/oidc-provider.ts'
 
 const SOLUTION = 'many-providers'
 

@@ -2,9 +2,10 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playw
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openAdminPage } from '../support/admin.ts'
 import { axeViolations, browserPath, closeContexts, sharedBrowser } from '../support/browser.ts'
+import { CLIENT_SECRET } from '../support/client-secret.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
-import { CLIENT_SECRET, type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
+import { type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
 import { bundleOf, moduleFile } from '../support/zip.ts'
 
 const SCRIPT = 'function onSolutionOpen() {}\nfunction getOAuthConfig() { return null }'

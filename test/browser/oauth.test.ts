@@ -2,7 +2,8 @@ import type { Browser, BrowserContextOptions, Page, Request } from 'playwright-c
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { axeViolations, browserPath, closeContexts, sharedBrowser } from '../support/browser.ts'
 import type { TestHost } from '../support/host.ts'
-import { addSolutionOfProvider, FLOWS, startOAuthHost } from '../support/oauth.ts'
+import { addSolutionOfProvider, FLOWS } from '../support/oauth.ts'
+import { startOAuthHost } from '../support/oauth-host.ts'
 import { type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
 
 /** One for each way in which the answer comes. */

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { CLIENT_SECRET } from '../support/client-secret.ts'
 import type { TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
 import {
@@ -12,8 +13,8 @@ import {
   slow,
   startMisbehavingProvider,
 } from '../support/misbehaving-provider.ts'
-import { addOAuthSolution, comeTo, logOf, type OAuthSolution, startOAuthHost, textOf } from '../support/oauth.ts'
-import { CLIENT_SECRET } from '../support/oidc-provider.ts'
+import { addOAuthSolution, comeTo, logOf, type OAuthSolution, textOf } from '../support/oauth.ts'
+import { startOAuthHost } from '../support/oauth-host.ts'
 import type { Page } from '../support/person.ts'
 import { askAdmin } from '../support/users.ts'
 

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { CLIENT_SECRET } from '../support/client-secret.ts'
 import { type Glewlwyd, glewlwydPath, signInAtGlewlwyd, signOutAtGlewlwyd, startGlewlwyd } from '../support/glewlwyd.ts'
 import type { TestHost } from '../support/host.ts'
-import { addOAuthSolution, comeTo, FLOWS, startOAuthHost, textOf } from '../support/oauth.ts'
-import { CLIENT_SECRET } from '../support/oidc-provider.ts'
+import { addOAuthSolution, comeTo, FLOWS, textOf } from '../support/oauth.ts'
+import { startOAuthHost } from '../support/oauth-host.ts'
 import { deliver, type Page } from '../support/person.ts'
 import { askAdmin } from '../support/users.ts'
 

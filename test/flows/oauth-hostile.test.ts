@@ -1,178 +1,77 @@
-import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ACCEPTED, HOSTILE, HOSTILE_RESPONSES, HOSTILE_USER_INFO } from '../support/hostile-plays.ts'
-import { failure } from '../support/misbehaving-provider.ts'
-import { addOAuthSolution, comeTo, logOf } from '../support/oauth.ts'
-import { CLIENT_SECRET } from '../support/oidc-provider.ts'
+import { CLIENT_SECRET } from '../support/client-secret.ts'
+import { messageOf } from '../support/hostile-messages.ts'
+import { HOSTILE, HOSTILE_REFRESH, HOSTILE_USER_INFO } from '../support/hostile-plays.ts'
+import type { TokenPlay } from '../support/misbehaving-provider.ts'
+import { addOAuthSolution, comeTo, textOf } from '../support/oauth.ts'
 import { deliver, signInAtProvider } from '../support/person.ts'
+import { type PlayedHost, startPlayedHost } from '../support/played-host.ts'
 import {
   ALL_WAYS,
   type Played,
-  type PlayedHost,
   refusedBy,
-  startPlayedHost,
+  tellLogout,
+  type Way,
   waysOf,
   whatCameOf,
 } from '../support/played-sign-ins.ts'
-import { askAdmin } from '../support/users.ts'
+
+/** One of each kind; all of them are played in memory (test/host/oauth/hostile-*.test.ts). */
+const ONE_OF_A_KIND = [
+  'signature flipped',
+  'algorithm none',
+  'header jku',
+  'nonce wrong',
+  'at_hash wrong',
+  'state wrong',
+  'response iss wrong',
+  'id_token missing',
+  'token endpoint redirecting',
+  'key set huge',
+  'key set with a weak key that signs',
+  'discovery slow',
+  'user info 500',
+]
+const PLAYED = [...HOSTILE, ...HOSTILE_USER_INFO].filter(({ name }) => ONE_OF_A_KIND.includes(name))
 
 let played: PlayedHost
 /** Of every sign-in of this file. */
 const secrets: string[] = []
 
 beforeAll(async () => {
-  // Long enough for a busy machine: each slow answer takes it once, in all flows together.
-  played = await startPlayedHost({ OAUTH_TIME: '2s' })
+  // Long enough for a busy machine: each slow answer takes it once, in all flows together. Without grace each use of a
+  // remembered login asks the provider.
+  played = await startPlayedHost({ OAUTH_TIME: '2s', REMEMBER_GRACE: '1ms' })
 })
-afterAll(() => played.stop())
+afterAll(() => played?.stop())
 
-/** What the author reads, by the case's name: the first that fits. */
-const SAYS: readonly (readonly [name: RegExp, message: RegExp])[] = [
-  [/^(iss|response iss)\b/, /"iss"|issuer/],
-  [/^azp/, /"azp"/],
-  [/^aud/, /"aud"/],
-  [/^exp (long )?past/, /expired at .* this host's says/],
-  [/^iat .*(future|old)/, /was issued at .* this host's says/],
-  [/^nbf/, /must not be used before .* this host's says/],
-  [/^(exp|iat|sub|nonce|at_hash|c_hash)\b/, /"(exp|iat|sub|nonce|at_hash|c_hash)"/],
-  [/^state (wrong|empty)/, /too old, was used before, or began in another browser/],
-  [/^state/, /"state"/],
-  [/^code of nobody/, /the error "invalid_request"/],
-  [/^(code|id_token|a code instead)/, /code|id_token/],
-  [/^error with a code/, /"access_denied"/],
-  [/^header (jwk|jku|x5u|crit)/, /header parameter "(jwk|jku|x5u|crit)"/],
-  [/^header typ/, /"typ"/],
-  [/^header|^payload (not|with)/, /not a JSON object|not strict JSON/],
-  [/^kid/, /key|"kid"/],
-  [/with the signature of the key|^HMAC|^algorithm (not|in|missing)|symmetric/, /its "alg" is/],
-  [/part/, /has not three parts/],
-  [/^(signature|algorithm|payload)/, /signature/],
-  [/slow$/, /took longer than 2000 ms/],
-  [/huge$/, /has more than 262144 bytes/],
-  [/redirecting/, /30[37]/],
-  [/500$/, /500/],
-  [/HTML$/, /something else than a JSON object|content-type/],
-  [/^discovery issuer/, /the discovery document must name "http.*" as issuer.*; it names/],
-  [/^discovery/, /the discovery document .*"(issuer|authorization_endpoint|jwks_uri)"/],
-  [/with an error/, /the error "(invalid_grant|server_error)"/],
-  [/without ID token|is no text/, /no ID token|id_token number/],
-  [/without access token|token type/, /"access_token"|token_type/],
-  [/with a list/, /must be a top level object/],
-  [/^user info/, /user info|"sub"/],
-  [/100 kB/, /has \d+ characters; 32768 are possible/],
-  [/^key/, /key set/],
-]
+test('each of the kinds is played', () => {
+  expect(PLAYED.map(({ name }) => name).sort()).toEqual([...ONE_OF_A_KIND].sort())
+})
 
-function messageOf(name: string): RegExp {
-  const found = SAYS.find(([pattern]) => pattern.test(name))
-  if (found === undefined) throw new TypeError(`nothing says what the author reads of "${name}"`)
-  return found[1]
-}
-
-function pathsOf({ requests }: Played): string[] {
-  return requests.map(({ path }) => path)
-}
-
-describe.each([...HOSTILE, ...HOSTILE_USER_INFO])('$name', ({ name, flows, play, problem, needsEarlier = false }) => {
+describe.each(PLAYED)('$name', ({ name, flows, play, problem }) => {
   test('is refused in each flow where it applies, with a page and a line in the log', async () => {
     const ways = waysOf(flows)
-    const all = await Promise.all(ways.map((way) => played.playSignIn(way, play, { needsEarlier })))
+    const all = await Promise.all(ways.map((way) => played.playSignIn(way, play)))
     secrets.push(...all.flatMap((one) => one.secrets))
-    // Only this one brings a code that the client cannot tell from a sound one.
-    const isForeignCode = name === 'code of nobody'
-    const strays = isForeignCode ? ['a code that is unknown or was used'] : []
     const ends = await Promise.all(all.map((one) => whatCameOf(one, played)))
-    expect(ends).toEqual(ways.map(() => refusedBy(problem, messageOf(name), strays)))
-    if (!isForeignCode && HOSTILE_RESPONSES.some((response) => response.name === name)) {
-      const asked = needsEarlier ? ['/authorize'] : ['/.well-known/openid-configuration', '/authorize']
-      expect(all.map(pathsOf)).toEqual(ways.map(() => asked))
-    }
+    expect(ends).toEqual(ways.map(() => refusedBy(problem, messageOf(name))))
   })
 })
 
 async function expectSignedIn(one: Played): Promise<void> {
-  const { way, stage, visitor, answer } = one
+  const { way, page, visitor, answer } = one
   secrets.push(...one.secrets)
-  const page = `/solution/${way}/index.html?stage=${stage.name}`
   expect([way, answer.status, answer.headers.location]).toEqual([way, 303, page])
   expect((await visitor.session()).json()).toMatchObject({ username: 'anna@example.org', permissions: ['Users'] })
   expect(await whatCameOf(one, played)).toMatchObject({ session: 200, leaks: [], strays: [] })
 }
 
-describe.each(ACCEPTED.filter(({ rotates }) => rotates !== true))('$name', ({ flows, play, needsEarlier = false }) => {
-  test('is accepted in each flow where it applies', async () => {
-    const all = await Promise.all(waysOf(flows).map((way) => played.playSignIn(way, play, { needsEarlier })))
-    for (const one of all) await expectSignedIn(one)
-  })
-})
-
-test('rotated keys are accepted in each flow, at the first sign-in after the cool-down, by one request', async () => {
-  await Promise.all(
-    ALL_WAYS.map(async (way) => {
-      const stage = played.provider.play()
-      await expectSignedIn(await played.signIn(way, stage))
-      stage.rotate()
-      const status = async () => (await played.signIn(way, stage)).answer.status
-      await expect.poll(status, { interval: 500 }).toBe(303)
-      expect(stage.requests.filter(({ path }) => path === '/jwks').length).toBe(2)
-      await expectSignedIn(await played.signIn(way, stage))
-    }),
-  )
-})
-
-test.each(ALL_WAYS)('20 sign-ins with unknown kids cause at most 3 requests for keys: %s', async (way) => {
-  const stage = played.provider.play({ header: (header) => ({ ...header, kid: randomUUID() }) })
-  for (let count = 0; count < 20; count++) expect((await played.signIn(way, stage)).answer.status).toBe(403)
-  const requests = stage.requests.filter(({ path }) => path === '/jwks').length
-  expect(requests).toBeGreaterThan(0)
-  expect(requests).toBeLessThanOrEqual(3)
-})
-
-test.each([40_000, 100_000])('an ID token of %i characters, posted by a form, signs nobody in', async (padding) => {
-  const play = { claims: (claims: object) => ({ ...claims, padding: 'p'.repeat(padding) }) }
-  const one = await played.playSignIn('id-token-post', play)
-  expect(one.answer.status).toBeGreaterThanOrEqual(400)
-  expect(one.answer.status).toBeLessThan(500)
-  expect(one.answer.text).toContain('href="/solution/id-token-post/index.html')
-  expect((await one.visitor.session()).status).toBe(401)
-  expect(one.visitor.cookie('session')).toBeUndefined()
+test.each(ALL_WAYS)('a sound provider signs in: %s', async (way) => {
+  await expectSignedIn(await played.playSignIn(way, {}))
 })
 
 const FAILED = 'https://intranet.example.org/failed?from=host'
-/** Where the answer leads, be it a redirect or, after a form, a page that goes on. */
-function targetOf({ answer }: Played): URL {
-  const href = answer.headers.location ?? /href="(https:[^"]+)"/.exec(answer.text)?.[1]?.replaceAll('&amp;', '&')
-  return new URL(href ?? 'nowhere:')
-}
-
-describe.each(ALL_WAYS)('login_failed_url: %s', (way) => {
-  const query = `&failed=${encodeURIComponent(FAILED)}`
-
-  test.each([
-    ['a token that is refused', { claims: () => ({}) }, 'oauth_token'],
-    ['a discovery document that cannot be had', { discovery: failure }, 'oauth_provider'],
-    ['a user who declined', { authorization: declined }, 'oauth_denied'],
-    ['an answer with something twice', { authorization: withIssuerTwice }, 'oauth_token'],
-  ] as const)('%s leads there, with its code and the correlation id', async (_name, play, problem) => {
-    const one = await played.signIn(way, played.provider.play(play), query)
-    const { origin, pathname, searchParams } = targetOf(one)
-    const reference = String(one.answer.headers['x-correlation-id'])
-    expect(`${origin}${pathname}`).toBe('https://intranet.example.org/failed')
-    expect([...searchParams]).toEqual([
-      ['from', 'host'],
-      ['error', problem],
-      ['correlation_id', reference],
-    ])
-    expect(await whatCameOf(one, played)).toMatchObject({ codes: [problem], session: 401, cookies: [], leaks: [] })
-  })
-
-  test('an answer that belongs to no sign-in of this browser does not', async () => {
-    const play = { authorization: (parameters: readonly (readonly [string, string])[]) => withoutState(parameters) }
-    const one = await played.signIn(way, played.provider.play(play), query)
-    expect(await whatCameOf(one, played)).toEqual(refusedBy('oauth_expired', /"state"/))
-    expect(one.answer.text).not.toContain('intranet.example.org')
-  })
-})
 
 test('login_failed_url: of the manifest counts for what this browser began, and for nothing else', async () => {
   const { host, provider } = played
@@ -195,21 +94,60 @@ test('login_failed_url: of the manifest counts for what this browser began, and 
   )
 })
 
-type Pairs = readonly (readonly [name: string, value: string])[]
-const withoutState = (parameters: Pairs): Pairs => parameters.filter(([name]) => name !== 'state')
-function withIssuerTwice(parameters: Pairs): Pairs {
-  return [...parameters, ...parameters.filter(([name]) => name === 'iss')]
-}
-function declined(parameters: Pairs): Pairs {
-  return [...parameters.filter(([name]) => name === 'state' || name === 'iss'), ['error', 'access_denied']]
-}
+test.each(HOSTILE_REFRESH.filter(({ name }) => ['refresh with another sub', 'refresh 500'].includes(name)))(
+  '$name: the remembered login of the next visit counts as little or as much as in memory',
+  async ({ play, effect }) => {
+    const stage = played.provider.play({ refresh: play })
+    const { visitor } = await played.signIn('query', stage)
+    const cookie = visitor.cookie('remember')
+    expect(cookie).toBeDefined()
+    visitor.person.close()
+    const page = await visitor.open(`?stage=${stage.name}`)
+    expect(page.status).toBe(effect === 'refused' ? 302 : 502)
+    expect(visitor.cookie('remember')).toBe(effect === 'refused' ? undefined : cookie)
+    expect((await visitor.session()).status).toBe(401)
+    stage.change({})
+    if (effect === 'away') {
+      expect(textOf((await visitor.open(`?stage=${stage.name}`)).text)).toContain('Signed in as anna@example.org')
+    } else expect((await visitor.signIn({}, `?stage=${stage.name}`)).status).toBe(303)
+  },
+)
+
+const named = (more: object): TokenPlay => ({ claims: (claims) => ({ ...claims, ...more }) })
+const tell = (way: Way, ...tokens: readonly string[]) => tellLogout(played, way, ...tokens)
+
+test.each(ALL_WAYS)('back-channel logout: %s', async (way) => {
+  const stage = played.provider.play()
+  const [anna, phone] = [await played.signIn(way, stage), await played.signIn(way, stage)]
+  const statuses = async () => [(await anna.visitor.session()).status, (await phone.visitor.session()).status]
+  expect(await statuses()).toEqual([200, 200])
+  const refused = await tell(way, stage.logoutToken(named({ nonce: 'a-nonce' })))
+  expect([refused.status, refused.json()]).toEqual([
+    400,
+    { error: 'invalid_request', error_description: 'The logout token was refused.' },
+  ])
+  expect(refused.headers['cache-control']).toContain('no-store')
+  expect(await statuses()).toEqual([200, 200])
+  const token = stage.logoutToken()
+  const answer = await tell(way, token)
+  expect([answer.status, answer.text]).toEqual([200, ''])
+  await expect.poll(statuses, { timeout: 5000 }).toEqual([401, 401])
+  expect((await tell(way, token)).status).toBe(400)
+  expect(stage.strays()).toEqual([])
+})
+
+test('back-channel logout: no token, and one of 100 kB, are refused', async () => {
+  const stage = played.provider.play()
+  expect((await tell('query')).status).toBe(400)
+  expect((await tell('query', stage.logoutToken(named({ padding: 'p'.repeat(75_000) })))).status).toBe(413)
+})
 
 test('in the end no code, token or secret stands in a log or the audit, and no request was lost', async () => {
-  expect(secrets.length).toBeGreaterThan(1000)
-  const logs = await Promise.all(ALL_WAYS.map((way) => logOf(played.host, way)))
-  const audit = await askAdmin(played.host, 'GET', 'audit?limit=200')
-  expect(JSON.stringify(audit)).toContain('oauth_token')
-  const lines = `${played.host.logged()}${JSON.stringify([logs, audit])}`
+  expect(secrets.length).toBeGreaterThan(100)
+  const logs = await played.linesOf(played.solutionOf('query'))
+  const audit = await played.audited()
+  expect(audit).toContain('oauth_token')
+  const lines = `${played.host.logged()}${JSON.stringify(logs)}${audit}`
   expect(secrets.filter((secret) => lines.includes(secret))).toEqual([])
   expect(played.provider.lost).toEqual([])
 })

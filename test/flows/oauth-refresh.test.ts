@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { TestHost } from '../support/host.ts'
-import { addSolutionOfProvider, comeTo, logOf, startOAuthHost, textOf } from '../support/oauth.ts'
+import { addSolutionOfProvider, comeTo, logOf, textOf } from '../support/oauth.ts'
+import { startOAuthHost } from '../support/oauth-host.ts'
 import { type ACCOUNTS, type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
 
 let provider: OidcProvider

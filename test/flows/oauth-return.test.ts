@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { TestHost } from '../support/host.ts'
-import { addSolutionOfProvider, comeTo, startOAuthHost, textOf } from '../support/oauth.ts'
+import { addSolutionOfProvider, comeTo, textOf } from '../support/oauth.ts'
+import { startOAuthHost } from '../support/oauth-host.ts'
 import { type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
 import { deliver, signInAtProvider } from '../support/person.ts'
 import { addDefaultSolution, askAdmin } from '../support/users.ts'

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestHost } from '../support/host.ts'
-import { addSolutionOfProvider, comeTo, FLOWS, logOf, startOAuthHost, textOf } from '../support/oauth.ts'
+import { addSolutionOfProvider, comeTo, FLOWS, logOf, textOf } from '../support/oauth.ts'
+import { startOAuthHost } from '../support/oauth-host.ts'
 import { type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
 
 let provider: OidcProvider

@@ -2,6 +2,7 @@ import {
   constants,
   createHash,
   createHmac,
+  createPublicKey,
   generateKeyPairSync,
   type KeyObject,
   randomUUID,
@@ -27,6 +28,10 @@ export function makeSigningKey(alg: 'RS256' | 'ES256', { bits = 2048 } = {}): Si
       : generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const kid = `${alg}-${randomUUID()}`
   return { alg, kid, privateKey, jwk: { ...(publicKey.export({ format: 'jwk' }) as JWK), kid, alg, use: 'sig' } }
+}
+
+export function publicPem({ privateKey }: SigningKey): string {
+  return String(createPublicKey(privateKey).export({ format: 'pem', type: 'spki' }))
 }
 
 /** header.payload.signature, as the header says or not. */

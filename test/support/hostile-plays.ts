@@ -1,5 +1,15 @@
 import type { OAuthProblemCode } from '../../host/oauth/problems.ts'
-import { encode, halfHash, type Json, partsOf, signatureOf, signToken, signWithSecret } from './forged-tokens.ts'
+import { CLIENT_SECRET } from './client-secret.ts'
+import {
+  encode,
+  halfHash,
+  type Json,
+  partsOf,
+  publicPem,
+  signatureOf,
+  signToken,
+  signWithSecret,
+} from './forged-tokens.ts'
 import {
   failure,
   html,
@@ -12,7 +22,6 @@ import {
   slow,
   type TokenPlay,
 } from './misbehaving-provider.ts'
-import { CLIENT_SECRET } from './oidc-provider.ts'
 
 /** How a sign-in comes back: a code in one of three ways, or an ID token in the fragment. */
 export type Flow = 'query' | 'form_post' | 'fragment' | 'id_token'
@@ -82,7 +91,7 @@ const SIGNED: readonly { readonly name: string; readonly play: Play }[] = [
       play: { sign: (head: Json, body: Json, { keys }: Scene) => signToken({ ...head, alg }, body, keys.current) },
     },
   ]),
-  { name: 'HMAC with the public key as PEM', play: { sign: withSecret(({ keys }) => keys.publicPem) } },
+  { name: 'HMAC with the public key as PEM', play: { sign: withSecret(({ keys }) => publicPem(keys.current)) } },
   {
     name: 'HMAC with the public key as JWK',
     play: { sign: withSecret(({ keys }) => JSON.stringify(keys.current.jwk)) },

@@ -1,6 +1,7 @@
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import * as client from 'openid-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { CLIENT_SECRET } from './client-secret.ts'
 import {
   ACCEPTED,
   BAD_LOGOUT_TOKENS,
@@ -11,7 +12,6 @@ import {
   HOSTILE_USER_INFO,
 } from './hostile-plays.ts'
 import { type MisbehavingProvider, type Stage, startMisbehavingProvider } from './misbehaving-provider.ts'
-import { CLIENT_SECRET } from './oidc-provider.ts'
 import { createPerson, signInAtProvider } from './person.ts'
 
 const REDIRECT = 'http://127.0.0.1:9/solution/one/app_oauth/index.html'

@@ -1,22 +1,32 @@
-import { createHash, createPublicKey, randomBytes, randomUUID } from 'node:crypto'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { JWK } from 'jose'
+import { CLIENT_SECRET } from './client-secret.ts'
 import { halfHash, type Json, makeSigningKey, type SigningKey, signToken } from './forged-tokens.ts'
-import { CLIENT_SECRET } from './oidc-provider.ts'
 
 /**
  * A provider that does what a play says: sound where the play is silent. Each play has an issuer of its own below the
  * same address, so that nothing which a client keeps of one play counts in another.
  */
-export type MisbehavingProvider = {
+export type PlayedProvider = {
   readonly base: string
   /** `127.0.0.1:PORT`, as `OAUTH_ALLOWED_HOSTS` names it. */
   readonly hostPort: string
   readonly play: (play?: Play) => Stage
   /** Requests that belong to no play, such as `GET /p1x/jwks`. */
   readonly lost: readonly string[]
-  readonly stop: () => Promise<void>
+  /** What it says to a request. */
+  readonly answer: (request: ProviderRequest) => Reply
+}
+
+export type MisbehavingProvider = PlayedProvider & { readonly stop: () => Promise<void> }
+
+export type ProviderRequest = {
+  readonly method: string
+  readonly url: URL
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
 }
 
 export type Stage = {
@@ -96,7 +106,6 @@ export type Keys = {
   readonly foreign: SigningKey
   readonly elliptic: SigningKey
   readonly weak: SigningKey
-  readonly publicPem: string
 }
 
 export type Reply = {
@@ -142,11 +151,11 @@ const ENDPOINTS: Readonly<Record<string, readonly string[]>> = {
 /** Time between two bytes of an endless answer, in ms. */
 const DRIP = 20
 
-/** Made once for all providers of a test file: an RSA key takes its time. */
-let pool: { readonly signing: readonly SigningKey[]; readonly others: Omit<Keys, 'current' | 'publicPem'> } | undefined
+/** Created once for all providers of a worker: an RSA key takes its time. */
+let pool: { readonly signing: readonly SigningKey[]; readonly others: Omit<Keys, 'current'> } | undefined
 
-/** The caller stops it. */
-export async function startMisbehavingProvider({ clientId = 'one' } = {}): Promise<MisbehavingProvider> {
+/** Without a server: at an address of loopback where nobody needs to listen. */
+export function createPlayedProvider(hostPort: string, clientId = 'one'): PlayedProvider {
   pool ??= {
     signing: [makeSigningKey('RS256'), makeSigningKey('RS256')],
     others: {
@@ -156,35 +165,42 @@ export async function startMisbehavingProvider({ clientId = 'one' } = {}): Promi
     },
   }
   const { signing, others } = pool
-  const lost: string[] = []
-  const stages = new Map<string, (request: StageRequest, response: ServerResponse) => void>()
-
-  const server = createServer(async (request, response) => {
-    const url = new URL(request.url ?? '/', 'http://provider')
-    const [, name = '', rest = ''] = /^\/(p\d+)(\/.*)?$/.exec(url.pathname) ?? []
-    const stage = stages.get(name)
-    const { method = '', headers } = request
-    const fields = new URLSearchParams(await readAll(request))
-    if (stage === undefined) {
-      lost.push(`${method} ${url.pathname}`)
-      response.writeHead(404).end()
-    } else stage({ method, path: rest, query: url.searchParams, headers, fields }, response)
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const hostPort = `127.0.0.1:${(server.address() as AddressInfo).port}`
   const base = `http://${hostPort}`
-
+  const lost: string[] = []
+  const stages = new Map<string, (request: StageRequest) => Reply>()
   return {
     base,
     hostPort,
     lost,
     play(first = {}) {
       const name = `p${stages.size + 1}`
-      const issuer = `${base}/${name}`
-      const { stage, answer } = createStage({ name, issuer, clientId, signing, others, first })
+      const { stage, answer } = createStage({ name, issuer: `${base}/${name}`, clientId, signing, others, first })
       stages.set(name, answer)
       return stage
     },
+    answer({ method, url, headers, body }) {
+      const [, name = '', path = ''] = /^\/(p\d+)(\/.*)?$/.exec(url.pathname) ?? []
+      const stage = stages.get(name)
+      if (stage !== undefined) {
+        return stage({ method, path, query: url.searchParams, headers, fields: new URLSearchParams(body) })
+      }
+      lost.push(`${method} ${url.pathname}`)
+      return { status: 404, type: 'text/plain', body: '' }
+    },
+  }
+}
+
+/** The caller stops it. */
+export async function startMisbehavingProvider(): Promise<MisbehavingProvider> {
+  const server = createServer(async (request, response) => {
+    const { method = '', headers } = request
+    const url = new URL(request.url ?? '/', provider.base)
+    send(response, provider.answer({ method, url, headers, body: await readAll(request) }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const provider = createPlayedProvider(`127.0.0.1:${(server.address() as AddressInfo).port}`)
+  return {
+    ...provider,
     async stop() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       server.closeAllConnections()
@@ -207,7 +223,7 @@ type StageMaking = {
   readonly issuer: string
   readonly clientId: string
   readonly signing: readonly SigningKey[]
-  readonly others: Omit<Keys, 'current' | 'publicPem'>
+  readonly others: Omit<Keys, 'current'>
   readonly first: Play
 }
 
@@ -234,12 +250,11 @@ function createStage({ name, issuer, clientId, signing, others, first }: StageMa
 
   function sceneOf(login: Login | null, code: string | null = null): Scene {
     const current = signingKey()
-    const spki = createPublicKey(current.privateKey).export({ format: 'pem', type: 'spki' })
     return {
       issuer,
       clientId,
       account: login?.account ?? 'anna',
-      keys: { ...others, current, publicPem: String(spki) },
+      keys: { ...others, current },
       now: Math.floor((Date.now() + clock.offset) / 1000),
       nonce: login?.nonce ?? null,
       earlierNonce: login?.earlierNonce ?? null,
@@ -396,11 +411,11 @@ function createStage({ name, issuer, clientId, signing, others, first }: StageMa
     return discovery()
   }
 
-  function answer(request: StageRequest, response: ServerResponse): void {
+  function answer(request: StageRequest): Reply {
     requests.push(request)
     const reply = answerTo(request)
     request.status = reply.status
-    send(response, reply)
+    return reply
   }
 
   const stage: Stage = {

@@ -1,7 +1,8 @@
 import type { Host } from '../../host/main.ts'
 import { openOnce } from './client-page.ts'
-import { startTestHost, type TestHost } from './host.ts'
-import { CLIENT_SECRET, type OidcProvider } from './oidc-provider.ts'
+import { CLIENT_SECRET } from './client-secret.ts'
+import type { TestHost } from './host.ts'
+import type { OidcProvider } from './oidc-provider.ts'
 import {
   createPerson,
   deliver,
@@ -34,16 +35,6 @@ export const BY_EMAIL = `function onSolutionOpen(arg, q) {
 
 /** The part of a host that sign-ins need. */
 export type OAuthHost = Pick<TestHost, 'url' | 'admin' | 'upload'> & Partial<Pick<TestHost, 'addressOf'>>
-
-/** A host that may ask the provider, and keeps the client's secret for its solutions. */
-export async function startOAuthHost(
-  providers: readonly Pick<OidcProvider, 'hostPort'>[],
-  properties: Record<string, string> = {},
-  options: { readonly home?: string } = {},
-): Promise<TestHost> {
-  const hosts = providers.map(({ hostPort }) => hostPort).join(',')
-  return startTestHost({ OAUTH_ALLOWED_HOSTS: hosts, ...properties }, options)
-}
 
 export type OAuthSolution = {
   readonly name: string

@@ -10,7 +10,8 @@ import {
 } from 'jose'
 import * as client from 'openid-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { CLIENT_SECRET, type OidcProvider, startOidcProvider } from './oidc-provider.ts'
+import { CLIENT_SECRET } from './client-secret.ts'
+import { type OidcProvider, startOidcProvider } from './oidc-provider.ts'
 import { type Callback, createPerson, deliver, type Person, signInAtProvider, signOutAtProvider } from './person.ts'
 
 /** Nobody listens there: the person stops before. */

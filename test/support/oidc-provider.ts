@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair, type JWK } from 'jose'
 import type { Context, Next } from 'koa'
 import type { Interaction, Provider as ProviderType } from 'oidc-provider'
+import { CLIENT_SECRET } from './client-secret.ts'
 import { ask } from './http.ts'
 import { consentPage, loginPage, messagePage, type ProviderFrame, signOutPage } from './provider-pages.ts'
 import { createProviderStore } from './provider-store.ts'
@@ -85,9 +86,6 @@ export type OidcProvider = {
   readonly sessionsEnd: (sub: string) => Promise<number>
   readonly stop: () => Promise<void>
 }
-
-/** ASCII only, as the provider wants it. */
-export const CLIENT_SECRET = 'secret-of-a-test-client-that-is-long-enough'
 
 const CLIENT = {
   client_secret: CLIENT_SECRET,

@@ -30,8 +30,9 @@ type Cookie = { readonly value: string; readonly path: string; readonly sameSite
  * A browser of one person across several origins: cookies by origin, name and path, and what it says of where a request
  * comes from. Another origin counts as another site, also where only the port differs: on loopback that is stricter than
  * a real browser, and as it is between a host and a provider on the Internet.
+ * @param askAt in the place of `ask`, for hosts without a server
  */
-export function createPerson(defaults: Record<string, string> = {}) {
+export function createPerson(defaults: Record<string, string> = {}, askAt: typeof ask = ask) {
   const jars = new Map<string, Map<string, Cookie>>()
 
   function jarOf(origin: string): Map<string, Cookie> {
@@ -65,7 +66,7 @@ export function createPerson(defaults: Record<string, string> = {}) {
     if (target.hostname.endsWith('.localhost')) target.hostname = '127.0.0.1'
     const form = fields?.map((pair) => new URLSearchParams([[...pair]]).toString()).join('&')
     const body = json === undefined ? form : JSON.stringify(json)
-    const answer = await ask(target.href, { method, headers: sent, ...(body === undefined ? {} : { body }) })
+    const answer = await askAt(target.href, { method, headers: sent, ...(body === undefined ? {} : { body }) })
     for (const line of answer.headers['set-cookie'] ?? []) keep(url, line)
     return { ...answer, url: url.href }
   }

@@ -1,20 +1,14 @@
 import { expect } from 'vitest'
 import { OAUTH_PROBLEMS, type OAuthProblemCode } from '../../host/oauth/problems.ts'
+import { CLIENT_SECRET } from './client-secret.ts'
 import type { TestHost } from './host.ts'
 import type { Flow } from './hostile-plays.ts'
-import {
-  type MisbehavingProvider,
-  type Play,
-  type Stage,
-  type StageRequest,
-  startMisbehavingProvider,
-} from './misbehaving-provider.ts'
-import { addOAuthSolution, comeTo, logOf, startOAuthHost, type Visitor } from './oauth.ts'
-import { CLIENT_SECRET } from './oidc-provider.ts'
-import { type Callback, deliver, type Page, signInAtProvider } from './person.ts'
-import { askAdmin } from './users.ts'
+import type { ask } from './http.ts'
+import type { Play, PlayedProvider, Stage, StageRequest } from './misbehaving-provider.ts'
+import { comeTo, type Visitor } from './oauth.ts'
+import { type Callback, createPerson, deliver, type Fields, type Page, signInAtProvider } from './person.ts'
 
-/** The flows of a host, each a solution of this name: an ID token comes back in the fragment, or by a form. */
+/** The flows of a host: an ID token comes back in the fragment, or by a form. */
 export const WAYS = {
   query: { flow: 'query', oauth: {} },
   'form-post': { flow: 'form_post', oauth: { response_mode: 'form_post' } },
@@ -34,6 +28,9 @@ export function waysOf(flows: readonly Flow[]): readonly Way[] {
 /** One sign-in at a stage, to its end. */
 export type Played = {
   readonly way: Way
+  readonly solution: string
+  /** Path and query of the page that was asked for. */
+  readonly page: string
   readonly stage: Stage
   readonly visitor: Visitor
   /** The last answer of the host: a redirect to the page that was wanted, or why not. */
@@ -44,45 +41,41 @@ export type Played = {
   readonly secrets: readonly string[]
 }
 
-export type PlayedHost = {
-  readonly host: TestHost
-  readonly provider: MisbehavingProvider
-  readonly signIn: (way: Way, stage: Stage, query?: string) => Promise<Played>
-  /** The same with a new stage for a play; a sound login of another browser comes first if it is needed. */
-  readonly playSignIn: (way: Way, play: Play, options?: { readonly needsEarlier?: boolean }) => Promise<Played>
+/** Where sign-ins are played: a host with a server, or one in memory. */
+export type PlayedPlace = {
+  readonly host: Pick<TestHost, 'url' | 'logged'>
+  readonly provider: PlayedProvider
+  readonly ask: typeof ask
+  /** The solution whose users sign in by that way, as its pages' query parameter `way` may say. */
+  readonly solutionOf: (way: Way) => string
+  readonly linesOf: (solution: string) => Promise<readonly PlayedLine[]>
+  readonly audited: () => Promise<string>
   readonly stop: () => Promise<void>
 }
 
-/** A host whose solutions choose the stage by the query parameter `stage`, and a misbehaving provider. */
-export async function startPlayedHost(properties: Record<string, string> = {}): Promise<PlayedHost> {
-  const provider = await startMisbehavingProvider()
-  const host = await startOAuthHost([provider], properties)
-  for (const [name, { oauth }] of Object.entries(WAYS)) {
-    const configuration = { api: 'Custom', clientId: 'one', apiSecret: '%%CLIENT%%', ...oauth }
-    const script = `function getOAuthConfig(q) {
-      const configuration = ${JSON.stringify(configuration)}
-      configuration.issuer = '${provider.base}/' + q.stage
-      if (q.failed) configuration.login_failed_url = q.failed
-      return configuration
-    }
-    function onSolutionOpen(arg, q) {
-      const { email, email_verified, iss, sub } = q.last_login
-      if (email_verified) security.login(email, iss + '#' + sub.slice(0, 50), ['Users'])
-    }`
-    await addOAuthSolution(host, {
-      name,
-      oauth: {},
-      script,
-      manifest: { authenticator: 'OAUTH_AUTHENTICATOR', oauth: undefined },
-    })
-    const secret = { value: CLIENT_SECRET, hosts: [provider.hostPort] }
-    await askAdmin(host, 'PUT', `solutions/${name}/secrets/CLIENT`, secret, 204)
-  }
+export type PlayedLine = { readonly message: string; readonly code?: string; readonly correlationId?: string }
 
-  async function signIn(way: Way, stage: Stage, query = ''): Promise<Played> {
-    const visitor = comeTo(host, way)
+export type PlayedSignIns = PlayedPlace & {
+  readonly signIn: (way: Way, stage: Stage, query?: string) => Promise<Played>
+  /** The same with a new stage for a play; a sound login of another browser comes first if it is needed. */
+  readonly playSignIn: (way: Way, play: Play, options?: { readonly needsEarlier?: boolean }) => Promise<Played>
+}
+
+/** The settings of a way, for the stage that the query parameter `stage` names. */
+export function settingsOf(way: Way): Record<string, string> {
+  return { api: 'Custom', clientId: 'one', apiSecret: '%%CLIENT%%', ...WAYS[way].oauth }
+}
+
+export function signInsAt(place: PlayedPlace): PlayedSignIns {
+  const { host, provider } = place
+
+  async function signIn(way: Way, stage: Stage, more = ''): Promise<Played> {
+    const solution = place.solutionOf(way)
+    const visitor = comeTo(host, solution, createPerson({}, place.ask))
+    const query = `?stage=${stage.name}&way=${way}${more}`
+    const page = `/solution/${solution}/index.html${query}`
     const [asked, given] = [stage.requests.length, stage.given.length]
-    const { answer: sent, location } = await visitor.start(`?stage=${stage.name}${query}`)
+    const { answer: sent, location } = await visitor.start(query)
     const isSent = sent.status === 302
     const callback = isSent
       ? await signInAtProvider(visitor.person, location, { account: 'anna', from: visitor.base })
@@ -91,12 +84,11 @@ export async function startPlayedHost(properties: Record<string, string> = {}): 
     const requests = stage.requests.slice(asked)
     const verifiers = requests.map(({ fields }) => fields.get('code_verifier') ?? '')
     const all = [...stage.given.slice(given), ...secretsOf(callback), ...verifiers, CLIENT_SECRET]
-    return { way, stage, visitor, answer, requests, secrets: all.filter((secret) => secret !== '') }
+    return { way, solution, page, stage, visitor, answer, requests, secrets: all.filter((secret) => secret !== '') }
   }
 
   return {
-    host,
-    provider,
+    ...place,
     signIn,
     async playSignIn(way, play, { needsEarlier = false } = {}) {
       const stage = provider.play(needsEarlier ? {} : play)
@@ -104,11 +96,19 @@ export async function startPlayedHost(properties: Record<string, string> = {}): 
       stage.change(play)
       return signIn(way, stage)
     },
-    async stop() {
-      await host.stop()
-      await provider.stop()
-    },
   }
+}
+
+/** Sends logout tokens as the provider's server does: without cookies and without what browsers say of themselves. */
+export function tellLogout(
+  { host, ask, solutionOf }: PlayedPlace,
+  way: Way,
+  ...tokens: readonly string[]
+): Promise<Page> {
+  const fields: Fields = tokens.map((token) => ['logout_token', token] as const)
+  const headers = { accept: '*/*', 'sec-fetch-site': '', 'sec-fetch-mode': '', 'sec-fetch-dest': '', origin: '' }
+  const address = `${host.url}/solution/${solutionOf(way)}/backchannel-logout`
+  return createPerson(headers, ask).open(address, { method: 'POST', fields })
 }
 
 function secretsOf(callback: Callback | null): readonly string[] {
@@ -119,16 +119,16 @@ function secretsOf(callback: Callback | null): readonly string[] {
 }
 
 /** What became of a sign-in, as people and the author see it. Equal to `refusedBy` for one that was refused well. */
-export async function whatCameOf(played: Played, { host }: PlayedHost) {
-  const { way, visitor, answer, secrets, stage, requests } = played
+export async function whatCameOf(played: Played, { linesOf }: Pick<PlayedPlace, 'linesOf'>) {
+  const { solution, visitor, answer, secrets, stage, requests } = played
   const reference = String(answer.headers['x-correlation-id'])
-  const lines = (await logOf(host, way)).filter(({ correlationId }) => correlationId === reference)
+  const lines = (await linesOf(solution)).filter(({ correlationId }) => correlationId === reference)
   const written = lines.map(({ message }) => message).join('\n')
   const shown = [written, answer.text, JSON.stringify(answer.headers)]
   return {
     status: answer.status,
     codes: lines.map(({ code }) => code),
-    hasWayOn: answer.text.includes(`href="/solution/${way}/index.html`),
+    hasWayOn: answer.text.includes(`href="/solution/${solution}/index.html`),
     showsReference: answer.text.includes(reference),
     session: (await visitor.session()).status,
     cookies: visitor.cookieNames().filter((name) => !name.startsWith('oauth-')),

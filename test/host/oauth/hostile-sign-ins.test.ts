@@ -1,0 +1,255 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { messageOf } from '../../support/hostile-messages.ts'
+import {
+  ACCEPTED,
+  ACCEPTED_REFRESH,
+  HOSTILE,
+  HOSTILE_REFRESH,
+  HOSTILE_RESPONSES,
+  HOSTILE_USER_INFO,
+} from '../../support/hostile-plays.ts'
+import { failure, type Play, type Stage } from '../../support/misbehaving-provider.ts'
+import { textOf } from '../../support/oauth.ts'
+import type { Page } from '../../support/person.ts'
+import { createPlayedInMemory } from '../../support/played-in-memory.ts'
+import {
+  ALL_WAYS,
+  type Played,
+  type PlayedSignIns,
+  refusedBy,
+  unsoundIn,
+  waysOf,
+  whatCameOf,
+} from '../../support/played-sign-ins.ts'
+
+let played: PlayedSignIns
+/** Of every sign-in of this file. */
+const secrets: string[] = []
+
+/** The clock stands still but for what a test adds to it. */
+function pass(milliseconds: number): void {
+  vi.setSystemTime(Date.now() + milliseconds)
+}
+
+beforeAll(async () => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  // Without grace each use of a remembered login asks the provider.
+  played = await createPlayedInMemory({ OAUTH_TIME: 2000, REMEMBER_GRACE: 1 })
+})
+afterAll(async () => {
+  await played.stop()
+  vi.useRealTimers()
+})
+
+function pathsOf({ requests }: Played): string[] {
+  return requests.map(({ path }) => path)
+}
+
+describe.each([...HOSTILE, ...HOSTILE_USER_INFO])('$name', ({ name, flows, play, problem, needsEarlier = false }) => {
+  test('is refused in each flow where it applies, with a page and a line in the log', async () => {
+    const ways = waysOf(flows)
+    const all = await Promise.all(ways.map((way) => played.playSignIn(way, play, { needsEarlier })))
+    secrets.push(...all.flatMap((one) => one.secrets))
+    // Only this one brings a code that the client cannot tell from a sound one.
+    const isForeignCode = name === 'code of nobody'
+    const strays = isForeignCode ? ['a code that is unknown or was used'] : []
+    const ends = await Promise.all(all.map((one) => whatCameOf(one, played)))
+    expect(ends).toEqual(ways.map(() => refusedBy(problem, messageOf(name), strays)))
+    if (!isForeignCode && HOSTILE_RESPONSES.some((response) => response.name === name)) {
+      const asked = needsEarlier ? ['/authorize'] : ['/.well-known/openid-configuration', '/authorize']
+      expect(all.map(pathsOf)).toEqual(ways.map(() => asked))
+    }
+  })
+})
+
+async function expectSignedIn(one: Played): Promise<void> {
+  const { way, page, visitor, answer } = one
+  secrets.push(...one.secrets)
+  expect([way, answer.status, answer.headers.location]).toEqual([way, 303, page])
+  expect((await visitor.session()).json()).toMatchObject({ username: 'anna@example.org', permissions: ['Users'] })
+  expect(await whatCameOf(one, played)).toMatchObject({ session: 200, leaks: [], strays: [] })
+}
+
+describe.each(ACCEPTED.filter(({ rotates }) => rotates !== true))('$name', ({ flows, play, needsEarlier = false }) => {
+  test('is accepted in each flow where it applies', async () => {
+    const all = await Promise.all(waysOf(flows).map((way) => played.playSignIn(way, play, { needsEarlier })))
+    for (const one of all) await expectSignedIn(one)
+  })
+})
+
+test.each(ALL_WAYS)(
+  'rotated keys are accepted at the first sign-in after the cool-down, by one request: %s',
+  async (way) => {
+    const stage = played.provider.play()
+    await expectSignedIn(await played.signIn(way, stage))
+    stage.rotate()
+    pass(4999)
+    expect((await played.signIn(way, stage)).answer.status).toBe(403)
+    pass(1)
+    await expectSignedIn(await played.signIn(way, stage))
+    expect(stage.requests.filter(({ path }) => path === '/jwks').length).toBe(2)
+    await expectSignedIn(await played.signIn(way, stage))
+  },
+)
+
+test.each(ALL_WAYS)('20 sign-ins with unknown kids cause at most 3 requests for keys: %s', async (way) => {
+  const stage = played.provider.play({ header: (header) => ({ ...header, kid: randomUUID() }) })
+  for (let count = 0; count < 20; count++) expect((await played.signIn(way, stage)).answer.status).toBe(403)
+  const requests = stage.requests.filter(({ path }) => path === '/jwks').length
+  expect(requests).toBeGreaterThan(0)
+  expect(requests).toBeLessThanOrEqual(3)
+})
+
+test.each([40_000, 100_000])('an ID token of %i characters, posted by a form, signs nobody in', async (padding) => {
+  const play = { claims: (claims: object) => ({ ...claims, padding: 'p'.repeat(padding) }) }
+  const one = await played.playSignIn('id-token-post', play)
+  expect(one.answer.status).toBeGreaterThanOrEqual(400)
+  expect(one.answer.status).toBeLessThan(500)
+  expect(one.answer.text).toContain('href="/solution/id-token-post/index.html')
+  expect((await one.visitor.session()).status).toBe(401)
+  expect(one.visitor.cookie('session')).toBeUndefined()
+})
+
+const FAILED = 'https://intranet.example.org/failed?from=host'
+/** Where the answer leads, be it a redirect or, after a form, a page that goes on. */
+function targetOf({ answer }: Played): URL {
+  const href = answer.headers.location ?? /href="(https:[^"]+)"/.exec(answer.text)?.[1]?.replaceAll('&amp;', '&')
+  return new URL(href ?? 'nowhere:')
+}
+
+describe.each(ALL_WAYS)('login_failed_url: %s', (way) => {
+  const query = `&failed=${encodeURIComponent(FAILED)}`
+
+  test.each([
+    ['a token that is refused', { claims: () => ({}) }, 'oauth_token'],
+    ['a discovery document that cannot be had', { discovery: failure }, 'oauth_provider'],
+    ['a user who declined', { authorization: declined }, 'oauth_denied'],
+    ['an answer with something twice', { authorization: withIssuerTwice }, 'oauth_token'],
+  ] as const)('%s leads there, with its code and the correlation id', async (_name, play, problem) => {
+    const one = await played.signIn(way, played.provider.play(play), query)
+    const { origin, pathname, searchParams } = targetOf(one)
+    const reference = String(one.answer.headers['x-correlation-id'])
+    expect(`${origin}${pathname}`).toBe('https://intranet.example.org/failed')
+    expect([...searchParams]).toEqual([
+      ['from', 'host'],
+      ['error', problem],
+      ['correlation_id', reference],
+    ])
+    expect(await whatCameOf(one, played)).toMatchObject({ codes: [problem], session: 401, cookies: [], leaks: [] })
+  })
+
+  test('an answer that belongs to no sign-in of this browser does not', async () => {
+    const play = { authorization: (parameters: readonly (readonly [string, string])[]) => withoutState(parameters) }
+    const one = await played.signIn(way, played.provider.play(play), query)
+    expect(await whatCameOf(one, played)).toEqual(refusedBy('oauth_expired', /"state"/))
+    expect(one.answer.text).not.toContain('intranet.example.org')
+  })
+})
+
+type Pairs = readonly (readonly [name: string, value: string])[]
+const withoutState = (parameters: Pairs): Pairs => parameters.filter(([name]) => name !== 'state')
+function withIssuerTwice(parameters: Pairs): Pairs {
+  return [...parameters, ...parameters.filter(([name]) => name === 'iss')]
+}
+function declined(parameters: Pairs): Pairs {
+  return [...parameters.filter(([name]) => name === 'state' || name === 'iss'), ['error', 'access_denied']]
+}
+
+/** Somebody who signed in soundly, and closed the browser. */
+async function remembered(play: Play) {
+  const stage = played.provider.play(play)
+  const { visitor, answer } = await played.signIn('query', stage)
+  expect(answer.status).toBe(303)
+  const cookie = visitor.cookie('remember')
+  expect(cookie).toBeDefined()
+  visitor.person.close()
+  const open = () => {
+    pass(2)
+    return visitor.open(`?stage=${stage.name}`)
+  }
+  return { stage, visitor, cookie, open }
+}
+
+function leadsToProvider({ status, headers }: Page, { issuer }: Stage): boolean {
+  return status === 302 && headers.location?.startsWith(`${issuer}/authorize?`) === true
+}
+
+async function linesOf(page: Page) {
+  const reference = String(page.headers['x-correlation-id'])
+  return (await played.linesOf('query')).filter(({ correlationId }) => correlationId === reference)
+}
+
+/** Requests since `from` that a sound client does not make, and where a token was written down. */
+async function wrongSince(from: number, page: Page, stage: Stage): Promise<string[]> {
+  const written = `${played.host.logged()}${JSON.stringify(await linesOf(page))}${page.text}`
+  const leaks = stage.given.filter((secret) => secret !== '' && written.includes(secret))
+  return [...stage.strays(), ...unsoundIn(stage.requests.slice(from), stage.given), ...leaks]
+}
+
+test.each(HOSTILE_REFRESH.filter(({ effect }) => effect === 'refused'))(
+  '$name: the remembered login ends, and the user signs in anew',
+  async ({ name, play, userInfo }) => {
+    const { stage, visitor, open } = await remembered({
+      refresh: play,
+      ...(userInfo === undefined ? {} : { userInfo }),
+    })
+    const from = stage.requests.length
+    const page = await open()
+    expect(leadsToProvider(page, stage)).toBe(true)
+    expect(visitor.cookie('remember')).toBeUndefined()
+    expect((await visitor.session()).status).toBe(401)
+    // invalid_grant is the provider's own way to say so: nothing is wrong with it.
+    const codes = name === 'refresh with invalid_grant' ? [] : ['oauth_token']
+    expect((await linesOf(page)).map(({ code }) => code)).toEqual(codes)
+    expect(await wrongSince(from, page, stage)).toEqual([])
+    stage.change({})
+    expect((await visitor.signIn({}, `?stage=${stage.name}`)).status).toBe(303)
+    expect((await visitor.session()).json()).toMatchObject({ username: 'anna@example.org' })
+  },
+)
+
+test.each(HOSTILE_REFRESH.filter(({ effect }) => effect === 'away'))(
+  '$name: a page says so, and the remembered login stays as it was',
+  async ({ name, play }) => {
+    const { stage, visitor, cookie, open } = await remembered({ refresh: play })
+    const from = stage.requests.length
+    const page = await open()
+    expect([page.status, page.headers['retry-after']]).toEqual([502, '5'])
+    expect(page.text).toContain(`href="/solution/query/index.html?stage=${stage.name}"`)
+    expect(page.text).toContain(String(page.headers['x-correlation-id']))
+    expect(visitor.cookie('remember')).toBe(cookie)
+    expect((await visitor.session()).status).toBe(401)
+    expect((await linesOf(page)).map(({ code }) => code)).toEqual(['oauth_provider'])
+    expect(await wrongSince(from, page, stage)).toEqual([])
+    stage.change({})
+    const next = await open()
+    // With these the refresh token was used up, and the next one was in what did not come.
+    if (['refresh slow', 'refresh huge'].includes(name)) expect(leadsToProvider(next, stage)).toBe(true)
+    else expect(textOf(next.text)).toContain('Signed in as anna@example.org')
+  },
+)
+
+test.each(ACCEPTED_REFRESH)('$name: the user comes in again and again', async ({ play }) => {
+  const { stage, visitor, open } = await remembered({ refresh: play })
+  for (let time = 1; time <= 3; time++) {
+    const from = stage.requests.length
+    const page = await open()
+    expect(textOf(page.text)).toContain('Signed in as anna@example.org')
+    expect((await visitor.session()).status).toBe(200)
+    expect(await wrongSince(from, page, stage)).toEqual([])
+    visitor.person.close()
+  }
+  const refreshes = stage.requests.filter(({ fields }) => fields.get('grant_type') === 'refresh_token')
+  expect(refreshes.length).toBe(3)
+})
+
+test('in the end no code, token or secret stands in a log or the audit, and no request was lost', async () => {
+  expect(secrets.length).toBeGreaterThan(1000)
+  const logs = await Promise.all(ALL_WAYS.map((way) => played.linesOf(way)))
+  const audit = await played.audited()
+  expect(audit).toContain('oauth_token')
+  const lines = `${played.host.logged()}${JSON.stringify(logs)}${audit}`
+  expect(secrets.filter((secret) => lines.includes(secret))).toEqual([])
+  expect(played.provider.lost).toEqual([])
+})

@@ -1,0 +1,2 @@
+/** Of every client of the tests' providers. ASCII only, as `oidc-provider` wants it. */
+export const CLIENT_SECRET = 'secret-of-a-test-client-that-is-long-enough'

@@ -1,0 +1,42 @@
+/** What the author reads, by the case's name: the first that fits. */
+const SAYS: readonly (readonly [name: RegExp, message: RegExp])[] = [
+  [/^(iss|response iss)\b/, /"iss"|issuer/],
+  [/^azp/, /"azp"/],
+  [/^aud/, /"aud"/],
+  [/^exp (long )?past/, /expired at .* this host's says/],
+  [/^iat .*(future|old)/, /was issued at .* this host's says/],
+  [/^nbf/, /must not be used before .* this host's says/],
+  [/^(exp|iat|sub|nonce|at_hash|c_hash)\b/, /"(exp|iat|sub|nonce|at_hash|c_hash)"/],
+  [/^state (wrong|empty)/, /too old, was used before, or began in another browser/],
+  [/^state/, /"state"/],
+  [/^code of nobody/, /the error "invalid_request"/],
+  [/^(code|id_token|a code instead)/, /code|id_token/],
+  [/^error with a code/, /"access_denied"/],
+  [/^header (jwk|jku|x5u|crit)/, /header parameter "(jwk|jku|x5u|crit)"/],
+  [/^header typ/, /"typ"/],
+  [/^header|^payload (not|with)/, /not a JSON object|not strict JSON/],
+  [/^kid/, /key|"kid"/],
+  [/with the signature of the key|^HMAC|^algorithm (not|in|missing)|symmetric/, /its "alg" is/],
+  [/part/, /has not three parts/],
+  [/^(signature|algorithm|payload)/, /signature/],
+  [/slow$/, /took longer than 2000 ms/],
+  [/huge$/, /has more than 262144 bytes/],
+  [/redirecting/, /30[37]/],
+  [/500$/, /500/],
+  [/HTML$/, /something else than a JSON object|content-type/],
+  [/^discovery issuer/, /the discovery document must name "http.*" as issuer.*; it names/],
+  [/^discovery/, /the discovery document .*"(issuer|authorization_endpoint|jwks_uri)"/],
+  [/with an error/, /the error "(invalid_grant|server_error)"/],
+  [/without ID token|is no text/, /no ID token|id_token number/],
+  [/without access token|token type/, /"access_token"|token_type/],
+  [/with a list/, /must be a top level object/],
+  [/^user info/, /user info|"sub"/],
+  [/100 kB/, /has \d+ characters; 32768 are possible/],
+  [/^key/, /key set/],
+]
+
+export function messageOf(name: string): RegExp {
+  const found = SAYS.find(([pattern]) => pattern.test(name))
+  if (found === undefined) throw new TypeError(`nothing says what the author reads of "${name}"`)
+  return found[1]
+}

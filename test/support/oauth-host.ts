@@ -1,0 +1,12 @@
+import { startTestHost, type TestHost } from './host.ts'
+import type { OidcProvider } from './oidc-provider.ts'
+
+/** A host that may ask the provider, and keeps the client's secret for its solutions. */
+export async function startOAuthHost(
+  providers: readonly Pick<OidcProvider, 'hostPort'>[],
+  properties: Record<string, string> = {},
+  options: { readonly home?: string } = {},
+): Promise<TestHost> {
+  const hosts = providers.map(({ hostPort }) => hostPort).join(',')
+  return startTestHost({ OAUTH_ALLOWED_HOSTS: hosts, ...properties }, options)
+}

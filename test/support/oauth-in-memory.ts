@@ -1,0 +1,200 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Router from '@koa/router'
+import type { Context, Middleware } from 'koa'
+import { pino } from 'pino'
+import { findSession } from '../../base/accounts/find-session.ts'
+import { createRemembered } from '../../base/accounts/remembered.ts'
+import { createSessions } from '../../base/accounts/sessions.ts'
+import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
+import { noEffects } from '../../base/bundles/host-call.ts'
+import { openPlatformKey } from '../../base/config/platform-key.ts'
+import { openDatabase } from '../../base/database/open.ts'
+import { answerErrors } from '../../base/http/answer-errors.ts'
+import { createClientReader } from '../../base/http/client.ts'
+import { appOf, identify, setHeaders } from '../../base/http/opening-steps.ts'
+import { cookieScope } from '../../base/http/request.ts'
+import { createSites } from '../../base/http/sites.ts'
+import { createCheckedAddresses } from '../../base/outbound/checked-addresses.ts'
+import { createAudit } from '../../host/audit/audit.ts'
+import { readArrival } from '../../host/login/arrival.ts'
+import type { AuthenticatorQuestion } from '../../host/login/ask-authenticator.ts'
+import { createFormTokens } from '../../host/login/form-token.ts'
+import { createMaintenance } from '../../host/maintenance/maintenance.ts'
+import { createOAuth } from '../../host/oauth/oauth.ts'
+import type { WrittenOAuthSettings } from '../../host/oauth/oauth-settings.ts'
+import { addOAuthRoutes, signInAtProvider } from '../../host/oauth/routes.ts'
+import { checkHeaders, checkMethod, readTarget } from '../../host/outbound/check-request.ts'
+import type { Outbound } from '../../host/outbound/outbound.ts'
+import { createSecrets } from '../../host/secrets/secrets.ts'
+import type { EntryRunner } from '../../host/solutions/run-entry.ts'
+import type { NewLogLine, SolutionLog } from '../../host/solutions/solution-log.ts'
+import { checkManifest } from '../../runtime/bundle/manifest.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import { createLimits, type LimitName } from '../../runtime/limits.ts'
+import { askOf } from './ask-app.ts'
+import { CLIENT_SECRET } from './client-secret.ts'
+import type { ask } from './http.ts'
+import type { PlayedProvider } from './misbehaving-provider.ts'
+
+export type OAuthInMemory = {
+  readonly url: string
+  /** Asks the host or the provider: what a browser does. */
+  readonly ask: typeof ask
+  readonly linesOf: (solution: string) => readonly NewLogLine[]
+  /** Everything that the platform logged. */
+  readonly logged: () => string
+  readonly audited: () => Promise<string>
+  readonly stop: () => Promise<void>
+}
+
+/** What a script of a solution returns, for the parameters of the address. */
+export type ConfigurationOf = (solution: string, params: Readonly<Record<string, unknown>>) => WrittenOAuthSettings
+
+const HOST_PORT = '127.0.0.1:1'
+
+/**
+ * Signing in at a provider with everything of the host that has a part in it, but for its server, its sandbox processes and
+ * its network: the scripts are functions, and the provider is called.
+ */
+export async function createOAuthInMemory(
+  provider: PlayedProvider,
+  configurationOf: ConfigurationOf,
+  changes: Partial<Record<LimitName, number>> = {},
+): Promise<OAuthInMemory> {
+  const home = mkdtempSync(join(tmpdir(), 'solhost-oauth-'))
+  const db = await openDatabase(home)
+  const key = await openPlatformKey(db, home, '')
+  const limits = createLimits(changes)
+  const logged: string[] = []
+  const log = pino({ level: 'debug' }, { write: (line: string) => void logged.push(line) })
+  const lines: { readonly solution: string; readonly line: NewLogLine }[] = []
+  const solutionLog = {
+    write: (solution: string, line: NewLogLine) => void lines.push({ solution, line }),
+  } as SolutionLog
+  const audit = createAudit(db, limits)
+  const secrets = createSecrets(db, key)
+  const sites = createSites({ solutionOrigin: null, publicUrl: null, allowedHosts: [] }, () => 1)
+  const runEntry: EntryRunner = async (solution, { args: [params] }) => {
+    const values = configurationOf(solution.name, params as Record<string, unknown>)
+    return { failure: null, effects: noEffects(), values, hasValues: true }
+  }
+  const needs = {
+    db,
+    key,
+    limits,
+    log,
+    outbound: outboundTo(provider),
+    allowedHosts: [provider.hostPort],
+    secrets,
+    runEntry,
+    askAuthenticator: byVerifiedEmail,
+    sites,
+    sessions: createSessions(db, limits),
+    remembered: createRemembered(db, key, limits),
+    formTokens: createFormTokens(key),
+    solutionLog,
+    audit,
+    maintenance: createMaintenance(db),
+  }
+  const { parts } = createOAuth(needs)
+  const solutions = new Map<string, ActiveSolution>()
+
+  async function needSolution(ctx: Context): Promise<ActiveSolution> {
+    const name = String((ctx.params as { solution: string }).solution)
+    const found = solutions.get(name) ?? solutionNamed(name)
+    if (!solutions.has(name)) await secrets.put(name, 'CLIENT', CLIENT_SECRET, [provider.hostPort])
+    solutions.set(name, found)
+    return found
+  }
+
+  const router = new Router({ prefix: '/solution/:solution', sensitive: true })
+  router.get('/index.html', async (ctx) => {
+    const arrival = readArrival(ctx, await needSolution(ctx), 'en', sites)
+    const found = (await findSession(ctx, arrival.scope, parts.sessions)) ?? (await signInAtProvider(arrival, parts))
+    if (found !== null) ctx.body = `<p>Signed in as ${found.session.username}</p>`
+  })
+  router.get('/session', async (ctx) => {
+    const { name } = await needSolution(ctx)
+    const found = await findSession(ctx, cookieScope(ctx, sites, name), parts.sessions)
+    if (found === null) throw new PlatformError('ERR_UNAUTHENTICATED', 'Nobody is signed in.')
+    const { username, permissions } = found.session
+    ctx.body = JSON.stringify({ username, permissions })
+  })
+  addOAuthRoutes(router, needSolution, () => 'en', parts)
+  const app = appOf([identify(createClientReader([])), setHeaders, answerErrors(log), router.routes() as Middleware])
+  const askHost = askOf(app)
+
+  return {
+    url: `http://${HOST_PORT}`,
+    ask: (address, asked = {}) =>
+      (new URL(address).host === HOST_PORT ? askHost : askProvider(provider))(address, asked),
+    linesOf: (solution) => lines.filter((one) => one.solution === solution).map(({ line }) => line),
+    logged: () => logged.join(''),
+    async audited() {
+      await audit.flush()
+      return JSON.stringify(await db.selectFrom('audit').selectAll().execute())
+    },
+    async stop() {
+      await audit.flush()
+      await db.destroy()
+      rmSync(home, { recursive: true })
+    },
+  }
+}
+
+/** As a browser asks it. */
+function askProvider(provider: PlayedProvider): typeof ask {
+  return async (address, { method = 'GET', headers = {}, body = '' } = {}) => {
+    const answer = provider.answer({ method, url: new URL(address), headers, body: String(body) })
+    const { status, type, body: text } = answer
+    const given = { 'content-type': type, ...answer.headers }
+    return { status, headers: given, text, json: () => JSON.parse(text) as unknown }
+  }
+}
+
+/** The rules of the host's own requests, and the provider in the place of the network. */
+function outboundTo(provider: PlayedProvider): Outbound {
+  const lookUp = async () => []
+  const checkedAddresses = createCheckedAddresses({
+    allowedPrivate: [provider.hostPort],
+    setting: 'OAUTH_ALLOWED_HOSTS',
+    lookUp,
+  })
+  return {
+    async request({ url, method, headers, body, maxBytes, timeoutMs }) {
+      const target = readTarget(url)
+      const { place } = target
+      checkMethod(method, body !== null)
+      const sent = Object.fromEntries(checkHeaders(headers))
+      await checkedAddresses(target)
+      if (place !== provider.hostPort) throw new PlatformError('ERR_OUTBOUND_FAILED', `nobody is at ${place}`)
+      const answer = provider.answer({ method, url: new URL(url), headers: sent, body: String(body ?? '') })
+      const { status, type, body: text, isEndless = false } = answer
+      if (isEndless)
+        throw new PlatformError('ERR_OUTBOUND_TIME', `${place} took longer than ${timeoutMs} ms`, { place })
+      const bytes = Buffer.from(text)
+      if (bytes.length > maxBytes) {
+        const message = `the answer of ${place} has more than ${maxBytes} bytes`
+        throw new PlatformError('ERR_OUTBOUND_SIZE', message, { place })
+      }
+      return { status, headers: { 'content-type': type, ...answer.headers }, body: bytes }
+    },
+  }
+}
+
+/** What `onSolutionOpen` of a solution does. */
+const byVerifiedEmail: AuthenticatorQuestion = async (_asking, { last_login }) => {
+  const { email, email_verified, iss, sub } = last_login as Record<string, unknown>
+  if (email_verified !== true) return { kind: 'refused', effects: noEffects(), values: {} }
+  const login = { username: String(email), uid: `${iss}#${String(sub).slice(0, 50)}`, permissions: ['Users'] }
+  return { kind: 'accepted', login, effects: noEffects(), user: null }
+}
+
+function solutionNamed(name: string): ActiveSolution {
+  const written = { name, version: '1.0.0', authenticator: 'OAUTH_AUTHENTICATOR', modules: ['auth'] }
+  const { manifest } = checkManifest(written, 'solution.json')
+  if (manifest === null) throw new TypeError(`"${name}" cannot be a solution`)
+  return { name, title: name, manifest, entries: { authenticator: ['getOAuthConfig'] } } as unknown as ActiveSolution
+}
