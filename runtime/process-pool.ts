@@ -42,6 +42,8 @@ export type ProcessPoolOptions = {
   readonly makeRoom: (isUrgent: boolean) => number | null
   /** Ends the largest process, whatever it does, since nothing idle is left. @returns its id; null when there is none */
   readonly endLargest: () => number | null
+  /** Unless false. A command that ends soon starts only the processes that it uses. */
+  readonly keepsSpare?: boolean | undefined
 }
 
 /** Processes grow while they work: the memory is looked at this often, in ms. */
@@ -63,7 +65,7 @@ const MOST_WAITING = 200
 const MOST_SPARES = 4
 
 export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
-  const { sandbox, memory, inUse, makeRoom, endLargest } = options
+  const { sandbox, memory, inUse, makeRoom, endLargest, keepsSpare = true } = options
   const bound = options.bound ?? createMemoryBound({ configured: memory.maximum })
   const spares: SandboxProcess[] = []
   /** Taken, but not ready yet. */
@@ -177,9 +179,11 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
   }
 
   return {
-    fill,
+    fill() {
+      if (keepsSpare) fill()
+    },
     fillSoon() {
-      if (refill !== null || stopped) return
+      if (!keepsSpare || refill !== null || stopped) return
       refill = setTimeout(() => {
         refill = null
         fill()

@@ -92,6 +92,8 @@ export type SupervisorOptions = {
   readonly killed?: (reason: KillReason) => void
   /** See `createCheckProcesses`; not unless set. */
   readonly keepsCheckReady?: boolean
+  /** See `ProcessPoolOptions`. */
+  readonly keepsSpare?: boolean
 }
 
 /** How often idle processes are looked for and asked for a sign of life, in ms. */
@@ -122,6 +124,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   const quarantine = createQuarantine()
   const pool = createProcessPool({
     sandbox: { timeZone, trusted, debugNode },
+    keepsSpare: options.keepsSpare,
     memory,
     bound,
     inUse: () => [...living, ...clients.living(), ...checks.living()].map(({ pid }) => pid),

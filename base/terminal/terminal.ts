@@ -14,15 +14,25 @@ export interface Terminal {
   styledError(style: Style, text: string): string
   /** Whether a person can be asked, and sees progress. */
   readonly isInteractive: boolean
+  /** The environment properties of whoever types there. */
+  readonly environment: Environment
 }
 
-export function createTerminal(out: NodeJS.WriteStream, err: NodeJS.WriteStream, input: NodeJS.ReadStream): Terminal {
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export function createTerminal(
+  out: NodeJS.WriteStream,
+  err: NodeJS.WriteStream,
+  input: NodeJS.ReadStream,
+  environment: Environment,
+): Terminal {
   return {
     out: (text) => void out.write(text),
     err: (text) => void err.write(text),
     styled: (style, text) => styleText(style, text, { stream: out }),
     styledError: (style, text) => styleText(style, text, { stream: err }),
     isInteractive: input.isTTY === true && err.isTTY === true,
+    environment,
   }
 }
 

@@ -33,7 +33,7 @@ export async function checkSolution(folder: SolutionFolder): Promise<CheckedSolu
   const plugins = pluginsForChecks(limits)
   const makeSandboxSolution = createSandboxSolutionMaker(plugins)
   const trusted = usableTrusted(plugins, makeSandboxSolution, limits)
-  const supervisor = createSupervisor({ limits, trusted, timeZone: 'Etc/UTC' })
+  const supervisor = createSupervisor({ limits, trusted, timeZone: 'Etc/UTC', keepsSpare: false })
   try {
     const checked = await createBundleCheck({ supervisor, makeSandboxSolution, limits })(bundle)
     return { ...read, faults: checked.faults, warnings: [...read.warnings, ...checked.warnings] }

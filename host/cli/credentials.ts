@@ -30,7 +30,7 @@ With --user it is the admin account, by SOLHOST_PASSWORD or a prompt.
 export async function authorization(user: string | undefined, terminal: Terminal): Promise<string> {
   needCredentials(user, terminal)
   const { property, question } = asked(user)
-  const secret = process.env[property]?.trim() || (await askSecret(question))
+  const secret = terminal.environment[property]?.trim() || (await askSecret(question))
   if (user !== undefined) return `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`
   if (/^[\x21-\x7e]+$/.test(secret)) return `Bearer ${secret}`
   throw new CommandError('usage', 'An API token begins with "sol_" and has no blanks; this one is none.')
@@ -39,7 +39,7 @@ export async function authorization(user: string | undefined, terminal: Terminal
 /** Whether they can be had, to know that before anything else is done. @throws CommandError */
 export function needCredentials(user: string | undefined, terminal: Terminal): void {
   const { property } = asked(user)
-  if ((process.env[property]?.trim() ?? '') !== '' || terminal.isInteractive) return
+  if ((terminal.environment[property]?.trim() ?? '') !== '' || terminal.isInteractive) return
   throw new CommandError('usage', `${property} is not set, and there is no terminal to ask on. Set it.`)
 }
 

@@ -42,11 +42,16 @@ export async function allCommands(): Promise<Readonly<Record<string, Command>>> 
 
 /** Runs one command line, without the program's name, and ends the process with its exit code. */
 export async function main(words: readonly string[]): Promise<never> {
-  const terminal = createTerminal(process.stdout, process.stderr, process.stdin)
+  const terminal = createTerminal(process.stdout, process.stderr, process.stdin, process.env)
   endWithReader()
   endWithLauncher()
+  process.exit(await runCommandLine(words, terminal))
+}
+
+/** The same without a process of its own. @returns the exit code */
+export async function runCommandLine(words: readonly string[], terminal: Terminal): Promise<number> {
   const exit = await run(words, terminal).catch((error: unknown) => explain(error, terminal))
-  process.exit(EXIT_CODES[exit].code)
+  return EXIT_CODES[exit].code
 }
 
 async function run(words: readonly string[], terminal: Terminal): Promise<Exit> {

@@ -25,7 +25,7 @@ export function makePassword(): string {
 
 /** @throws CommandError where nobody can be asked, and where the second try is another than the first */
 export async function askNewPassword(username: string, terminal: Terminal): Promise<string> {
-  const given = process.env[PROPERTY]
+  const given = terminal.environment[PROPERTY]
   if (given !== undefined && given !== '') return given
   if (!terminal.isInteractive) {
     throw new CommandError('usage', `${PROPERTY} is not set, and there is no terminal to ask on. Set it.`)

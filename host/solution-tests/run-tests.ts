@@ -71,7 +71,7 @@ export async function runTests(files: TestFiles, options: TestRunOptions): Promi
   })
   const makeSandboxSolution = createSandboxSolutionMaker([plugin])
   const trusted = usableTrusted([plugin], makeSandboxSolution, limits)
-  const supervisor = createSupervisor({ limits, trusted, timeZone: 'Etc/UTC' })
+  const supervisor = createSupervisor({ limits, trusted, timeZone: 'Etc/UTC', keepsSpare: false })
   const stop = endsWithProcess(() => supervisor.stop())
   const run = createFileRun({
     ...options,

@@ -127,7 +127,7 @@ export async function createStage(packed: Uint8Array, name: string, limits: Limi
   })
   const makeSandboxSolution = createSandboxSolutionMaker(plugins)
   const trusted = usableTrusted(plugins, makeSandboxSolution, limits)
-  const supervisor = createSupervisor({ limits, trusted, timeZone: settings.timeZone })
+  const supervisor = createSupervisor({ limits, trusted, timeZone: settings.timeZone, keepsSpare: false })
   started.defer(endsWithProcess(() => supervisor.stop()))
   const store = createSolutionStore(db, limits)
   const retire = (version: string) => {

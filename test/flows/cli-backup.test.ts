@@ -10,7 +10,7 @@ import { openPlatformKey } from '../../base/config/platform-key.ts'
 import { openDatabase } from '../../base/database/open.ts'
 import { readSettings } from '../../host/config/settings.ts'
 import { createSecrets } from '../../host/secrets/secrets.ts'
-import { type CliRun, runCli, temporaryFolder, writeFiles } from '../support/cli.ts'
+import { type CliRun, runCli, runCliProcess, temporaryFolder, writeFiles } from '../support/cli.ts'
 import { openOnce } from '../support/client-page.ts'
 import { SERVER_START, type TestServer } from '../support/database-server.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
@@ -118,7 +118,8 @@ test('backup: while a host runs and everybody writes, what is written is of one 
     while (goOn) await Promise.all([addUser(host, `user-${added++}`), note(`n${added}`)])
   })()
   await expect.poll(() => added).toBeGreaterThan(2)
-  const { code, out, err } = await run(['backup', backup], source)
+  const options = { cwd: folder.path, env: { PLATFORM_HOME: source } }
+  const { code, out, err } = await runCliProcess(['backup', backup], options)
   goOn = false
   await writing
   expect([code, err]).toEqual([0, ''])
@@ -135,7 +136,8 @@ test('backup: while a host runs and everybody writes, what is written is of one 
 
 test('restore: an empty folder becomes the platform: passwords, cookies, secrets, versions, grants, data, plugins', async () => {
   const home = at('restored')
-  const { code, out } = await run(['restore', backup, '--json'], home)
+  const options = { cwd: folder.path, env: { PLATFORM_HOME: home } }
+  const { code, out } = await runCliProcess(['restore', backup, '--json'], options)
   expect([code, JSON.parse(out)]).toMatchObject([0, { ok: true, replaced: null, solutionDatabases: 1 }])
   const files = readdirSync(home).sort()
   expect(files).toEqual(['databases', 'in-use', 'platform-key', 'platform.sqlite', 'plugins'])

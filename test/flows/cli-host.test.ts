@@ -4,13 +4,13 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { LAUNCHER, runCli, startCli, temporaryFolder, writeFiles } from '../support/cli.ts'
+import { LAUNCHER, runCli, runCliProcess, startCli, temporaryFolder, writeFiles } from '../support/cli.ts'
 import { openClient } from '../support/client-page.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// The command line against a real host, each run a process of its own.
+// The command line against a real host.
 
 const ADMIN = { SOLHOST_PASSWORD: 'test admin password' }
 
@@ -43,7 +43,7 @@ test('from init to a page that works: check, pack, deploy with a token for this 
   const options = { cwd: folder.path, env: { SOLHOST_TOKEN: await createToken('solutions:shop:write') } }
   expect((await runCli(['check', 'shop'], options)).code).toBe(0)
   const { sha256 } = JSON.parse((await runCli(['pack', 'shop', '--json'], options)).out) as { sha256: string }
-  const deployed = await runCli(['deploy', 'shop', host.url], options)
+  const deployed = await runCliProcess(['deploy', 'shop', host.url], options)
   expect(deployed).toEqual({
     code: 0,
     err: '',
@@ -64,7 +64,7 @@ Next: open the address; what its scripts write shows
   expect(page.text('welcome', 'answer')).toBe('Hello, Ada!')
   page.close()
 
-  const logs = await runCli(['logs', 'shop', host.url], options)
+  const logs = await runCliProcess(['logs', 'shop', host.url], options)
   expect(logs.out).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z info {2}globals\.js:9:15 {2}greeted Ada \(\S+\)\n$/)
   expect(logs.err).toBe(`Next: solhost logs shop ${host.url} -f\n`)
 
@@ -345,7 +345,10 @@ test('doctor: every line is ok where a host can start, and names what to do wher
   using folder = temporaryFolder({ file: '' })
   const doctor = (env: Record<string, string>, ...words: string[]) =>
     runCli(['doctor', ...words], { cwd: folder.path, env })
-  const well = await doctor({ PORT: '0', ADMIN_PORT: '0', PLATFORM_HOME: 'data' })
+  const well = await runCliProcess(['doctor'], {
+    cwd: folder.path,
+    env: { PORT: '0', ADMIN_PORT: '0', PLATFORM_HOME: 'data' },
+  })
   expect([well.code, well.err]).toEqual([0, ''])
   expect(well.out.split('\n').map((line) => line.slice(0, 31).trimEnd())).toEqual([
     'ok     Node.js',

@@ -1,12 +1,11 @@
 import { cpSync, existsSync, readdirSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { exampleFolder } from '../../host/solutions/examples.ts'
 import { childrenOf } from '../long/processes.ts'
-import { runCli, startCli, temporaryFolder, writeFiles } from '../support/cli.ts'
-import { devSolution } from '../support/dev-process.ts'
+import { type CliRun, runCli, runCliProcess, startCli, temporaryFolder, writeFiles } from '../support/cli.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// `solhost test`, each run a process of its own, with real sandboxes and databases.
+// `solhost test`, with real sandboxes and databases.
 
 const MANIFEST = '{ "name": "crm", "version": "1.0.0", "authenticator": "NONE" }\n'
 
@@ -26,12 +25,13 @@ async function testOfExample(name: string, files: Record<string, string>) {
 
 const withoutTimes = (text: string) => text.replace(/ {2}\d+ ms$/gm, '  … ms').replace(/in [\d.]+ s\./, 'in … s.')
 
-/** Names with the messages of those that failed. */
-function resultsOf(out: string) {
+/** Names with the messages of those that failed, of all test files or some. */
+function resultsOf(out: string, some = /^/) {
   const { files } = JSON.parse(out) as {
-    files: { failure: unknown; tests: { name: string; failure: { message: string } | null }[] }[]
+    files: { file: string; failure: unknown; tests: { name: string; failure: { message: string } | null }[] }[]
   }
-  return files.flatMap(({ failure, tests }) => [
+  const asked = files.filter(({ file }) => some.test(file))
+  return asked.flatMap(({ failure, tests }) => [
     ...(failure === null ? [] : [failure]),
     ...tests.map((one) => [one.name, one.failure?.message ?? null]),
   ])
@@ -40,7 +40,7 @@ function resultsOf(out: string) {
 test('test: what init makes has a first test, which passes', async () => {
   using folder = temporaryFolder()
   expect((await runCli(['init', 'shop'], { cwd: folder.path })).code).toBe(0)
-  const { code, out, err } = await runCli(['test', 'shop'], { cwd: folder.path })
+  const { code, out, err } = await runCliProcess(['test', 'shop'], { cwd: folder.path })
   expect([code, err, withoutTimes(out)]).toEqual([
     0,
     '',
@@ -53,33 +53,14 @@ Next: solhost deploy shop <url>
   ])
 })
 
-test('test: a failed assertion shows its line, where the values differ, and both', async () => {
+test('test: a failed assertion, a script that fails and one that does not end are shown at their lines and those of the tests', async () => {
   const { code, out } = await testOf({
-    'globals.test.js': `test('adds', () => {
+    'adds.test.js': `test('adds', () => {
   assert.equal({ rows: [{ sum: 3 }] }, { rows: [{ sum: 4 }] })
 })
 
 test('is well', () => {})
 `,
-  })
-  expect([code, withoutTimes(out)]).toEqual([
-    3,
-    `globals.test.js
-  ✗ adds  … ms
-    globals.test.js:2:10  AssertionError: not equal at .rows[0].sum
-      expected: {rows: [{sum: 4}]}
-      received: {rows: [{sum: 3}]}
-      2 │   assert.equal({ rows: [{ sum: 3 }] }, { rows: [{ sum: 4 }] })
-        │          ^
-  ✓ is well  … ms
-1 passed, 1 failed in … s.
-Next: fix what is shown, then solhost test .
-`,
-  ])
-})
-
-test('test: a script that fails, or does not end, is shown at its own line and at that of the test', async () => {
-  const { code, out } = await testOf({
     'globals.js': `function onSolutionOpen(arg, queryParams) {
   if (queryParams.loop) while (true) {}
   missing()
@@ -99,7 +80,15 @@ test('is told why', async () => {
   })
   expect([code, withoutTimes(out)]).toEqual([
     3,
-    `opens.test.ts
+    `adds.test.js
+  ✗ adds  … ms
+    adds.test.js:2:10  AssertionError: not equal at .rows[0].sum
+      expected: {rows: [{sum: 4}]}
+      received: {rows: [{sum: 3}]}
+      2 │   assert.equal({ rows: [{ sum: 3 }] }, { rows: [{ sum: 4 }] })
+        │          ^
+  ✓ is well  … ms
+opens.test.ts
   ✗ throws  … ms
     opens.test.ts:2:18  Error: script_error at globals.js:3:3: ReferenceError: missing is not defined
       2 │   await solution.open()
@@ -115,7 +104,7 @@ test('is told why', async () => {
       2 │   if (queryParams.loop) while (true) {}
         │                         ^
   ✓ is told why  … ms
-1 passed, 2 failed in … s.
+2 passed, 3 failed in … s.
 Next: fix what is shown, then solhost test .
 `,
   ])
@@ -195,39 +184,32 @@ test('test: without tests it says how to write one; a solution with faults is to
   })
 })
 
-test('test: a test file that cannot be loaded, or has no test, is a failure of its own', async () => {
-  const { code, out } = await testOf(
-    {
-      'a.test.js': 'test("one", () => {\n',
-      'b.test.js': 'missing()\n',
-      'c.test.js': 'const nothing = 1\n',
-      'd.test.js': "test('well', () => {})\n",
-      'e.test.js': "test('twice', () => {})\ntest('twice', () => {})\n",
-      'f.test.js': 'for (;;);\n',
-    },
-    '--json',
-  )
-  expect(code).toBe(3)
-  expect(resultsOf(out)).toMatchObject([
-    { code: 'script_syntax', file: 'a.test.js', line: 2 },
-    { code: 'script_error', message: 'ReferenceError: missing is not defined', file: 'b.test.js', line: 1, column: 1 },
-    { message: 'no test(name, run) is in the file', file: 'c.test.js' },
-    ['well', null],
-    { message: 'Error: there are two tests "twice" in this file', file: 'e.test.js', line: 2, column: 1 },
-    { code: 'script_timeout', file: 'f.test.js', line: 1, column: 1 },
-  ])
-})
-
-test('test: what a test forgets to wait for, and what nobody could do, is told', async () => {
-  const { out } = await testOf(
-    {
-      'forms/main.json': `{ "layout": [{ "columns": [{ "elements": [
-        { "type": "button", "name": "go", "label": "Go", "onAction": "go", "enabled": false },
-        { "type": "number", "name": "count", "label": "Count", "max": 9 },
-        { "type": "button", "name": "secret", "label": "Secret", "onAction": "go", "permission": "Boss" }
-      ] }] }] }`,
-      'forms/main.js': 'function go() {}\n',
-      'globals.test.js': `
+/** One solution with the test files of several tests, which are run once. */
+const MANY = {
+  'solution.json': '{ "name": "crm", "version": "1.0.0", "authenticator": "NONE", "http": ["api.example.org"] }',
+  'globals.js': `async function rate(currency) {
+  const answer = await plugins.http.fetch('https://api.example.org/rates', { method: 'POST', body: currency })
+  return (await answer.json()).rate
+}
+function elsewhere() { return plugins.http.fetch('https://other.example.org/') }
+`,
+  'forms/main.json': `{ "layout": [{ "columns": [{ "elements": [
+    { "type": "button", "name": "go", "label": "Go", "onAction": "go", "enabled": false },
+    { "type": "number", "name": "count", "label": "Count", "max": 9 },
+    { "type": "button", "name": "secret", "label": "Secret", "onAction": "go", "permission": "Boss" },
+    { "type": "text", "name": "name", "label": "Name" },
+    { "type": "button", "name": "greet", "label": "Greet", "onAction": "greet" },
+    { "type": "label", "name": "answer", "label": "-" }
+  ] }] }] }`,
+  'forms/main.js': "function go() {}\nfunction greet() { forms.main.elements.answer.label = 'first' }\n",
+  // Some that cannot be loaded.
+  'a.test.js': 'test("one", () => {\n',
+  'b.test.js': 'missing()\n',
+  'c.test.js': 'const nothing = 1\n',
+  'd.test.js': "test('well', () => {})\n",
+  'e.test.js': "test('twice', () => {})\ntest('twice', () => {})\n",
+  'f.test.js': 'for (;;);\n',
+  'forms/main.test.js': `
 test('not awaited', async () => { solution.open() })
 test('disabled', async () => { await (await solution.open()).click('go') })
 test('absent', async () => { await (await solution.open()).click('secret') })
@@ -247,19 +229,81 @@ test('over', async () => {
   await client.close()
   await client.click('go')
 })
+test('at once', async () => {
+  const client = await solution.open()
+  await Promise.all([client.click('greet'), client.type('name', 'Ada'), client.click('greet')])
+  assert.equal([client.elements.answer.label, client.elements.name.value], ['first', 'Ada'])
+})
 `,
-    },
-    '--json',
-  )
-  expect(resultsOf(out)).toEqual([
-    ['not awaited', 'Error: the test ended before solution.open did: write "await solution.open(…)"'],
-    ['disabled', 'Error: no user can do that to "go" now: it, or what it is in, is hidden or disabled'],
-    ['absent', 'Error: form "main": there is no "secret" for this user; there are go, count'],
-    ['wrong value', 'Error: form "main": "count" takes no onElementDataChange with the value "two"'],
-    ['wrong call', expect.stringMatching(/^Error: solution\.open does not take that \(argument 1: .*users/)],
-    ['a value that a rule refuses is shown, as to a user', null],
-    ['over', 'Error: this client is over: nobody can do anything in it any more'],
-  ])
+  'http.test.js': `
+test('the answer', async () => {
+  await solution.answerHttp('https://api.example.org/rates', { body: { rate: 1.25 } })
+  const client = await solution.open()
+  assert.equal(await client.call('rate', 'EUR'), 1.25)
+  const [seen] = await solution.httpRequests()
+  assert.equal([seen.method, seen.body], ['POST', 'EUR'])
+})
+test('none', async () => { await (await solution.open()).call('rate', 'EUR') })
+test('not asked for', async () => { await (await solution.open()).call('elsewhere') })
+`,
+  'node.test.js': `test('alone', () => {
+  const there = ['process', 'require', 'fetch', 'XMLHttpRequest', 'WebAssembly', 'setTimeout', 'plugins', 'security']
+  assert.equal(there.filter((name) => name in globalThis), [])
+})
+`,
+}
+
+describe('test: of many files', () => {
+  let run: CliRun
+  beforeAll(async () => {
+    run = await testOf(MANY, '--json')
+  })
+
+  test('one that cannot be loaded, or has no test, is a failure of its own', () => {
+    expect(run.code).toBe(3)
+    expect(resultsOf(run.out, /^[a-f]\.test\.js$/)).toMatchObject([
+      { code: 'script_syntax', file: 'a.test.js', line: 2 },
+      {
+        code: 'script_error',
+        message: 'ReferenceError: missing is not defined',
+        file: 'b.test.js',
+        line: 1,
+        column: 1,
+      },
+      { message: 'no test(name, run) is in the file', file: 'c.test.js' },
+      ['well', null],
+      { message: 'Error: there are two tests "twice" in this file', file: 'e.test.js', line: 2, column: 1 },
+      { code: 'script_timeout', file: 'f.test.js', line: 1, column: 1 },
+    ])
+  })
+
+  test('what one forgets to wait for, and what nobody could do, is told; things done at once are done in order', () => {
+    expect(resultsOf(run.out, /^forms\/main\.test\.js$/)).toEqual([
+      ['not awaited', 'Error: the test ended before solution.open did: write "await solution.open(…)"'],
+      ['disabled', 'Error: no user can do that to "go" now: it, or what it is in, is hidden or disabled'],
+      ['absent', 'Error: form "main": there is no "secret" for this user; there are go, count, name, greet, answer'],
+      ['wrong value', 'Error: form "main": "count" takes no onElementDataChange with the value "two"'],
+      ['wrong call', expect.stringMatching(/^Error: solution\.open does not take that \(argument 1: .*users/)],
+      ['a value that a rule refuses is shown, as to a user', null],
+      ['over', 'Error: this client is over: nobody can do anything in it any more'],
+      ['at once', null],
+    ])
+  })
+
+  test('http requests get the declared answers and never leave the machine', () => {
+    expect(resultsOf(run.out, /^http\.test\.js$/)).toEqual([
+      ['the answer', null],
+      [
+        'none',
+        expect.stringContaining('no answer is declared for POST https://api.example.org/rates: solution.answerHttp('),
+      ],
+      ['not asked for', expect.stringContaining('the manifest does not ask for other.example.org')],
+    ])
+  })
+
+  test('they have no Node.js, no files and no network', () => {
+    expect(resultsOf(run.out, /^node\.test\.js$/)).toEqual([['alone', null]])
+  })
 })
 
 test('test: an authenticator is asked with what a login page sends, and tells login, tenant, locale, result and commands', async () => {
@@ -287,38 +331,6 @@ test('no OAuth', async () => { await solution.getOAuthConfig({}) })
       ['anna of acme is signed in, with her tenant and its language', null],
       ['a wrong password, tenant or user is refused with the same text', null],
       ['a remembered login is good for seven days, and for the same user', null],
-    ],
-  ])
-})
-
-test('test: getOAuthConfig is asked, and what it throws is told', async () => {
-  const { code, out } = await testOf(
-    {
-      'solution.json':
-        '{ "name": "crm", "version": "1.0.0", "authenticator": "OAUTH_AUTHENTICATOR", "modules": ["auth"] }',
-      'modules/auth/solution.json': '{ "name": "auth", "version": "1.0.0", "type": "authenticator" }',
-      'modules/auth/globals.js': `function onSolutionOpen() {}
-function getOAuthConfig(queryParams) {
-  if (!queryParams.tenant) throw new Error('no tenant')
-  return queryParams.tenant === 'acme' ? { api: 'Google', clientId: 'acme-client' } : null
-}
-`,
-      'modules/auth/globals.test.js': `
-test('acme', async () => {
-  assert.equal((await solution.getOAuthConfig({ tenant: 'acme' })).result, { api: 'Google', clientId: 'acme-client' })
-})
-test('nobody', async () => { assert.equal((await solution.getOAuthConfig({ tenant: 'x' })).result, null) })
-test('none', async () => { await solution.getOAuthConfig({}) })
-`,
-    },
-    '--json',
-  )
-  expect([code, resultsOf(out)]).toEqual([
-    3,
-    [
-      ['acme', null],
-      ['nobody', null],
-      ['none', 'Error: script_error at modules/auth/globals.js:3:34: Error: no tenant'],
     ],
   ])
 })
@@ -411,86 +423,6 @@ test('without a user nobody is granted the table', async () => {
   ])
 })
 
-test('test: http requests get the declared answers and never leave the machine', async () => {
-  const { code, out } = await testOf(
-    {
-      'solution.json': '{ "name": "crm", "version": "1.0.0", "authenticator": "NONE", "http": ["api.example.org"] }',
-      'globals.js': `async function rate(currency) {
-  const answer = await plugins.http.fetch('https://api.example.org/rates', { method: 'POST', body: currency })
-  return (await answer.json()).rate
-}
-function elsewhere() { return plugins.http.fetch('https://other.example.org/') }
-`,
-      'globals.test.js': `
-test('the answer', async () => {
-  await solution.answerHttp('https://api.example.org/rates', { body: { rate: 1.25 } })
-  const client = await solution.open()
-  assert.equal(await client.call('rate', 'EUR'), 1.25)
-  const [seen] = await solution.httpRequests()
-  assert.equal([seen.method, seen.body], ['POST', 'EUR'])
-})
-test('none', async () => { await (await solution.open()).call('rate', 'EUR') })
-test('not asked for', async () => { await (await solution.open()).call('elsewhere') })
-`,
-    },
-    '--json',
-  )
-  expect([code, resultsOf(out)]).toEqual([
-    3,
-    [
-      ['the answer', null],
-      [
-        'none',
-        expect.stringContaining('no answer is declared for POST https://api.example.org/rates: solution.answerHttp('),
-      ],
-      ['not asked for', expect.stringContaining('the manifest does not ask for other.example.org')],
-    ],
-  ])
-})
-
-test('test: test files have no Node.js, no files and no network', async () => {
-  const { code, out } = await testOf(
-    {
-      'globals.test.js': `test('alone', () => {
-  const there = ['process', 'require', 'fetch', 'XMLHttpRequest', 'WebAssembly', 'setTimeout', 'plugins', 'security']
-  assert.equal(there.filter((name) => name in globalThis), [])
-})
-`,
-    },
-    '--json',
-  )
-  expect([code, resultsOf(out)]).toEqual([0, [['alone', null]]])
-})
-
-test('test: scripts check stored hashes and make their own', async () => {
-  const { code, out } = await testOf(
-    {
-      'solution.json':
-        '{ "name": "crm", "version": "1.0.0", "authenticator": "AUTHENTICATOR", "modules": ["sign"], "permissions": ["Users"] }',
-      'modules/sign/solution.json': '{ "name": "sign", "version": "1.0.0", "type": "authenticator" }',
-      'modules/sign/globals.js': `
-const HASH = 'pbkdf2_sha256$1000$seasalt$N8Kb7U1vbYSRuCHg1pngtjswnNK9K1+IDAsQ4NEmMNE='
-async function onSolutionOpen(arg, { username, password }) {
-  const hashes = { anna: HASH, bert: await security.hashPassword('seven geese') }
-  if (await security.checkPasswordHash(password, hashes[username] ?? null)) security.login(username, 'u', ['Users'])
-}
-`,
-      'sign.test.js': `
-test('signs in', async () => {
-  const signedIn = []
-  for (const [username, password] of [['anna', 'Grüße, horse'], ['anna', 'x'], ['bert', 'seven geese'], ['cleo', 'x']]) {
-    const { login } = await solution.signIn({ username, password })
-    signedIn.push(login?.username ?? null)
-  }
-  assert.equal(signedIn, ['anna', null, 'bert', null])
-})
-`,
-    },
-    '--json',
-  )
-  expect([code, resultsOf(out)]).toEqual([0, [['signs in', null]]])
-})
-
 test('test: users whom scripts made or deleted are no other test’s', async () => {
   const { code, out } = await testOf(
     {
@@ -529,22 +461,6 @@ test('knows nobody', async () => {
   ])
 })
 
-test('test: what a test does at once in a client is done, one thing after the other', async () => {
-  const { code, out } = await testOf(
-    {
-      ...devSolution('x'),
-      'globals.test.js': `test('at once', async () => {
-  const client = await solution.open()
-  await Promise.all([client.click('greet'), client.type('name', 'Ada'), client.click('greet')])
-  assert.equal([client.elements.answer.label, client.elements.name.value], ['first', 'Ada'])
-})
-`,
-    },
-    '--json',
-  )
-  expect([code, resultsOf(out)]).toEqual([0, [['at once', null]]])
-})
-
 test('test: Ctrl-C ends it with all its processes and databases, and nothing of it stays', async () => {
   using folder = temporaryFolder({
     'solution.json':
@@ -572,25 +488,44 @@ test('test: Ctrl-C ends it with all its processes and databases, and nothing of 
   }
 })
 
-const ECHO = `function onSolutionOpen(arg, q) {
+/** A solution whose authenticator returns what it is given, with these tests. */
+const echoing = (authenticator: string, script: string, tests: string) => ({
+  'solution.json': JSON.stringify({
+    name: 'crm',
+    version: '1.0.0',
+    authenticator,
+    modules: ['auth'],
+    permissions: ['Users'],
+  }),
+  'modules/auth/solution.json': '{ "name": "auth", "version": "1.0.0", "type": "authenticator" }\n',
+  'modules/auth/globals.js': `${script}
+async function onSolutionOpen(arg, q) {
+  if (q.custom_hash) return signInByHash(q)
   security.login('anna', 'a-1', ['Users'])
   return JSON.stringify({ q })
 }
-function getOAuthConfig() { return null }
-`
-/** A solution whose authenticator returns what it is given, with these tests. */
-const echoing = (authenticator: string, tests: string) => ({
-  'solution.json': JSON.stringify({ name: 'crm', version: '1.0.0', authenticator, modules: ['auth'] }),
-  'modules/auth/solution.json': '{ "name": "auth", "version": "1.0.0", "type": "authenticator" }\n',
-  'modules/auth/globals.js': ECHO,
-  'globals.test.js': tests,
+`,
+  'modules/auth/globals.test.js': tests,
 })
 
-test('test: at a remembered return the authenticator is given what a host gives', async () => {
-  const { out } = await testOf(
+test('test: scripts check hashes; at a remembered return the authenticator is given what a host gives', async () => {
+  const { code, out } = await testOf(
     echoing(
       'AUTHENTICATOR',
-      `test('returns', async () => {
+      `const HASH = 'pbkdf2_sha256$1000$seasalt$N8Kb7U1vbYSRuCHg1pngtjswnNK9K1+IDAsQ4NEmMNE='
+async function signInByHash({ username, password }) {
+  const hashes = { anna: HASH, bert: await security.hashPassword('seven geese') }
+  if (await security.checkPasswordHash(password, hashes[username] ?? null)) security.login(username, 'u', ['Users'])
+}`,
+      `test('checks stored hashes and makes its own', async () => {
+  const signedIn = []
+  for (const [username, password] of [['anna', 'Grüße, horse'], ['anna', 'x'], ['bert', 'seven geese'], ['cleo', 'x']]) {
+    const { login } = await solution.signIn({ username, password, custom_hash: 'yes' })
+    signedIn.push(login?.username ?? null)
+  }
+  assert.equal(signedIn, ['anna', null, 'bert', null])
+})
+test('returns', async () => {
   const last_login = { last_login: 7, uid: 'a-1', tenant: ['acme', -1], locale: 'nl-BE', email: 'a@b' }
   const given = { username: 'anna', password: 'x', custom_tenant: 'acme', page: '2', remember: 'on' }
   const { result, tenant, locale } = await solution.signIn({ ...given, last_login })
@@ -607,16 +542,24 @@ test('needs a uid', async () => {
     ),
     '--json',
   )
-  expect(resultsOf(out)).toEqual([
-    ['returns', null],
-    ['needs a uid', null],
+  expect([code, resultsOf(out)]).toEqual([
+    0,
+    [
+      ['checks stored hashes and makes its own', null],
+      ['returns', null],
+      ['needs a uid', null],
+    ],
   ])
 })
 
-test('test: the authenticator of a provider is given claims as a host gives them', async () => {
-  const { out } = await testOf(
+test('test: the authenticator of a provider is given claims as a host gives them; getOAuthConfig is asked, and what it throws is told', async () => {
+  const { code, out } = await testOf(
     echoing(
       'OAUTH_AUTHENTICATOR',
+      `function getOAuthConfig(queryParams) {
+  if (!queryParams.tenant) throw new Error('no tenant')
+  return queryParams.tenant === 'acme' ? { api: 'Google', clientId: 'acme-client' } : null
+}`,
       `const CLAIMS = { iss: 'https://id.example', sub: 's', email: 'a@b' }
 test('first', async () => {
   const { result } = await solution.signIn({ tenant: 'acme', custom_a: '1', password: 'x', last_login: CLAIMS })
@@ -634,13 +577,24 @@ test('returns', async () => {
 test('needs claims', async () => {
   await assert.rejects(solution.signIn({ tenant: 'acme' }), 'pass last_login with its claims')
 })
+test('acme', async () => {
+  assert.equal((await solution.getOAuthConfig({ tenant: 'acme' })).result, { api: 'Google', clientId: 'acme-client' })
+})
+test('nobody', async () => { assert.equal((await solution.getOAuthConfig({ tenant: 'x' })).result, null) })
+test('none', async () => { await solution.getOAuthConfig({}) })
 `,
     ),
     '--json',
   )
-  expect(resultsOf(out)).toEqual([
-    ['first', null],
-    ['returns', null],
-    ['needs claims', null],
+  expect([code, resultsOf(out)]).toEqual([
+    3,
+    [
+      ['first', null],
+      ['returns', null],
+      ['needs claims', null],
+      ['acme', null],
+      ['nobody', null],
+      ['none', 'Error: script_error at modules/auth/globals.js:2:34: Error: no tenant'],
+    ],
   ])
 })

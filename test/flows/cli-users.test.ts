@@ -1,12 +1,12 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { runCli, temporaryFolder, writeFiles } from '../support/cli.ts'
+import { runCli, runCliProcess, temporaryFolder, writeFiles } from '../support/cli.ts'
 import { ADMIN_PASSWORD, startTestHost, type TestHost } from '../support/host.ts'
 import { addDefaultSolution, addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-// `solhost users …` against a real host, each run a process of its own.
+// `solhost users …` against a real host.
 
 let host: TestHost
 beforeAll(async () => {
@@ -18,9 +18,9 @@ const folder = temporaryFolder()
 afterAll(() => folder[Symbol.dispose]())
 
 /** As the admin account. */
-function users(words: readonly string[], env: Record<string, string> = {}) {
+function users(words: readonly string[], env: Record<string, string> = {}, run = runCli) {
   const options = { cwd: folder.path, env: { SOLHOST_PASSWORD: ADMIN_PASSWORD, ...env } }
-  return runCli(['users', ...words, '--user', 'admin'], options)
+  return run(['users', ...words, '--user', 'admin'], options)
 }
 
 async function userNamed(username: string): Promise<Record<string, unknown> | undefined> {
@@ -30,7 +30,8 @@ async function userNamed(username: string): Promise<Record<string, unknown> | un
 
 test('users add: a user with permissions signs in by the password that is shown, and has to change it', async () => {
   await addDefaultSolution(host, 'crm')
-  const added = await users(['add', 'anna', host.url, '--permissions', 'Users, Sales@crm', '--email', 'a@example.org'])
+  const words = ['add', 'anna', host.url, '--permissions', 'Users, Sales@crm', '--email', 'a@example.org']
+  const added = await users(words, {}, runCliProcess)
   const password = /password {5}([a-z2-9]{5}(?:-[a-z2-9]{5}){3}) {3}\(shown this once\)/.exec(added.out)?.[1] ?? ''
   const user = await userNamed('anna')
   expect(added).toEqual({
@@ -161,7 +162,7 @@ test('users import and export: all lines or none, with the lines that are wrong'
   const written = readFileSync(file, 'utf8')
   expect(written).toContain('gusta,,,true,Users;Sales@crm')
   expect(statSync(file).mode & 0o777).toBe(0o600)
-  const shown = await users(['export', host.url])
+  const shown = await users(['export', host.url], {}, runCliProcess)
   expect([shown.out, shown.err]).toEqual([written, ''])
   const over = await users(['export', host.url, '-o', 'all.csv'])
   expect([over.code, over.err]).toEqual([1, expect.stringMatching(/^all\.csv cannot be made: EEXIST/)])

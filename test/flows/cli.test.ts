@@ -1,12 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { readBundle } from '../../runtime/bundle/read-bundle.ts'
 import { createLimits } from '../../runtime/limits.ts'
-import { type CliRun, runCli, temporaryFolder, writeFiles } from '../support/cli.ts'
-
-// Each run is a process of its own through the launcher, as people start it.
-vi.setConfig({ testTimeout: 60_000 })
+import { type CliRun, runCli, runCliProcess, temporaryFolder, writeFiles } from '../support/cli.ts'
 
 const MANIFEST = `{
   "name": "crm",
@@ -21,7 +18,8 @@ async function check(files: Record<string, string>, ...words: string[]): Promise
 
 test('check: a syntax error is shown with place, line, caret and what to change', async () => {
   const script = 'function total(rows) {\n  return rows.map((row) => row.amount\n}\n'
-  expect(await check({ 'globals.js': script })).toEqual({
+  using folder = temporaryFolder({ 'solution.json': MANIFEST, 'globals.js': script })
+  expect(await runCliProcess(['check'], { cwd: folder.path })).toEqual({
     code: 3,
     err: '',
     out: `globals.js:2:32  fault script_syntax  SyntaxError: missing ) after argument list
@@ -210,7 +208,7 @@ test('check --json: the faults as the API gives them, and nothing else on the ou
 
 test('colours are for terminals: NO_COLOR and a pipe have none, FORCE_COLOR asks for them', async () => {
   using folder = temporaryFolder({ 'solution.json': MANIFEST })
-  const run = (env: Record<string, string>) => runCli(['check'], { cwd: folder.path, env })
+  const run = (env: Record<string, string>) => runCliProcess(['check'], { cwd: folder.path, env })
   expect((await run({})).out).not.toContain('\u001b')
   expect((await run({ NO_COLOR: '1' })).out).not.toContain('\u001b')
   expect((await run({ FORCE_COLOR: '1' })).out).toContain('\u001b[32m0 faults, 0 warnings\u001b[39m')

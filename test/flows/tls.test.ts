@@ -10,7 +10,7 @@ import { packFolder } from '../../base/bundles/pack.ts'
 import { readSettings } from '../../host/config/settings.ts'
 import { exampleFolder } from '../../host/solutions/examples.ts'
 import { CERTIFICATE_PASS, type CertificateFolder, certificateFolder } from '../support/certificates.ts'
-import { runCli } from '../support/cli.ts'
+import { runCliProcess } from '../support/cli.ts'
 import { openClient } from '../support/client-page.ts'
 import { addClientSolution, label } from '../support/client-solution.ts'
 import { hasCommand } from '../support/commands.ts'
@@ -465,7 +465,7 @@ describe('the certificate', () => {
       CERTIFICATE_NAME: 'next.p12',
       PUBLIC_URL: 'https://crm.example.test',
     })
-    const { out } = await runCli(['doctor', '--json'], { cwd: folder.path, env })
+    const { out } = await runCliProcess(['doctor', '--json'], { cwd: folder.path, env })
     const { findings } = JSON.parse(out) as { findings: { what: string }[] }
     expect(findings.find(({ what }) => what === 'certificate')).toEqual({
       ok: false,
@@ -483,7 +483,7 @@ describe('the certificate', () => {
 test('the command line speaks to a host whose authority NODE_EXTRA_CA_CERTS names, and says so to whoever did not', async () => {
   const env = { SOLHOST_PASSWORD: ADMIN_PASSWORD }
   const deploy = (more: Record<string, string>) =>
-    runCli(['deploy', exampleFolder('tenant-login'), host.url, '--user', 'admin'], {
+    runCliProcess(['deploy', exampleFolder('tenant-login'), host.url, '--user', 'admin'], {
       cwd: folder.path,
       env: { ...env, ...more },
     })

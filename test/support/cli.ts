@@ -3,19 +3,49 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { compileCache } from './run-folder.ts'
+import { runCommandLine } from '../../host/cli/main.ts'
+import { compileCache, INSTALLED } from './run-folder.ts'
 
 export const LAUNCHER = fileURLToPath(new URL('../../bin/solhost.js', import.meta.url))
-
-/** A folder of PATH with `solhost`, as in a container: that is how printed commands then begin. */
-export const INSTALLED = fileURLToPath(new URL('bin', import.meta.url))
 
 export type CliRun = { readonly code: number | null; readonly out: string; readonly err: string }
 
 export type CliOptions = { readonly cwd: string; readonly env?: Record<string, string> }
 
-/** One run of the command line as people start it; nothing of the tests' own environment reaches it. */
-export async function runCli(words: readonly string[], options: CliOptions): Promise<CliRun> {
+let before: Promise<unknown> = Promise.resolve()
+
+/**
+ * One run of the command line inside this process, after those before it, since a process has one current folder. Nothing of
+ * the tests' own environment reaches it. Its streams, signals and exit code are those of `runCliProcess`.
+ */
+export function runCli(words: readonly string[], options: CliOptions): Promise<CliRun> {
+  const run = before.then(() => runHere(words, options))
+  before = run.catch(() => {})
+  return run
+}
+
+async function runHere(words: readonly string[], { cwd, env = {} }: CliOptions): Promise<CliRun> {
+  const out: string[] = []
+  const err: string[] = []
+  const own = process.cwd()
+  process.chdir(cwd)
+  try {
+    const code = await runCommandLine(words, {
+      out: (text) => void out.push(text),
+      err: (text) => void err.push(text),
+      styled: (_style, text) => text,
+      styledError: (_style, text) => text,
+      isInteractive: false,
+      environment: { XDG_STATE_HOME: stateOf(cwd), ...env },
+    })
+    return { code, out: out.join(''), err: err.join('') }
+  } finally {
+    process.chdir(own)
+  }
+}
+
+/** One run of the command line as people start it: a process of its own, through the launcher. */
+export async function runCliProcess(words: readonly string[], options: CliOptions): Promise<CliRun> {
   const started = startCli(words, options)
   return { code: await started.ended, out: started.out(), err: started.err() }
 }

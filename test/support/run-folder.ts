@@ -1,6 +1,10 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** A folder of PATH with `solhost`, as in a container: that is how printed commands then begin. */
+export const INSTALLED = fileURLToPath(new URL('bin', import.meta.url))
 
 /**
  * Once for all tests, a folder that goes with the run. The processes that tests start, hundreds of them, keep there what
@@ -11,6 +15,7 @@ export default function makeRunFolder(): () => void {
   process.env.SOLHOST_TEST_RUN = folder
   process.env.NODE_COMPILE_CACHE = join(folder, 'compiled')
   mkdirSync(process.env.NODE_COMPILE_CACHE)
+  process.env.PATH = `${INSTALLED}:${process.env.PATH ?? ''}`
   return () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 }
 

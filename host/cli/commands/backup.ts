@@ -25,7 +25,7 @@ plugins, and the platform's key if it lies there. The file is for its owner alon
     const { backUpPlatform } = await import('../../../base/backup/backup.ts')
     const progress = partProgress(terminal)
     try {
-      const settings = readSettings(process.env)
+      const settings = readSettings(terminal.environment)
       const onPart = (name: string) => progress.show('reading', name)
       const report = await backUpPlatform({ settings, file, withKey: !withoutKey, version, onPart })
       progress.end()

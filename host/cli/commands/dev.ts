@@ -45,8 +45,8 @@ type Running = { readonly host: Host; readonly live: LiveSolutions; readonly not
 /** Resolves when it was ended, or could not start. */
 async function dev(folder: SolutionFolder, options: DevOptions, terminal: Terminal): Promise<Exit> {
   const stopped = Promise.withResolvers<Exit>()
-  const home = openDevHome(folder.path)
-  const starting = startLive(home, options)
+  const home = openDevHome(folder.path, terminal.environment)
+  const starting = startLive(home, options, terminal)
   let watching: FolderWatch | null = null
   async function stop(): Promise<void> {
     watching?.close()
@@ -80,15 +80,15 @@ async function dev(folder: SolutionFolder, options: DevOptions, terminal: Termin
   return stopped.promise
 }
 
-async function startLive(home: string, options: DevOptions): Promise<Running> {
+async function startLive(home: string, options: DevOptions, { environment }: Terminal): Promise<Running> {
   const { port: given } = options
-  const wanted = readPort(given ?? process.env.PORT ?? '') ?? PORT
+  const wanted = readPort(given ?? environment.PORT ?? '') ?? PORT
   if (given !== undefined && wanted !== 0 && !(await isFree(wanted))) {
     throw new CommandError('failed', `Port ${wanted} is in use. Stop what uses it, or name another one with --port.`)
   }
   const port = await freePort(wanted)
-  const adminPort = await freePort(readPort(process.env.ADMIN_PORT ?? '') ?? ADMIN_PORT, (other) => other === port)
-  const settings = devSettings(process.env, { home, port, adminPort })
+  const adminPort = await freePort(readPort(environment.ADMIN_PORT ?? '') ?? ADMIN_PORT, (other) => other === port)
+  const settings = devSettings(environment, { home, port, adminPort })
   const inspect = await readInspect(options, (other) => other === port || other === adminPort)
   const log = await createLog(settings.logLevel, process.stdout.isTTY === true)
   const { startHost } = await import('../../main.ts')
@@ -137,15 +137,15 @@ function createLiveEnd(
 function tellWhere(home: string, { host, notes }: Running, terminal: Terminal): void {
   for (const note of notes) terminal.out(`${note}\n`)
   terminal.out(`Host          ${host.url}/
-Admin pages   ${host.adminUrl}/admin/ (${adminPassword(home)})
+Admin pages   ${host.adminUrl}/admin/ (${adminPassword(home, terminal)})
 Kept in       ${home}
 Each save shows in open pages at once; a login page has to be loaded again. Ctrl-C ends this.
 `)
 }
 
 /** A password of the settings wins over the one that was made. */
-function adminPassword(home: string): string {
-  const isSet = (process.env.SERVLET_PASSWORD ?? process.env.SERVLET_PASSWORD_FILE ?? '') !== ''
+function adminPassword(home: string, { environment }: Terminal): string {
+  const isSet = (environment.SERVLET_PASSWORD ?? environment.SERVLET_PASSWORD_FILE ?? '') !== ''
   return isSet ? 'password as SERVLET_PASSWORD has it' : `password in ${join(home, 'admin-password')}`
 }
 

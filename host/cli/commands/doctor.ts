@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { isLoopback } from '../../../base/http/sites.ts'
 import { SOLHOST } from '../../../base/program/program-name.ts'
 import { command } from '../../../base/terminal/command.ts'
-import { jsonText, printable, type Terminal } from '../../../base/terminal/terminal.ts'
+import { type Environment, jsonText, printable, type Terminal } from '../../../base/terminal/terminal.ts'
 import { readCertificate } from '../../../base/tls/certificate.ts'
 import { namesNotCovered, publicNames, sayProblem, stateOfCertificate } from '../../../base/tls/expiry.ts'
 import { fits } from '../../../bin/find-node.js'
@@ -34,7 +34,7 @@ export const doctorCommand = command({
       if (!json) terminal.out(line(finding, terminal))
     }
     note({ what: 'Node.js', ...checkNode() })
-    const settings = settingsFrom(process.env)
+    const settings = settingsFrom(terminal.environment)
     if ('faults' in settings) {
       for (const fault of settings.faults) note({ what: 'settings', ok: false, found: fault, advice: SETTINGS_ADVICE })
     } else {
@@ -129,7 +129,7 @@ function checkNode(): Omit<Finding, 'what'> {
   return { ok: fits(node), found: `${node} at ${process.execPath}`, advice }
 }
 
-function settingsFrom(environment: NodeJS.ProcessEnv): Settings | { readonly faults: readonly string[] } {
+function settingsFrom(environment: Environment): Settings | { readonly faults: readonly string[] } {
   try {
     return readSettings(environment)
   } catch (error) {
@@ -150,7 +150,7 @@ async function checkSandbox(): Promise<Omit<Finding, 'what'>> {
   const limits = createLimits()
   const plugins = builtInPlugins('none', limits)
   const trusted = usableTrusted(plugins, createSandboxSolutionMaker(plugins), limits)
-  const supervisor = createSupervisor({ limits, trusted, timeZone: 'Etc/UTC' })
+  const supervisor = createSupervisor({ limits, trusted, timeZone: 'Etc/UTC', keepsSpare: false })
   const start = performance.now()
   try {
     await checkGuests(plugins, supervisor, trusted)

@@ -23,7 +23,7 @@ that are there go to a folder "replaced-..." beside them; rows of a database on 
     const { restorePlatform } = await import('../../../base/backup/restore.ts')
     const progress = partProgress(terminal)
     try {
-      const settings = readSettings(process.env)
+      const settings = readSettings(terminal.environment)
       const { manifest, replaced } = await restorePlatform({ settings, file, replace, force, onPart: progress.show })
       progress.end()
       const { createdAt, solhost, schema } = manifest

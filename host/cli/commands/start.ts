@@ -21,7 +21,7 @@ ${Object.entries(PROPERTIES as Record<string, Property>)
 async function start(terminal: Terminal): Promise<Exit> {
   const stopped = Promise.withResolvers<Exit>()
   try {
-    const settings = readSettings(process.env)
+    const settings = readSettings(terminal.environment)
     const isTerminal = process.stdout.isTTY === true
     const log = await createLog(settings.logLevel, isTerminal)
     // Told of signals before the host is even loaded: process 1 of a container gets only those that it asked for.

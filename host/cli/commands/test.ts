@@ -43,7 +43,7 @@ docs/testing-solutions.md says what they can do. They run in sandboxes too, with
     const { packSolution } = await import('../check-solution.ts')
     const packed = await packSolution(folder)
     if (packed.manifest === null || packed.faults.length > 0) return refuseSolution(folder, packed, report, terminal)
-    endOnSignals()
+    using _ = endOnSignals()
     // Half of all that a command line could load, and no other command needs it.
     const [{ createStage }, { runTests }] = await Promise.all([
       import('../../solution-tests/stage.ts'),
@@ -73,10 +73,15 @@ docs/testing-solutions.md says what they can do. They run in sandboxes too, with
 })
 
 /** By the process's own end, at which the parts of the stage are ended too: by default a signal leaves them as they are. */
-function endOnSignals(): void {
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    // Not once: Ctrl-C comes from the terminal and from the launcher, and the second must not cut off what the first began.
-    process.on(signal, () => process.exit(EXIT_CODES.interrupted.code))
+function endOnSignals(): Disposable {
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+  const end = () => process.exit(EXIT_CODES.interrupted.code)
+  // Not once: Ctrl-C comes from the terminal and from the launcher, and the second must not cut off what the first began.
+  for (const signal of signals) process.on(signal, end)
+  return {
+    [Symbol.dispose]() {
+      for (const signal of signals) process.off(signal, end)
+    },
   }
 }
 

@@ -3,16 +3,17 @@ import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from
 import { homedir } from 'node:os'
 import { basename, isAbsolute, join } from 'node:path'
 import { CommandError } from '../../../base/terminal/command.ts'
+import type { Environment } from '../../../base/terminal/terminal.ts'
 
 /**
  * Makes where `dev` keeps users, grants, secrets, sessions and data of a solution, for its owner alone. Chosen here: beside
  * what other programs keep for this account (XDG_STATE_HOME), by the folder's path, so that each folder has its own and all
  * is there again at the next start. Not in the folder: one that somebody else made would bring users and grants along.
  */
-export function openDevHome(folder: string, env: NodeJS.ProcessEnv = process.env): string {
+export function openDevHome(folder: string, environment: Environment): string {
   const path = realpathSync(folder)
   const name = `${basename(path)}-${createHash('sha256').update(path).digest('hex').slice(0, 12)}`
-  const home = join(stateHome(env), 'solhost', 'dev', name)
+  const home = join(stateHome(environment), 'solhost', 'dev', name)
   try {
     mkdirSync(home, { recursive: true, mode: 0o700 })
   } catch (error) {
@@ -26,7 +27,7 @@ export function openDevHome(folder: string, env: NodeJS.ProcessEnv = process.env
 }
 
 /** As the XDG Base Directory Specification has it: a path that is not absolute does not count. */
-function stateHome({ XDG_STATE_HOME = '' }: NodeJS.ProcessEnv): string {
+function stateHome({ XDG_STATE_HOME = '' }: Environment): string {
   return isAbsolute(XDG_STATE_HOME) ? XDG_STATE_HOME : join(homedir(), '.local', 'state')
 }
 
