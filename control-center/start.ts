@@ -58,7 +58,7 @@ async function newPassword(words: readonly string[]): Promise<Exit | null> {
 type Command = (words: readonly string[]) => Promise<Exit | null>
 
 const backups = () => import('./backup/commands.ts')
-const terminal = createTerminal(process.stdout, process.stderr, process.stdin)
+const terminal = createTerminal(process.stdout, process.stderr, process.stdin, process.env)
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   'new-password': newPassword,

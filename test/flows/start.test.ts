@@ -1,11 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { fits } from '../../bin/find-node.js'
 import { exampleNames } from '../../host/solutions/examples.ts'
+import { runCli } from '../support/cli.ts'
 import { ask, createVisitor } from '../support/http.ts'
 import { compileCache } from '../support/run-folder.ts'
 import { slowSolution, untilSlowLogin } from '../support/slow-solution.ts'
@@ -85,7 +87,7 @@ async function untilItRuns(child: ChildProcess, ended: Promise<unknown>): Promis
   return () => output
 }
 
-test('an empty PLATFORM_HOME gets the examples; the start prints addresses, users to try, and where the password is', async () => {
+test('an empty PLATFORM_HOME gets the examples; the start prints addresses, users to try, and where the password is; what is there, or was deleted, is so at the next start', async () => {
   const first = await start()
   const { child, output, code, url } = first
   expect(output()).toContain(`${url}/solution/hello/`)
@@ -114,23 +116,24 @@ test('an empty PLATFORM_HOME gets the examples; the start prints addresses, user
   expect((await ask(`${second.url}/admin/api/solutions`, { headers: { authorization } })).status).toBe(200)
   const cookie = `session-tenant-login=${visitor.cookies.get('session-tenant-login')?.value}`
   expect((await ask(`${second.url}/solution/tenant-login/session`, { headers: { cookie } })).status).toBe(200)
+  for (const name of exampleNames()) {
+    const address = `${second.url}/admin/api/solutions/${name}`
+    expect((await ask(address, { method: 'DELETE', headers: { authorization } })).status).toBe(204)
+  }
   second.child.kill('SIGINT')
   expect(await second.code).toBe(0)
+
+  // Examples that were deleted do not come back.
+  const third = await start()
+  expect(third.output()).toContain('No solution is listed yet')
+  third.child.kill('SIGTERM')
+  await third.code
 })
 
-test.each([{ HOST: '0.0.0.0' }, { ENVIRONMENT: 'prod' }])(
-  'with %j an empty PLATFORM_HOME gets no examples',
-  async (properties) => {
-    const { child, output, code } = await start(properties)
-    expect(output()).toContain('No solution is listed yet')
-    child.kill('SIGTERM')
-    expect(await code).toBe(0)
-  },
-)
-
-test('SIGTERM while a login runs: it is answered, and the end comes within 5 s', async () => {
-  const host = await start({ SERVLET_PASSWORD: 'given' })
-  const { child, code, url } = host
+test('with ENVIRONMENT=prod an empty PLATFORM_HOME gets no examples; SIGTERM while a login runs: it is answered, and the end comes within 5 s', async () => {
+  const host = await start({ ENVIRONMENT: 'prod', SERVLET_PASSWORD: 'given' })
+  const { child, output, code, url } = host
+  expect(output()).toContain('No solution is listed yet')
   const authorization = `Basic ${Buffer.from('admin:given').toString('base64')}`
   const headers = { authorization, 'content-type': 'application/zip' }
   await ask(`${url}/admin/api/solutions/slow`, { method: 'PUT', headers, body: await slowSolution() })
@@ -146,37 +149,10 @@ test('SIGTERM while a login runs: it is answered, and the end comes within 5 s',
   expect(performance.now() - before).toBeLessThan(endsWithin(host))
 })
 
-test('examples that were deleted do not come back at the next start', async () => {
-  const first = await start({ SERVLET_PASSWORD: 'given' })
-  const headers = { authorization: `Basic ${Buffer.from('admin:given').toString('base64')}` }
-  for (const name of exampleNames()) {
-    expect((await ask(`${first.url}/admin/api/solutions/${name}`, { method: 'DELETE', headers })).status).toBe(204)
-  }
-  first.child.kill('SIGTERM')
-  await first.code
-  const second = await start()
-  expect(second.output()).toContain('No solution is listed yet')
-  second.child.kill('SIGTERM')
-  await second.code
-})
-
-test('a start that fails after it made the admin password does not keep it: the next one tells it', async () => {
-  const first = await start()
-  const other = mkdtempSync(join(tmpdir(), 'solhost-start-'))
-  const failed = await start({ PORT: new URL(first.url).port, PLATFORM_HOME: other })
-  expect(await failed.code).toBe(1)
-  const again = await start({ PLATFORM_HOME: other })
-  expect(again.output()).toContain(join(other, 'admin-password'))
-  for (const { child, code } of [first, again]) {
-    child.kill('SIGTERM')
-    await code
-  }
-  rmSync(other, { recursive: true, force: true })
-})
-
 test('SIGTERM and the launcher’s death while the host starts end it as well', async () => {
+  const places = { PORT: '0', ADMIN_PORT: '0', PLATFORM_HOME: home, ENVIRONMENT: 'prod' }
+  const env = { PATH: process.env.PATH ?? '', ...compileCache(), ...places }
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    const env = { PATH: process.env.PATH ?? '', ...compileCache(), PORT: '0', ADMIN_PORT: '0', PLATFORM_HOME: home }
     const child = spawn(MACHINE_NODE, [LAUNCHER, 'start'], { env, stdio: ['ignore', 'pipe', 'inherit'] })
     const closed = new Promise((resolve) => child.once('close', resolve))
     await new Promise((resolve) => setTimeout(resolve, 250))
@@ -186,12 +162,20 @@ test('SIGTERM and the launcher’s death while the host starts end it as well', 
   }
 })
 
-test('npm start passes SIGTERM on', async () => {
-  const env = { ...process.env, PORT: '0', ADMIN_PORT: '0', PLATFORM_HOME: home, SOLHOST_LAUNCHER: undefined }
+test('npm start passes SIGTERM on; with HOST=0.0.0.0 an empty PLATFORM_HOME gets no examples', async () => {
+  const env = {
+    ...process.env,
+    HOST: '0.0.0.0',
+    PORT: '0',
+    ADMIN_PORT: '0',
+    PLATFORM_HOME: home,
+    SOLHOST_LAUNCHER: undefined,
+  }
   const root = fileURLToPath(new URL('../..', import.meta.url))
   const child = spawn('npm', ['start'], { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] })
   const closed = new Promise((resolve) => child.once('close', resolve))
   const output = await untilItRuns(child, closed)
+  expect(output()).toContain('No solution is listed yet')
   const url = /runs at (http:\/\/[^/\s]+)/.exec(output())?.[1] ?? ''
   expect((await ask(`${url}/health/ready`)).status).toBe(200)
   child.kill('SIGTERM')
@@ -199,27 +183,17 @@ test('npm start passes SIGTERM on', async () => {
   await expect(ask(`${url}/health/ready`)).rejects.toThrow()
 })
 
-test('the host ends when the launcher dies', async () => {
-  const { child, url } = await start()
-  child.kill('SIGKILL')
-  await expect.poll(() => ask(`${url}/health/live`).catch(() => null)).toBe(null)
-  expect(existsSync(home)).toBe(true)
-})
-
 test('wrong settings stop the start with one line per fault', async () => {
-  const { output, code } = await start({
+  const env = {
     PORT: 'http',
     SOLUTION_ORIGIN: 'https://example.org',
     CALL_TIME: 'soon',
     CERTIFICATE_NAME: 'x.p12',
     PLATFORM_KEY: 'short',
-  })
-  expect(await code).toBe(1)
-  expect(
-    output()
-      .split('\n')
-      .filter((line) => line !== ''),
-  ).toEqual([
+  }
+  const { code, out, err } = await runCli(['start'], { cwd: home, env })
+  expect([code, out]).toEqual([1, ''])
+  expect(err.split('\n').filter((line) => line !== '')).toEqual([
     'Solhost cannot start, since these settings are wrong:',
     '  PORT must be a port, 0 to 65535 (0: any free one), but is "http"',
     '  SOLUTION_ORIGIN must be an origin whose host name starts with "{name}.", such as https://{name}.apps.example.org, but is "https://example.org"',
@@ -229,19 +203,27 @@ test('wrong settings stop the start with one line per fault', async () => {
   ])
 })
 
-test('a port in use and a foreign key stop the start with a sentence that says what to do', async () => {
-  const first = await start()
-  const port = new URL(first.url).port
-  const second = mkdtempSync(join(tmpdir(), 'solhost-start-'))
-  const taken = await start({ PORT: port, PLATFORM_HOME: second })
+test('a port in use and a foreign key stop the start with a sentence that says what to do; the next start tells the admin password; the host ends when the launcher dies', async () => {
+  const others = createServer()
+  await new Promise<void>((resolve) => others.listen(0, '127.0.0.1', resolve))
+  const { port } = others.address() as AddressInfo
+  const taken = await start({ ENVIRONMENT: 'prod', PORT: String(port) })
   expect(await taken.code).toBe(1)
   expect(taken.output()).toContain(`Port ${port} of 127.0.0.1 is in use. Stop what uses it, or set PORT`)
-  first.child.kill('SIGTERM')
-  await first.code
-  const foreign = await start({ PLATFORM_KEY: 'k'.repeat(40) })
+  others.close()
+
+  // The failed one had made the password, and did not keep it.
+  const { child, output, code, url } = await start({ ENVIRONMENT: 'prod' })
+  expect(output()).toContain(join(home, 'admin-password'))
+  child.kill('SIGKILL')
+  await expect.poll(() => ask(`${url}/health/live`).catch(() => null)).toBe(null)
+  expect(existsSync(home)).toBe(true)
+  // The output is closed when the last process that holds it is gone.
+  await code
+
+  const foreign = await start({ ENVIRONMENT: 'prod', PLATFORM_KEY: 'k'.repeat(40) })
   expect(await foreign.code).toBe(1)
   expect(foreign.output()).toContain("The platform's key is not the one that the platform's database")
-  rmSync(second, { recursive: true, force: true })
 })
 
 test('the launcher takes Node 24.11 and later and 26, and nothing older', () => {

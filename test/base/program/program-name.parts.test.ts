@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { programName } from '../../../base/program/program-name.ts'
-import { INSTALLED, LAUNCHER, temporaryFolder } from '../../support/cli.ts'
+import { LAUNCHER, temporaryFolder } from '../../support/cli.ts'
+import { INSTALLED } from '../../support/run-folder.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const named = (folder: string, environment: Record<string, string> = {}) =>
