@@ -2,10 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CLIENT_SECRET } from '../support/client-secret.ts'
 import { type Glewlwyd, glewlwydPath, signInAtGlewlwyd, signOutAtGlewlwyd, startGlewlwyd } from '../support/glewlwyd.ts'
 import type { TestHost } from '../support/host.ts'
-import { addOAuthSolution, comeTo, FLOWS, textOf } from '../support/oauth.ts'
+import { addOAuthSolution, BY_EMAIL, chooseFlow, comeTo, FLOWS, textOf } from '../support/oauth.ts'
 import { startOAuthHost } from '../support/oauth-host.ts'
 import { deliver, type Page } from '../support/person.ts'
 import { askAdmin } from '../support/users.ts'
+
+const NAME = 'flows'
 
 if (glewlwydPath === undefined) {
   console.info('Glewlwyd is not installed: the flows against it are left out')
@@ -21,18 +23,19 @@ function testFlows(): void {
   beforeAll(async () => {
     provider = await startGlewlwyd()
     host = await startOAuthHost([provider], { REMEMBER_GRACE: '1ms' })
-    for (const [name, oauth] of Object.entries(FLOWS)) await addSolution(name, oauth)
+    await addSolution()
   })
   afterAll(async () => {
     await host?.stop()
     await provider?.stop()
   })
 
-  for (const name of Object.keys(FLOWS)) {
-    test(`the flow ${name} signs in, and the page that was asked for comes`, async () => {
-      const anna = comeTo(host, name)
-      const back = await signIn(anna, 'anna', '?tenant=north')
-      expect([back.status, back.headers.location]).toEqual([303, `/solution/${name}/index.html?tenant=north`])
+  for (const flow of Object.keys(FLOWS)) {
+    test(`the flow ${flow} signs in, and the page that was asked for comes`, async () => {
+      const anna = comeTo(host, NAME)
+      const query = `?flow=${flow}&tenant=north`
+      const back = await signIn(anna, 'anna', query)
+      expect([back.status, back.headers.location]).toEqual([303, `/solution/${NAME}/index.html${query}`])
       expect((await anna.session()).json()).toMatchObject({
         username: 'anna@example.org',
         permissions: ['Users', 'Admins'],
@@ -42,24 +45,24 @@ function testFlows(): void {
   }
 
   test('an e-mail that is not verified there does not sign in', async () => {
-    const bram = comeTo(host, 'query')
-    expect((await signIn(bram, 'bram')).status).toBe(403)
+    const bram = comeTo(host, NAME)
+    expect((await signIn(bram, 'bram', '?flow=query')).status).toBe(403)
     expect((await bram.session()).status).toBe(401)
   })
 
   test('a remembered login is checked again with a refresh token, each time with the next one', async () => {
-    const anna = comeTo(host, 'query')
-    await signIn(anna, 'anna')
+    const anna = comeTo(host, NAME)
+    await signIn(anna, 'anna', '?flow=query')
     for (let time = 0; time < 2; time++) {
       anna.person.close()
       expect((await anna.session()).status).toBe(401)
-      expect(textOf((await anna.open()).text)).toContain('Signed in as anna@example.org')
+      expect(textOf((await anna.open('?flow=query')).text)).toContain('Signed in as anna@example.org')
     }
   })
 
   test('signing out leads there, and back to the page that says so', async () => {
-    const anna = comeTo(host, 'query')
-    await signIn(anna, 'anna')
+    const anna = comeTo(host, NAME)
+    await signIn(anna, 'anna', '?flow=query')
     const page = await anna.logOut()
     const location = endSessionIn(page)
     expect(location).toContain(`${provider.issuer}/end_session`)
@@ -68,25 +71,23 @@ function testFlows(): void {
     expect(textOf(end.text)).toContain('You are signed out')
   })
 
-  async function addSolution(name: string, oauth: Record<string, unknown>): Promise<void> {
-    const base = `${host.url}/solution/${name}`
+  async function addSolution(): Promise<void> {
+    const base = `${host.url}/solution/${NAME}`
     await provider.addClient({
-      clientId: name,
+      clientId: NAME,
       redirectUris: [`${base}/app_oauth/index.html`],
       postLogoutRedirectUris: [`${base}/index.html?signed-out`],
       backchannelLogoutUri: `${base}/backchannel-logout`,
     })
-    const settings = {
-      api: 'Custom',
-      issuer: provider.issuer,
-      clientId: name,
-      apiSecret: '%%CLIENT%%',
-      // Glewlwyd does not decode a secret in Basic (RFC 6749 section 2.3.1), and openid-client writes "-" as "%2D" there.
-      ...oauth,
-    }
-    await addOAuthSolution(host, { name, oauth: settings })
+    const settings = { api: 'Custom', issuer: provider.issuer, clientId: NAME, apiSecret: '%%CLIENT%%' }
+    await addOAuthSolution(host, {
+      name: NAME,
+      oauth: {},
+      script: `${chooseFlow(settings)}\n${BY_EMAIL}`,
+      manifest: { authenticator: 'OAUTH_AUTHENTICATOR', oauth: undefined },
+    })
     const secret = { value: CLIENT_SECRET, hosts: [provider.hostPort] }
-    await askAdmin(host, 'PUT', `solutions/${name}/secrets/CLIENT`, secret, 204)
+    await askAdmin(host, 'PUT', `solutions/${NAME}/secrets/CLIENT`, secret, 204)
   }
 
   async function signIn(visitor: ReturnType<typeof comeTo>, account: string, query = ''): Promise<Page> {

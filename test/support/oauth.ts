@@ -84,6 +84,27 @@ export async function addSolutionOfProvider(
   )
 }
 
+/** One solution, and so one sandbox process, for all of `FLOWS`: its query parameter `flow` chooses. */
+export function addFlowsOfProvider(
+  host: OAuthHost,
+  provider: OidcProvider,
+  name: string,
+  manifest: Record<string, unknown> = {},
+): Promise<void> {
+  const settings = { api: 'Custom', issuer: provider.issuer, clientId: name, apiSecret: '%%CLIENT%%' }
+  return addSolutionOfProvider(host, provider, {
+    name,
+    script: `${chooseFlow(settings)}\n${BY_EMAIL}`,
+    manifest: { ...manifest, authenticator: 'OAUTH_AUTHENTICATOR', oauth: undefined },
+  })
+}
+
+/** The script that chooses one of `FLOWS`; without the parameter `query`. */
+export function chooseFlow(settings: Record<string, unknown>): string {
+  const all = Object.entries(FLOWS).map(([flow, own]) => [flow, { ...settings, ...own }])
+  return `function getOAuthConfig(q) { return ${JSON.stringify(Object.fromEntries(all))}[q.flow || 'query'] || null }`
+}
+
 /** A person's browser at one solution whose users sign in at a provider. */
 export function comeTo(host: Pick<Host, 'url'>, solution: string, person: Person = createPerson()) {
   const base = `${host.url}/solution/${solution}`
