@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { browserPath, closeContexts, sharedBrowser } from '../support/browser.ts'
-import { SCREENSHOTS } from '../support/client-browser.ts'
+import { keepPicture } from '../support/client-browser.ts'
 import { SERVER_START, type TestServer } from '../support/database-server.ts'
 import { sharedProperties } from '../support/host-group.ts'
 import { type HostProcess, startHostProcess } from '../support/host-process.ts'
@@ -15,8 +15,7 @@ import { postgresPath, startPostgres } from '../support/postgres-server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { bundleOf } from '../support/zip.ts'
 
-// The whole way in a real browser, from an empty machine: a control center and a Satellite as processes of their own. Its
-// pictures are kept beside the other screenshots.
+// The whole way in a real browser, from an empty machine: a control center and a Satellite as processes of their own.
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const CENTER = join(ROOT, 'bin/control-center.js')
@@ -68,10 +67,10 @@ function end(child: ChildProcess): Promise<void> {
 }
 
 async function picture(name: string, of: Page = page): Promise<void> {
-  const file = `control-center-${name}.png`
-  const bytes = await of.screenshot({ path: `${SCREENSHOTS}${file}` })
+  const file = `control-center-${name}`
+  await keepPicture(of, file)
   if (process.env.README_IMAGES === 'write' && OF_README.includes(name))
-    writeFileSync(`${ROOT}docs/images/${file}`, bytes)
+    await of.screenshot({ path: `${ROOT}docs/images/${file}.png` })
 }
 
 /** Presses the button of a form and waits for the page that comes of it. */
@@ -91,7 +90,6 @@ const isMissing = browserPath === undefined || postgresPath === undefined
 describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty machine', (_title, kind) => {
   beforeAll(async () => {
     home = mkdtempSync(join(tmpdir(), 'center-play-'))
-    mkdirSync(SCREENSHOTS, { recursive: true })
     mails = await startMailServer()
     server = kind === 'alpha' ? await startPostgres() : undefined
     center = await startCenter(server === undefined ? {} : sharedProperties('alpha', server.address))
@@ -259,7 +257,6 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
     await waitUntil(
       async () => {
         await go('analysis?range=1h')
-        await picture('analysis')
         expect(await page.textContent('main')).toMatch(/Accepted: 1 in all/)
       },
       { interval: 1000 },

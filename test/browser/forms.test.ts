@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { mkdirSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -14,7 +13,15 @@ import { renderShell, renderTexts, type ShellModel } from '../../host/clients/re
 import { EMPTY_VIEW } from '../../host/clients/view.ts'
 import { makeClientScript } from '../../host/web/scripts.ts'
 import type { ElementDefinition, FormDefinition } from '../../runtime/forms/form-definition.ts'
-import { axeViolations, browserPath, launchBrowser, launchWholeBrowser, untilTrue } from '../support/browser.ts'
+import {
+  axeViolations,
+  browserPath,
+  closeContexts,
+  launchWholeBrowser,
+  sharedBrowser,
+  untilTrue,
+} from '../support/browser.ts'
+import { faultsOfScreen } from '../support/client-browser.ts'
 import { CLIENT, createFormHost, routeOf } from '../support/form-host.ts'
 import { EVERY_ELEMENT, SAMPLE_FORM } from '../support/sample-form.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -26,8 +33,6 @@ const POLICY =
   "img-src 'self' data:; font-src 'self'; connect-src 'self'; worker-src 'none'; form-action 'self'; base-uri 'none'; " +
   "frame-ancestors 'none'"
 
-/** Where screenshots are kept, if anywhere: a folder's path. */
-const SCREENSHOTS = process.env.FORM_SCREENSHOTS
 const DRAWING =
   '<svg xmlns="http://www.w3.org/2000/svg" width="240" height="80"><rect width="240" height="80" fill="#0b5a73"/></svg>'
 
@@ -207,13 +212,13 @@ else {
     const kept = (page: Page) => page.evaluate<object>('({ ...sessionStorage })')
 
     beforeAll(async () => {
-      browser = await launchBrowser()
+      browser = await sharedBrowser()
       await once(server.listen(0, '127.0.0.1'), 'listening')
       origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     })
 
     afterAll(async () => {
-      await browser?.close()
+      await closeContexts(browser)
       sockets.close()
       server.close()
     })
@@ -253,33 +258,23 @@ else {
       }
     }
 
-    describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
-      test.each([320, 1280])(
-        'a window of %i px: axe finds nothing, nothing is cut off, the console is silent',
-        async (width) => {
-          await using opened = await open({ colorScheme, viewport: { width, height: 900 } }, (host) => {
-            host.change('mail', { error: 'This is no e-mail address.', value: 'anna@' })
-            host.change('orders', { selected: [2], sort: { column: 'customer', direction: 'ascending' } })
-            host.change('remove', { enabled: false })
-          })
-          const { page, host, complaints } = opened
-          host.send({ kind: 'message', text: 'The order was saved.', level: 'success' })
-          host.send({ kind: 'message', text: 'The printer does not answer.', level: 'error' })
-          await page.waitForSelector('.message.error')
-          expect(await axeViolations(page)).toEqual([])
-          expect(await page.evaluate('document.scrollingElement.scrollWidth')).toBeLessThanOrEqual(width)
-          if (SCREENSHOTS !== undefined) {
-            mkdirSync(SCREENSHOTS, { recursive: true })
-            await page.screenshot({ path: `${SCREENSHOTS}/form-${colorScheme}-${width}.png`, fullPage: true })
-          }
-          await page.click('#e-order-details\\.tab\\.history')
-          host.lose()
-          await page.waitForSelector('#client-connection[data-state=lost]')
-          expect(await axeViolations(page)).toEqual([])
-          host.comeBack()
-          expect(complaints).toEqual([])
-        },
-      )
+    test('light and dark, 320 and 1280 px: axe finds nothing, nothing is cut off, the console is silent', async () => {
+      await using opened = await open({}, (host) => {
+        host.change('mail', { error: 'This is no e-mail address.', value: 'anna@' })
+        host.change('orders', { selected: [2], sort: { column: 'customer', direction: 'ascending' } })
+        host.change('remove', { enabled: false })
+      })
+      const { page, host, complaints } = opened
+      host.send({ kind: 'message', text: 'The order was saved.', level: 'success' })
+      host.send({ kind: 'message', text: 'The printer does not answer.', level: 'error' })
+      await page.waitForSelector('.message.error')
+      expect(await faultsOfScreen(page, 'form')).toEqual([])
+      await page.click('#e-order-details\\.tab\\.history')
+      host.lose()
+      await page.waitForSelector('#client-connection[data-state=lost]')
+      expect(await faultsOfScreen(page, 'form-lost')).toEqual([])
+      host.comeBack()
+      expect(complaints).toEqual([])
     })
 
     test('the solution’s style sheet is loaded after the platform’s', async () => {
@@ -729,18 +724,18 @@ else {
         expect(await page.evaluate('scrollY')).toBe(0)
       })
 
-      test.each(['signed-out', 'gone', 'elsewhere', 'failed'] as const)(
-        'over (%s): it is not asked for again',
-        async (why) => {
-          await using opened = await open()
-          const { page, host } = opened
+      test('over (signed-out, gone, elsewhere or failed): it is not asked for again', async () => {
+        await using opened = await open()
+        const { page, host } = opened
+        for (const why of ['signed-out', 'gone', 'elsewhere', 'failed'] as const) {
+          host.hellos.length = 0
           host.send({ kind: 'closed', why })
-          await page.click('text=Open again')
+          await Promise.all([page.waitForEvent('load'), page.click('text=Open again')])
           await page.waitForSelector('#f-order')
-          expect(host.hellos.map(({ client }) => client)).toEqual([null, null])
+          expect([why, ...host.hellos.map(({ client }) => client)]).toEqual([why, null])
           expect(await page.textContent('#client-connection')).toBe('')
-        },
-      )
+        }
+      })
 
       test('refused: it may still be open, and is asked for', async () => {
         await using opened = await open()
@@ -854,28 +849,31 @@ else {
     })
 
     describe('the host moves the focus', () => {
-      test.each([
-        ['customer', 'customer.input'],
-        ['notes', 'notes.input'],
-        ['country', 'country.input'],
-        ['priority', 'priority.option.1'],
-        ['save', 'save.input'],
-        ['manual', 'manual.input'],
-        ['details', 'details.tab.list'],
-        ['customerPanel', 'customer.input'],
-        ['orders', 'orders.all'],
-      ])('to %s', async (element, control) => {
+      test('to any element, which comes into the window', async () => {
         await using opened = await open({ viewport: { width: 800, height: 300 } })
         const { page, host, focused } = opened
-        host.send({ kind: 'focus', element })
-        await waitUntil(async () => expect(await focused()).toBe(`e-order-${control}`))
-        await untilTrue(
-          page,
-          `(() => {
-          const { top, bottom } = document.activeElement.getBoundingClientRect()
-          return top >= 0 && bottom <= innerHeight
-        })()`,
-        )
+        for (const [element, control] of [
+          ['customer', 'customer.input'],
+          ['notes', 'notes.input'],
+          ['country', 'country.input'],
+          ['priority', 'priority.option.1'],
+          ['save', 'save.input'],
+          ['manual', 'manual.input'],
+          ['details', 'details.tab.list'],
+          ['customerPanel', 'customer.input'],
+          ['orders', 'orders.all'],
+        ] as const) {
+          await page.evaluate('document.activeElement.blur(), scrollTo(0, 0)')
+          host.send({ kind: 'focus', element })
+          await waitUntil(async () => expect(await focused()).toBe(`e-order-${control}`))
+          await untilTrue(
+            page,
+            `(() => {
+            const { top, bottom } = document.activeElement.getBoundingClientRect()
+            return top >= 0 && bottom <= innerHeight
+          })()`,
+          )
+        }
       })
 
       test('to the first of choices of which none is chosen', async () => {
@@ -983,16 +981,16 @@ else {
       expect(roles).toEqual(['tablist', 'table', 'radiogroup', 'group'])
     })
 
-    test.each(['reduce', 'no-preference'] as const)('motion: %s', async (reducedMotion) => {
-      await using opened = await open({ reducedMotion })
-      const moves = await opened.page.evaluate(
-        `getComputedStyle(document.querySelector('#client-progress'), '::before').animationName`,
-      )
-      expect(moves).toBe(reducedMotion === 'reduce' ? 'none' : 'progress')
-    })
-
-    test('with the system’s own few colors an open tab is told from a closed one', async () => {
-      await using opened = await open({ forcedColors: 'active' })
+    test('motion is reduced where that is asked for, and with the system’s own few colors an open tab is told from a closed one', async () => {
+      await using opened = await open()
+      for (const reducedMotion of ['reduce', 'no-preference'] as const) {
+        await opened.page.emulateMedia({ reducedMotion })
+        const moves = await opened.page.evaluate(
+          `getComputedStyle(document.querySelector('#client-progress'), '::before').animationName`,
+        )
+        expect([reducedMotion, moves]).toEqual([reducedMotion, reducedMotion === 'reduce' ? 'none' : 'progress'])
+      }
+      await opened.page.emulateMedia({ forcedColors: 'active' })
       const line = (tab: string) =>
         opened.page.evaluate<string>(
           `getComputedStyle(document.getElementById('e-order-details.tab.${tab}')).borderBottomColor`,

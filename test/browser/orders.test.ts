@@ -11,7 +11,6 @@ import {
   openNetwork,
   openWatched,
   pressUntil,
-  SCREENSHOTS,
   signIn,
 } from '../support/client-browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
@@ -38,7 +37,6 @@ let host: TestHost
 let browser: Browser
 
 beforeAll(async () => {
-  console.info(`screenshots: ${SCREENSHOTS}`)
   host = await startTestHost()
   const answer = await host.upload('orders', await packFolder(exampleFolder('orders')))
   expect(await answer.json()).toMatchObject({ active: true, warnings: [] })
@@ -298,7 +296,8 @@ test('another language: labels, numbers, dates and the page’s own texts at onc
   expect(complaints).toEqual([])
 })
 
-describe('what a client outlives', () => {
+// Together, since one of them waits for 10 s.
+describe.concurrent('what a client outlives', () => {
   test('10 s without a network: said so, typing goes on, buttons wait; back by itself, what was typed arrives', async () => {
     const network = await openNetwork(host.url)
     await using opened = await open('edith', network.url)

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import axe, { type RunOptions } from 'axe-core'
-import { type Browser, chromium, type Frame, type LaunchOptions, type Page } from 'playwright-core'
+import { type Browser, type CDPSession, chromium, type Frame, type LaunchOptions, type Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { waitUntil } from './wait-until.ts'
 
@@ -98,18 +98,24 @@ export type Look = {
   readonly tooWideAt320: number
 }
 
+const NARROW = { width: 320, height: 640 }
+
 /** Of a page without a fault. */
 export const SOUND_LOOK: Look = { light: [], dark: [], tooWide: 0, tooWideAt320: 0 }
 
-/** Looks at an open page as different people see it, in one browser context: opening it costs most of the time. */
-export async function lookOf(page: Page): Promise<Look> {
+/**
+ * Looks at an open page as different people see it, in one browser context: opening it costs most of the time.
+ * @param darkAt 320: looks with all rules at the dark page in a narrow window, where its layout is another one
+ */
+export async function lookOf(page: Page, darkAt?: 320): Promise<Look> {
   const size = page.viewportSize()
   await page.emulateMedia({ colorScheme: 'light' })
   const light = await axeViolations(page)
   const tooWide = await tooWideBy(page)
   await page.emulateMedia({ colorScheme: 'dark' })
-  const dark = await axeViolations(page, 'colours')
-  await page.setViewportSize({ width: 320, height: 640 })
+  if (darkAt === 320) await page.setViewportSize(NARROW)
+  const dark = await axeViolations(page, darkAt === 320 ? 'all' : 'colours')
+  await page.setViewportSize(NARROW)
   const tooWideAt320 = await tooWideBy(page)
   if (size !== null) await page.setViewportSize(size)
   await page.emulateMedia({ colorScheme: 'light' })
@@ -120,9 +126,13 @@ function tooWideBy(page: Page): Promise<number> {
   return page.evaluate('Math.max(0, document.scrollingElement.scrollWidth - innerWidth)')
 }
 
+const sessions = new WeakMap<Page, CDPSession>()
+
 /** From its next load on, the page is asked for in another language, as by a browser that is set to it. */
 export async function speak(page: Page, locale: string): Promise<void> {
-  const devTools = await page.context().newCDPSession(page)
+  // Only the session that has set a locale may set another one.
+  const devTools = sessions.get(page) ?? (await page.context().newCDPSession(page))
+  sessions.set(page, devTools)
   const userAgent = await page.evaluate<string>('navigator.userAgent')
   await devTools.send('Emulation.setUserAgentOverride', { userAgent, acceptLanguage: locale })
   await devTools.send('Emulation.setLocaleOverride', { locale })

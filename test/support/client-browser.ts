@@ -8,11 +8,16 @@ import { axeViolations } from './browser.ts'
 import { PATIENCE } from './patience.ts'
 import { PASSWORD } from './users.ts'
 
-/** Where tests of the client keep what they saw; git does not. */
+/** Where tests keep what they saw if SCREENSHOTS is set, for whoever wants to look; git does not. */
 export const SCREENSHOTS = fileURLToPath(new URL('../.output/screenshots/', import.meta.url))
 
-const SCHEMES = ['light', 'dark'] as const
 const WIDTHS = [320, 1280] as const
+
+/** Which rules a page is looked at with: the second scheme can break only those of colours. */
+const SCHEMES = [
+  ['light', 'all'],
+  ['dark', 'colours'],
+] as const
 
 /** What Chromium says of a network that tests cut, and its advice on `sandbox`, which is meant for frames. */
 const EXPECTED = /WebSocket connection to|ERR_|status of 404|can escape its sandboxing/
@@ -70,23 +75,29 @@ export async function signIn(page: Page, address: string, username: string): Pro
   await page.waitForSelector('form[data-form]')
 }
 
+/** Keeps a picture of the page, where they are wanted: nothing compares them. */
+export async function keepPicture(page: Page, name: string): Promise<void> {
+  if (process.env.SCREENSHOTS === undefined) return
+  mkdirSync(SCREENSHOTS, { recursive: true })
+  await page.screenshot({ path: `${SCREENSHOTS}${name}.png`, fullPage: true })
+}
+
 /**
- * Looks at the page as it is, light and dark, in a narrow and a wide window, and keeps a picture of each.
+ * Looks at the page as it is, light and dark, in a narrow and a wide window.
  * @returns every fault that axe finds, and every window over which the page goes sideways
  */
 export async function faultsOfScreen(page: Page, name: string): Promise<string[]> {
   const faults: string[] = []
   const before = page.viewportSize() ?? { width: 1280, height: 900 }
-  mkdirSync(SCREENSHOTS, { recursive: true })
-  for (const colorScheme of SCHEMES) {
-    for (const width of WIDTHS) {
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 900 })
+    for (const [colorScheme, rules] of SCHEMES) {
       await page.emulateMedia({ colorScheme })
-      await page.setViewportSize({ width, height: 900 })
-      const found = await axeViolations(page)
+      const found = await axeViolations(page, rules)
       const sideways = await page.evaluate<number>('document.scrollingElement.scrollWidth')
       if (sideways > width) found.push(`the page is ${sideways} px wide`)
       faults.push(...found.map((fault) => `${colorScheme}, ${width} px: ${fault}`))
-      await page.screenshot({ path: `${SCREENSHOTS}${name}-${colorScheme}-${width}.png`, fullPage: true })
+      await keepPicture(page, `${name}-${colorScheme}-${width}`)
     }
   }
   await page.emulateMedia({ colorScheme: 'light' })
