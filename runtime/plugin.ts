@@ -65,7 +65,10 @@ export interface Plugin {
   readonly under?: 'plugins'
   /** It is only there in clients, and costs other calls nothing. */
   readonly clientsOnly?: true
-  /** Source that runs inside the sandbox and builds the global. It imports nothing but types. */
+  /**
+   * Source that runs inside the sandbox and builds the global. It imports types, and values from guest files beside it only:
+   * `import { a } from './part.guest.ts'`. `guest-source.ts` joins them.
+   */
   readonly guest: URL
   /** Effects, by method. Checked again here, applied in order, and only after the entry function returned well. */
   readonly commands: Readonly<Record<string, Command>>

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { stripTypeScriptTypes } from 'node:module'
 import { checkManifest } from '../../runtime/bundle/manifest.ts'
+import { readGuest } from '../../runtime/guest-source.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Json, Plugin } from '../../runtime/plugin.ts'
 import type { Rehearsal, Trusted } from '../../runtime/protocol.ts'
@@ -36,11 +35,6 @@ export function readTrusted(
     source: readGuest(guest),
   }))
   return { bootstrap: readGuest(BOOTSTRAP), guests, limits, rehearsal: createRehearsal(plugins, makeSandboxSolution) }
-}
-
-function readGuest(file: URL): string {
-  const source = readFileSync(file, 'utf8')
-  return file.pathname.endsWith('.ts') ? stripTypeScriptTypes(source, { mode: 'strip' }) : source
 }
 
 function createRehearsal(plugins: readonly Plugin[], makeSandboxSolution: SandboxSolutionMaker): Rehearsal {

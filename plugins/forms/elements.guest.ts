@@ -1,0 +1,89 @@
+import type { Lists } from './lists.guest.ts'
+import { TEXTS } from './properties.guest.ts'
+import type { Api, Definition, Element, ElementDefinition, Form, Option, Row, Settings } from './types.guest.ts'
+
+export type Elements = ReturnType<typeof createElements>
+
+/** The forms and elements of one client: their state, as the version defines it until a script changes it. */
+export function createElements(api: Api, { frozenRows, frozenList }: Lists) {
+  const { safe } = api
+  const EMPTY: readonly unknown[] = api.list()
+  let settings: Settings = { names: [], properties: {} }
+  /** By name; a form is made at its first use. */
+  const made: Record<string, Form> = { __proto__: null } as never
+
+  function isForm(name: string): boolean {
+    for (let index = 0; index < settings.names.length; index++) if (settings.names[index] === name) return true
+    return false
+  }
+
+  function formOf(name: string): Form {
+    const known = made[name]
+    if (known !== undefined) return known
+    const { title, handlers, names } = safe.parse(api.lookUp('forms', name) as string) as Definition
+    const form: Form = {
+      name,
+      own: { path: `forms.${name}`, state: { __proto__: null, title } as never, changed: null, told: null },
+      handlers,
+      names,
+      elements: { __proto__: null } as never,
+      made: api.list(),
+      elementsView: null,
+      hasLoaded: false,
+    }
+    made[name] = form
+    return form
+  }
+
+  function elementOf(form: Form, name: string): Element | undefined {
+    const known = form.elements[name]
+    if (known !== undefined) return known
+    const text = api.lookUp('elements', `${form.name} ${name}`)
+    if (text === null) return undefined
+    const element = createElement(safe.parse(text) as ElementDefinition, `forms.${form.name}.elements.${name}`)
+    form.elements[name] = element
+    form.made[form.made.length] = element
+    return element
+  }
+
+  function createElement(definition: ElementDefinition, path: string): Element {
+    const state: Record<string, unknown> = { __proto__: null } as never
+    const known = settings.properties[definition.type] ?? EMPTY
+    for (let index = 0; index < known.length; index++) {
+      const key = known[index] as string
+      // A link has an address or a function, never both.
+      if (key === 'href' && !safe.hasOwn(definition, key)) continue
+      state[key] = safe.hasOwn(definition, key) ? (definition as unknown as Record<string, unknown>)[key] : usual(key)
+    }
+    const { type } = definition
+    if (type === 'table') state.rows = frozenRows(read(definition, 'value') as Row[])
+    else if (safe.hasOwn(state, 'options')) state.options = frozenList(state.options as Option[])
+    if (safe.hasOwn(state, 'value') && state.value === undefined) state.value = TEXTS[type] === 1 ? '' : null
+    if (type === 'table') state.selected = safe.freeze(safe.toArray(api.list()))
+    return { definition, path, state, changed: null, told: null }
+  }
+
+  function read(value: object, key: string): unknown {
+    return safe.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined
+  }
+
+  function usual(key: string): unknown {
+    if (key === 'value') return undefined
+    if (key === 'sort') return null
+    return key === 'page' ? 1 : ''
+  }
+
+  return {
+    formOf,
+    elementOf,
+    isForm,
+    read,
+    /** A form that was used already. */
+    usedForm: (name: string): Form | undefined => made[name],
+    names: () => settings.names,
+    /** A version that names no forms, as tests and the check of the guest parts have it, has no settings. */
+    load(loaded: Settings | null): void {
+      settings = loaded ?? settings
+    },
+  }
+}

@@ -1,0 +1,98 @@
+import type { Changes } from './changes.guest.ts'
+import type { Checks } from './checks.guest.ts'
+import type { Elements } from './elements.guest.ts'
+import { argsOf, type Events } from './events.guest.ts'
+import type { Properties } from './properties.guest.ts'
+import type { Api, Element, Entered, Event, Form, Showing } from './types.guest.ts'
+
+type Parts = {
+  readonly checks: Checks
+  readonly properties: Properties
+  readonly elements: Elements
+  readonly changes: Changes
+  readonly events: Events
+}
+
+/** What users do in the form that is shown. */
+export function createInput(api: Api, { checks, properties, elements, changes, events }: Parts, showing: Showing) {
+  const { safe } = api
+  const { readText } = checks
+  const { readProperty, readValue } = properties
+  const { formOf, elementOf, read } = elements
+  const { change } = changes
+  const { fire, life } = events
+  /** What the user entered and the running call has not accepted yet. A call that is cut off leaves it to the next one. */
+  let undecided: Entered | null = null
+
+  /** The user's input. A handler that refuses it, fails or is cut off leaves the old value. */
+  async function changeValue(form: Form, element: Element, value: unknown): Promise<void> {
+    const before = element.state.value
+    const after = readValue(element, `${element.path}.value`, value)
+    const entered = { form, element, before, after }
+    undecided = entered
+    change(form, element, 'value', after)
+    change(form, element, 'error', '')
+    const handler = read(element.definition.handlers, 'onElementDataChange') as string | undefined
+    const { returned, agreed } = await fire(form, element, 'onElementDataChange', argsOf(before, after), handler)
+    const isText = typeof returned === 'string'
+    if (returned === false || isText || !agreed) takeBack(entered)
+    if (isText) {
+      change(form, element, 'error', readText(`${element.path}.error`, safe.slice(returned, 0, 2000), 2000, false))
+    }
+    undecided = null
+  }
+
+  /** What the handler itself set meanwhile stays. */
+  function takeBack({ form, element, before, after }: Entered): void {
+    if (element.state.value === after) change(form, element, 'value', before)
+  }
+
+  function select(form: Form, element: Element, { rows, selected }: { rows: unknown[]; selected: unknown }): unknown {
+    const single = element.definition.selection === 'single'
+    const isMeant: Record<string, true> = { __proto__: null } as never
+    for (let index = 0; index < rows.length; index++) isMeant[`${rows[index] as string}`] = true
+    const before = element.state.selected as (string | number)[]
+    const after = api.list<unknown>()
+    for (let index = 0; index < before.length; index++) {
+      if (!isMeant[`${before[index] as string}`] && !(single && selected)) after[after.length] = before[index]
+    }
+    for (let index = 0; index < rows.length && selected === true; index++) after[after.length] = rows[index]
+    change(form, element, 'selected', readProperty(element, 'selected', safe.toArray(after)))
+    return element.state.selected
+  }
+
+  async function handle({ form: name, element: elementName, type, value }: Event): Promise<void> {
+    if (name !== showing.current) return
+    const form = formOf(name)
+    const element = elementOf(form, elementName)
+    if (type === 'onResize') {
+      await life(form, type)
+      return
+    }
+    // The host checked it against what it knew; a call before this one may have changed that.
+    if (element === undefined || element.state.visible !== true || element.state.enabled !== true) return
+    const handler = read(element.definition.handlers, type) as string | undefined
+    if (type === 'onElementDataChange') await changeValue(form, element, value)
+    else if (type === 'showTab') change(form, element, 'value', readProperty(element, 'value', value))
+    else if (type === 'showPage') change(form, element, 'page', readProperty(element, 'page', value))
+    else if (type === 'onSort') {
+      change(form, element, 'sort', readProperty(element, 'sort', value))
+      change(form, element, 'page', 1)
+      const { column, direction } = element.state.sort as { column: string; direction: string }
+      await fire(form, element, type, argsOf(column, direction), handler)
+    } else if (type === 'onRecordSelection') {
+      const ids = select(form, element, value as { rows: unknown[]; selected: unknown })
+      await fire(form, element, type, argsOf(ids), handler)
+    } else if (type === 'onAction' && element.definition.type === 'table') {
+      await fire(form, element, type, argsOf(value), handler)
+    } else await fire(form, element, type, argsOf(), handler)
+  }
+
+  return {
+    handle,
+    takeBackUndecided(): void {
+      if (undecided !== null) takeBack(undecided)
+      undecided = null
+    },
+  }
+}

@@ -1,0 +1,62 @@
+import type { Elements } from './elements.guest.ts'
+import { argsOf, type Events } from './events.guest.ts'
+import type { Api, Showing } from './types.guest.ts'
+
+/** How often a form that is shown may wish for another one in the same call. */
+const MOST_SHOWS = 10
+
+/** Shows one form after another, and tells each of its life. */
+export function createLife(
+  api: Api,
+  { formOf, usedForm, isForm, names }: Elements,
+  { life }: Events,
+  showing: Showing,
+  flush: () => void,
+) {
+  const { safe } = api
+
+  async function show(name: string): Promise<void> {
+    if (name === showing.current) return
+    if (showing.current !== null) {
+      const before = formOf(showing.current)
+      const { returned, agreed } = await life(before, 'onBeforeHide')
+      if (returned === false || !agreed) return
+      await life(before, 'onHide')
+    }
+    const form = formOf(name)
+    const isFirst = !form.hasLoaded
+    form.hasLoaded = true
+    showing.current = name
+    if (isFirst) await life(form, 'onLoad')
+    await life(form, 'onShow', argsOf(isFirst))
+  }
+
+  async function showWanted(): Promise<void> {
+    for (let shows = 0; showing.wanted !== null; shows++) {
+      const name = showing.wanted
+      showing.wanted = null
+      if (shows >= MOST_SHOWS) throw new safe.RangeError(`forms that are shown asked for others ${MOST_SHOWS} times`)
+      await show(name)
+    }
+    flush()
+  }
+
+  async function close(): Promise<void> {
+    for (let index = 0; index < names().length; index++) {
+      const form = usedForm(names()[index] as string)
+      if (form?.hasLoaded) await life(form, 'onUnload')
+    }
+  }
+
+  function wish(name: string): boolean {
+    if (!isForm(name)) return false
+    const only = api.state()
+    if (only !== null && name !== only) {
+      throw new safe.TypeError(`application.showForm: nobody is signed in, so only the form ${only} can be shown`)
+    }
+    showing.wanted = name
+    return true
+  }
+
+  return { showWanted, close, wish }
+}

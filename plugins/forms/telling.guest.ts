@@ -1,0 +1,128 @@
+import type { Changes } from './changes.guest.ts'
+import { pieceOf } from './checks.guest.ts'
+import type { Api, Element, Form, Part, Showing } from './types.guest.ts'
+import type { Updates } from './updates.guest.ts'
+
+/** What browsers tell only where somebody asks. */
+const ASKED = ['onElementFocusGained', 'onElementFocusLost', 'onAction', 'onResize']
+
+/** Tells the host what changed since it was told last. */
+export function createTelling(api: Api, changes: Changes, { tell, sizeOfChanges }: Updates, showing: Showing) {
+  const { safe } = api
+  const PIECE = pieceOf(api)
+  let toldForms = api.list<Form>()
+  /** What the host knows of both, and what the last call told. */
+  const known = { shown: null as string | null, listening: '' }
+  const told = { shown: null as string | null, listening: '' }
+
+  function partsOf({ own, made: elements }: Form): Part[] {
+    const parts = api.list<Part>()
+    parts[0] = own
+    for (let index = 0; index < elements.length; index++) parts[index + 1] = elements[index] as Element
+    return parts
+  }
+
+  /** Once the host took what the last call told, it counts as known; else it has to be told again. */
+  function settle(didCount: boolean): void {
+    const forms = toldForms
+    toldForms = api.list()
+    for (let index = 0; index < forms.length; index++) {
+      const form = forms[index] as Form
+      if (!didCount) changes.note(form)
+      const parts = partsOf(form)
+      for (let place = 0; place < parts.length; place++) {
+        const part = parts[place] as Part
+        if (!didCount && part.told !== null) restoreChanges(part, part.told)
+        part.told = null
+      }
+    }
+    if (!didCount) return
+    known.shown = told.shown
+    known.listening = told.listening
+  }
+
+  function restoreChanges(part: Part, before: Record<string, unknown>): void {
+    part.changed ??= { __proto__: null } as never
+    const names = safe.keys(before)
+    for (let index = 0; index < names.length; index++) {
+      const name = names[index] as string
+      ;(part.changed as Record<string, unknown>)[name] = before[name]
+    }
+  }
+
+  /** Tells what changed. What is too large to be told becomes what the host knows again. @throws the last such fault */
+  function flush(): void {
+    let fault: unknown = null
+    const forms = changes.forms()
+    for (let index = 0; index < forms.length; index++) fault = flushSmall(forms[index] as Form) ?? fault
+    for (let index = 0; index < forms.length; index++) fault = flushLarge(forms[index] as Form) ?? fault
+    if (showing.current !== known.shown) api.command('show', [showing.current])
+    const listening = listenedTypes()
+    if (listening.text !== known.listening) api.command('listening', [listening.types])
+    if (fault !== null) throw fault
+    // First, so that `settle` finds all of them should the call be cut off here.
+    toldForms = forms
+    changes.forget()
+    told.shown = showing.current
+    told.listening = listening.text
+    for (let index = 0; index < forms.length; index++) rememberTold(forms[index] as Form)
+  }
+
+  function rememberTold(form: Form): void {
+    const parts = partsOf(form)
+    for (let index = 0; index < parts.length; index++) {
+      const part = parts[index] as Part
+      part.told = part.changed
+      part.changed = null
+    }
+  }
+
+  /** Many elements share a command. @returns a fault, null if there was none */
+  function flushSmall(form: Form): unknown {
+    const parts = partsOf(form)
+    let fault: unknown = null
+    let pack = api.list<Part>()
+    let size = 0
+    for (let index = 0; index < parts.length; index++) {
+      const part = parts[index] as Part
+      const own = part.changed === null ? 0 : sizeOfChanges(part)
+      if (own === 0 || own > PIECE) continue
+      if (size + own > PIECE) {
+        fault = tell(form, pack) ?? fault
+        pack = api.list()
+        size = 0
+      }
+      pack[pack.length] = part
+      size += own
+    }
+    return (pack.length === 0 ? null : tell(form, pack)) ?? fault
+  }
+
+  function flushLarge(form: Form): unknown {
+    const parts = partsOf(form)
+    let fault: unknown = null
+    for (let index = 0; index < parts.length; index++) {
+      const part = parts[index] as Part
+      if (part.changed === null || sizeOfChanges(part) <= PIECE) continue
+      const pack = api.list<Part>()
+      pack[0] = part
+      fault = tell(form, pack) ?? fault
+    }
+    return fault
+  }
+
+  function listenedTypes(): { types: string[]; text: string } {
+    const hasListeners = api.offered('hasListeners')
+    const types = api.list<string>()
+    let text = ''
+    for (let index = 0; index < ASKED.length; index++) {
+      const type = ASKED[index] as string
+      if (hasListeners?.(type) !== true) continue
+      types[types.length] = type
+      text += `${type} `
+    }
+    return { types, text }
+  }
+
+  return { flush, settle }
+}

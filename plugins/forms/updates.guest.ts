@@ -1,0 +1,100 @@
+import { pieceOf } from './checks.guest.ts'
+import { empty } from './strict.guest.ts'
+import type { Api, Element, Form, Part, Update } from './types.guest.ts'
+
+export type Updates = ReturnType<typeof createUpdates>
+
+/** Writes what changed as commands, each of a size that fits. */
+export function createUpdates(api: Api) {
+  const { safe } = api
+  const PIECE = pieceOf(api)
+
+  /** @returns why it could not be told, null if it was */
+  function tell(form: Form, pack: Part[]): unknown {
+    try {
+      api.command('update', [updateOf(form, pack)])
+      return null
+    } catch (error) {
+      for (let index = 0; index < pack.length; index++) goBack(pack[index] as Part)
+      if (api.isQuotaError(error)) {
+        const { path } = pack.length === 1 ? (pack[0] as Part) : form.own
+        ;(error as Error).message = `${path}: what changed is too much for one call: ${(error as Error).message}`
+      }
+      return error
+    }
+  }
+
+  function goBack(part: Part): void {
+    const names = safe.keys(part.changed as object)
+    for (let index = 0; index < names.length; index++) {
+      const name = names[index] as string
+      part.state[name] = (part.changed as Record<string, unknown>)[name]
+    }
+    part.changed = null
+  }
+
+  function updateOf({ name, own }: Form, pack: Part[]): Update {
+    const update: Update = { __proto__: null, form: name, elements: empty() } as never
+    for (let index = 0; index < pack.length; index++) {
+      const part = pack[index] as Part
+      if (part === own) update.title = own.state.title
+      else update.elements[(part as Element).definition.name] = valuesOf(name, part as Element)
+    }
+    return update
+  }
+
+  /** Of lists that are too long for a command only the end: what comes before it is told by commands of its own. */
+  function valuesOf(form: string, { definition, changed, state }: Element): Record<string, unknown> {
+    const values = empty() as Record<string, unknown>
+    const keys = safe.keys(changed as object)
+    for (let index = 0; index < keys.length; index++) {
+      const key = keys[index] as string
+      const value = state[key]
+      values[key] = safe.isArray(value) ? tellBeginning(form, definition.name, key, value) : value
+    }
+    return values
+  }
+
+  /** @returns the rest */
+  function tellBeginning(form: string, element: string, property: string, items: unknown[]): unknown[] {
+    let piece = api.list<unknown>()
+    let size = 0
+    for (let index = 0; index < items.length; index++) {
+      const own = sizeOf(items[index])
+      if (size + own > PIECE && piece.length > 0) {
+        api.command('beginning', [{ form, element, property, items: piece }])
+        piece = api.list()
+        size = 0
+      }
+      piece[piece.length] = items[index]
+      size += own
+    }
+    return piece
+  }
+
+  function sizeOfChanges({ changed, state }: Part): number {
+    const keys = safe.keys(changed as object)
+    let size = 0
+    for (let index = 0; index < keys.length; index++) size += 20 + sizeOf(state[keys[index] as string])
+    return size
+  }
+
+  /** Roughly the characters of what was checked: frozen lists, their items, texts and numbers. */
+  function sizeOf(value: unknown): number {
+    if (typeof value === 'string') return value.length + 3
+    if (typeof value !== 'object' || value === null) return 8
+    let size = 4
+    if (safe.isArray(value)) {
+      for (let index = 0; index < value.length; index++) size += sizeOf(value[index])
+      return size
+    }
+    const names = safe.keys(value)
+    for (let index = 0; index < names.length; index++) {
+      const name = names[index] as string
+      size += name.length + 4 + sizeOf((value as Record<string, unknown>)[name])
+    }
+    return size
+  }
+
+  return { tell, sizeOfChanges }
+}

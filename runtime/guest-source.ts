@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
+
+/** `import { a, b as c } from './part.guest.ts'`, without its types. */
+const IMPORT = /^import \{([^}]*)\} from ['"](\.\/[\w.-]+)['"];?$/gm
+const EXPORT = /^export (?=(?:async )?(?:function\*?|const|class) ([\w$]+))/gm
+
+/**
+ * Reads a guest file as one script without types, since an isolate has no modules: the sibling files that it imports come first.
+ * Each of those keeps a scope of its own and is there once, whoever imports it.
+ */
+export function readGuest(file: URL): string {
+  const names = new Map<string, string>()
+  const parts: string[] = []
+
+  function read(url: URL): string {
+    const source = readFileSync(url, 'utf8')
+    const plain = url.pathname.endsWith('.ts') ? stripTypeScriptTypes(source, { mode: 'strip' }) : source
+    return plain.replace(IMPORT, (_, imported: string, path: string) => {
+      return `const {${imported.replaceAll(' as ', ': ')}} = ${nameOf(new URL(path, url))};`
+    })
+  }
+
+  function nameOf(part: URL): string {
+    const known = names.get(part.href)
+    if (known !== undefined) return known
+    const name = `solhostGuest${names.size}`
+    names.set(part.href, name)
+    const exported: string[] = []
+    const source = read(part).replace(EXPORT, (_, what: string) => {
+      exported.push(what)
+      return ''
+    })
+    parts.push(`const ${name} = (function () { ${source}\nreturn { ${exported.join(', ')} } })();\n`)
+    return name
+  }
+
+  const source = read(file)
+  return parts.join('') + source
+}
