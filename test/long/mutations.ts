@@ -243,7 +243,7 @@ function findFault(copy: string, { fault, file, from, to, otherwise }: Mutation)
     sound.replace(from, () => to),
   )
   try {
-    const first = failedTest(copy, ['--project', 'unit', '--project', 'smoke'])
+    const first = failedTest(copy, ['related', file, '--project', 'unit', '--project', 'smoke'])
     const then = first === null && otherwise !== undefined ? failedTest(copy, [otherwise]) : null
     process.stdout.write(`${first ?? then ?? 'NOT FOUND'}\n  ${fault} (${file})\n`)
     if (first !== null) return 'npm test'
@@ -253,10 +253,10 @@ function findFault(copy: string, { fault, file, from, to, otherwise }: Mutation)
   }
 }
 
-/** The first test that fails. */
+/** The first test that fails; 'related' and a file run only tests that import it, which no fault there can pass by. */
 function failedTest(copy: string, options: readonly string[]): string | null {
   const report = join(copy, 'mutation-report.json')
-  const vitest = ['bin/with-node.js', 'node_modules/vitest/vitest.mjs', 'run', '--bail=1', '--reporter=json']
+  const vitest = ['bin/with-node.js', 'node_modules/vitest/vitest.mjs', '--run', '--bail=1', '--reporter=json']
   run('node', [...vitest, `--outputFile.json=${report}`, ...options], copy)
   const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as Report
   rmSync(report)
