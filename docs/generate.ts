@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { adviceFor } from '../base/bundles/advice.ts'
 import { PROPERTIES, type Property } from '../base/config/properties.ts'
 import { CENTER_PROPERTIES } from '../control-center/config/properties.ts'
-import { openApi } from '../host/admin/openapi.ts'
+import { declaredRoutes, describeAdminApi } from '../host/admin/api.ts'
 import { OAUTH_PROBLEMS } from '../host/oauth/problems.ts'
 import { FAULT_CODES, WARNING_CODES } from '../runtime/bundle/faults.ts'
 import { manifestJsonSchema } from '../runtime/bundle/manifest.ts'
@@ -23,7 +23,8 @@ const files: Record<string, string> = {
   'reference/control-center-settings.md': centerSettingsPage(),
   'reference/codes.md': codesPage(),
   'reference/scripting.md': scriptingPage(),
-  'reference/openapi.json': `${JSON.stringify(openApi(packageVersion()), null, 2)}\n`,
+  'reference/admin-api.md': adminApiPage(),
+  'reference/openapi.json': `${JSON.stringify(describeAdminApi(packageVersion()), null, 2)}\n`,
 }
 
 let stale = 0
@@ -68,6 +69,24 @@ ${propertyRows(CENTER_PROPERTIES)}
 
 Those of the [limits](settings.md#limits) that it uses are properties too, with the same names and defaults: \`BUNDLE_*\`, \`PASSWORD_LENGTH\`,
 \`SESSION_*\`, \`THROTTLE_*\`, \`AUDIT_KEPT\` and \`TELEMETRY_QUEUE\`.
+`
+}
+
+/** Every route as it is declared beside its handler. */
+function adminApiPage(): string {
+  const rows = declaredRoutes().map(({ method, path, definition: { summary, right } }) => {
+    const need = right === null ? 'the admin account' : right === 'any' ? 'any token' : `\`${right}\``
+    return `| ${method} \`${path.slice(1).replaceAll(/:(\w+)/g, '{$1}')}\` | ${summary.replaceAll('|', '\\|')} | ${need} |`
+  })
+  return `# Admin API
+
+Every address begins with \`/admin/api/\`. The admin account signs in with Basic, tools with an API token (Bearer) and its scopes; the admin account
+may do everything. Errors are [problems](codes.md) (RFC 9457). The whole description, with what is sent and answered, is
+[openapi.json](openapi.json); each host has its own under \`/admin/api/openapi.json\`.
+
+| request | does | scope of a token |
+|---|---|---|
+${rows.join('\n')}
 `
 }
 

@@ -13,13 +13,14 @@ export async function audited<T>(
   action: AuditAction,
   named: Named,
   work: (named: Named) => Promise<T>,
+  isLeftOut: () => boolean = () => false,
 ): Promise<T> {
   try {
     const done = await work(named)
-    await audit.record(auditOf(ctx, action, 'ok', named))
+    if (!isLeftOut()) await audit.record(auditOf(ctx, action, 'ok', named))
     return done
   } catch (error) {
-    if (error instanceof PlatformError) await audit.record(auditOf(ctx, action, error.code, named))
+    if (error instanceof PlatformError && !isLeftOut()) await audit.record(auditOf(ctx, action, error.code, named))
     throw error
   }
 }

@@ -1,32 +1,32 @@
-import type Router from '@koa/router'
-import { readWith } from '../../base/api/read-with.ts'
-import { readJson } from '../../base/http/read-body.ts'
-import type { Limits } from '../../runtime/limits.ts'
-import type { Audit } from '../audit/audit.ts'
-import type { Maintenance } from '../maintenance/maintenance.ts'
-import { MaintenanceForm } from './access-openapi.ts'
-import { needScope } from './actor.ts'
-import { audited } from './audited.ts'
+import { z } from '../../runtime/zod.ts'
+import type { Maintenance as MaintenanceSwitch } from '../maintenance/maintenance.ts'
+import { type AdminRoute, route } from './route.ts'
 
-export type MaintenanceApiParts = {
-  readonly maintenance: Maintenance
-  readonly audit: Audit
-  readonly limits: Limits
-}
+export type MaintenanceApiParts = { readonly maintenance: MaintenanceSwitch }
 
-export function addMaintenanceRoutes(router: Router, { maintenance, audit, limits }: MaintenanceApiParts): void {
-  router.get('/maintenance', async (ctx) => {
-    needScope(ctx, 'maintenance', 'read')
-    ctx.body = { on: await maintenance.isOn() }
-  })
+const Maintenance = z.strictObject({ on: z.boolean() }).meta({ id: 'Maintenance' })
 
-  router.put('/maintenance', async (ctx) => {
-    ctx.body = await audited(ctx, audit, 'maintenance', {}, async (named) => {
-      needScope(ctx, 'maintenance', 'write')
-      const { on } = readWith(MaintenanceForm, await readJson(ctx, limits))
-      named.target = on ? 'on' : 'off'
-      await maintenance.set(on)
-      return { on }
-    })
-  })
+export function maintenanceRoutes({ maintenance }: MaintenanceApiParts): AdminRoute[] {
+  return [
+    route(
+      'GET /maintenance',
+      { summary: 'Whether maintenance is on', right: 'maintenance:read', answers: { 200: Maintenance } },
+      async () => ({ on: await maintenance.isOn() }),
+    ),
+    route(
+      'PUT /maintenance',
+      {
+        summary: 'While it is on, nobody new comes in and signed-in users finish',
+        right: 'maintenance:write',
+        act: 'maintenance',
+        body: Maintenance,
+        answers: { 200: Maintenance },
+      },
+      async ({ body: { on }, names }) => {
+        names.target = on ? 'on' : 'off'
+        await maintenance.set(on)
+        return { on }
+      },
+    ),
+  ]
 }

@@ -1,13 +1,11 @@
-import type Router from '@koa/router'
 import type { Context } from 'koa'
-import { readWith } from '../../base/api/read-with.ts'
+import { DONE } from '../../base/api/route.ts'
 import { solutionTarget } from '../../base/api/targets.ts'
-import { readJson, readOptionalJson } from '../../base/http/read-body.ts'
 import { stateOf } from '../../base/http/request.ts'
 import type { Sites } from '../../base/http/sites.ts'
+import { PartialOAuthForm, SECRET_PLACEHOLDER } from '../../runtime/bundle/manifest-schema.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import type { Limits } from '../../runtime/limits.ts'
-import type { Audit } from '../audit/audit.ts'
+import { z } from '../../runtime/zod.ts'
 import { redirectUriOf } from '../oauth/authorize.ts'
 import { mergeSettings, placeOf } from '../oauth/chosen-configuration.ts'
 import type { OAuthSettingsStore, WrittenOAuthSettings } from '../oauth/oauth-settings.ts'
@@ -18,10 +16,9 @@ import { warnOfOAuthSettings } from '../oauth/settings-warnings.ts'
 import type { Secrets } from '../secrets/secrets.ts'
 import type { Catalog } from '../solutions/catalog.ts'
 import type { SolutionStore } from '../solutions/solution-store.ts'
-import { OAuthSettingsForm } from './access-openapi.ts'
-import { needScope } from './actor.ts'
-import { audited } from './audited.ts'
 import { findSolution } from './find-solution.ts'
+import { Warnings } from './grants-api.ts'
+import { type AdminRoute, route } from './route.ts'
 
 export type OAuthApiParts = {
   readonly store: SolutionStore
@@ -31,63 +28,59 @@ export type OAuthApiParts = {
   readonly providerRequests: Pick<ProviderRequests, 'refusalOf'>
   readonly testOAuthSettings: SettingsTest
   readonly sites: Sites
-  readonly audit: Audit
-  readonly limits: Limits
 }
 
+/** A secret itself would lie in the table, and go to whatever host an author names. */
+const OAuthSettingsForm = PartialOAuthForm.refine(
+  ({ apiSecret }) => apiSecret === undefined || SECRET_PLACEHOLDER.test(apiSecret),
+  { path: ['apiSecret'], error: 'must be "%%NAME%%", a secret that is set at secrets/NAME' },
+).meta({ id: 'OAuthSettingsForm' })
+
+const OAuthSettings = z
+  .object({ settings: OAuthSettingsForm.nullable() })
+  .extend(Warnings.shape)
+  .meta({ id: 'OAuthSettings' })
+
+const OAuthTest = z
+  .object({
+    steps: z.array(
+      z.object({
+        step: z.enum(['settings', 'discovery', 'endpoints', 'keys', 'secret', 'clock']),
+        result: z.enum(['ok', 'failed', 'skipped']),
+        message: z.string().describe('never with a secret in it'),
+      }),
+    ),
+    redirectAddress: z.string().describe('to be registered at the provider'),
+  })
+  .meta({ id: 'OAuthTest' })
+
+const OAuthProvider = z
+  .object({
+    api: z.string(),
+    title: z.string(),
+    issuer: z.string().nullable(),
+    settings: z.array(
+      z.object({
+        name: z.string(),
+        title: z.string(),
+        description: z.string(),
+        required: z.enum(['yes', 'no', 'issuer']).describe('issuer: unless an issuer is given'),
+        default: z.string().nullable(),
+        values: z.array(z.string()).nullable(),
+      }),
+    ),
+  })
+  .meta({ id: 'OAuthProvider' })
+
+const RedirectAddress = z.object({ redirectAddress: z.string() }).meta({ id: 'RedirectAddress' })
+
+type OfSolution = { readonly name: string }
+
 /** The operator's OAuth settings of a solution: they win over those in its manifest (design section 8). */
-export function addOAuthRoutes(router: Router, parts: OAuthApiParts): void {
-  const { store, catalog, secrets, oauthSettings, providerRequests, testOAuthSettings, sites, audit, limits } = parts
-  const nameOf = (ctx: Context) => (ctx.params as { name: string }).name
-  const named = (ctx: Context) => ({ solution: nameOf(ctx), target: solutionTarget(nameOf(ctx)) })
-
-  router.get('/solutions/:name/oauth', async (ctx) => {
-    needScope(ctx, `solutions:${nameOf(ctx)}`, 'read')
-    const { name } = await findSolution(store, nameOf(ctx))
-    ctx.body = await shown(name, await oauthSettings.get(name))
-  })
-
-  router.put('/solutions/:name/oauth', async (ctx) => {
-    ctx.body = await audited(ctx, audit, 'solution-oauth', named(ctx), async () => {
-      // No token: they say where all users of the solution sign in, over the head of whoever may upload it.
-      needScope(ctx, null, 'write')
-      const { name } = await findSolution(store, nameOf(ctx))
-      const settings = readWith(OAuthSettingsForm, await readJson(ctx, limits))
-      await oauthSettings.put(name, settings)
-      return shown(name, settings)
-    })
-  })
-
-  router.delete('/solutions/:name/oauth', async (ctx) => {
-    await audited(ctx, audit, 'solution-oauth', named(ctx), async () => {
-      needScope(ctx, null, 'write')
-      const { name } = await findSolution(store, nameOf(ctx))
-      if (await oauthSettings.remove(name)) return
-      throw new PlatformError('ERR_NOT_FOUND', `The operator has set no OAuth settings for "${name}".`)
-    })
-    ctx.status = 204
-  })
-
-  router.get('/solutions/:name/oauth/redirect-address', async (ctx) => {
-    needScope(ctx, `solutions:${nameOf(ctx)}`, 'read')
-    const { name } = await findSolution(store, nameOf(ctx))
-    ctx.body = { redirectAddress: redirectAddress(ctx, name) }
-  })
-
-  router.post('/solutions/:name/oauth/test', async (ctx) => {
-    needScope(ctx, `solutions:${nameOf(ctx)}`, 'write')
-    const { name } = await findSolution(store, nameOf(ctx))
-    const sent = await readOptionalJson(ctx, limits)
-    const settings = sent === null ? await oauthSettings.inForce(name) : readWith(OAuthSettingsForm, sent)
-    const ofManifest = (await catalog.active(name))?.manifest.oauth ?? null
-    const merged = mergeSettings(ofManifest, settings)
-    const steps = await testOAuthSettings(name, merged, placeOf(ofManifest, settings))
-    ctx.body = { steps, redirectAddress: redirectAddress(ctx, name) }
-  })
-
-  router.get('/oauth-providers', (ctx) => {
-    ctx.body = { items: providerForms() }
-  })
+export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
+  const { store, catalog, secrets, oauthSettings, providerRequests, testOAuthSettings, sites } = parts
+  const find = ({ name }: OfSolution) => findSolution(store, name)
+  const names = ({ name }: OfSolution) => ({ solution: name, target: solutionTarget(name) })
 
   /** As users of the solution see its address, whichever port is asked. */
   function redirectAddress(ctx: Context, name: string): string {
@@ -104,4 +97,87 @@ export function addOAuthRoutes(router: Router, parts: OAuthApiParts): void {
     const merged = mergeSettings(manifest?.oauth ?? null, settings ?? (await oauthSettings.inForce(name)))
     return { settings, warnings: warnOfOAuthSettings({ manifest, settings, merged, secretNames, refusalOf }) }
   }
+
+  return [
+    route(
+      'GET /solutions/:name/oauth',
+      {
+        summary: 'The OAuth settings that were set here, and what is wrong with them and the manifest’s together',
+        right: 'solutions:{name}:read',
+        before: find,
+        answers: { 200: OAuthSettings },
+      },
+      async ({ params: { name } }) => shown(name, await oauthSettings.get(name)),
+    ),
+    route(
+      'PUT /solutions/:name/oauth',
+      {
+        summary: 'Set OAuth settings; each wins over the one of that name in the manifest',
+        // No token: they say where all users of the solution sign in, over the head of whoever may upload it.
+        right: null,
+        act: 'solution-oauth',
+        names,
+        before: find,
+        body: OAuthSettingsForm,
+        answers: { 200: OAuthSettings },
+      },
+      async ({ params: { name }, body }) => {
+        await oauthSettings.put(name, body)
+        return shown(name, body)
+      },
+    ),
+    route(
+      'DELETE /solutions/:name/oauth',
+      {
+        summary: 'Delete the OAuth settings; those of the manifest count again',
+        right: null,
+        act: 'solution-oauth',
+        names,
+        before: find,
+        answers: DONE,
+      },
+      async ({ params: { name } }) => {
+        if (await oauthSettings.remove(name)) return
+        throw new PlatformError('ERR_NOT_FOUND', `The operator has set no OAuth settings for "${name}".`)
+      },
+    ),
+    route(
+      'GET /solutions/:name/oauth/redirect-address',
+      {
+        summary: 'The address to register at the provider',
+        right: 'solutions:{name}:read',
+        before: find,
+        answers: { 200: RedirectAddress },
+      },
+      ({ params: { name }, ctx }) => ({ redirectAddress: redirectAddress(ctx, name) }),
+    ),
+    route(
+      'POST /solutions/:name/oauth/test',
+      {
+        summary:
+          'Try OAuth settings as far as nobody has to sign in: those sent, over the manifest’s as PUT would have it; without a body those that are set',
+        right: 'solutions:{name}:write',
+        before: find,
+        body: OAuthSettingsForm.nullable(),
+        isBodyOptional: true,
+        answers: { 200: OAuthTest },
+      },
+      async ({ params: { name }, body, ctx }) => {
+        const settings = body ?? (await oauthSettings.inForce(name))
+        const ofManifest = (await catalog.active(name))?.manifest.oauth ?? null
+        const merged = mergeSettings(ofManifest, settings)
+        const steps = await testOAuthSettings(name, merged, placeOf(ofManifest, settings))
+        return { steps, redirectAddress: redirectAddress(ctx, name) }
+      },
+    ),
+    route(
+      'GET /oauth-providers',
+      {
+        summary: 'The providers and the settings that each takes; for any token',
+        right: 'any',
+        answers: { 200: z.object({ items: z.array(OAuthProvider) }) },
+      },
+      () => ({ items: providerForms() }),
+    ),
+  ]
 }

@@ -1,23 +1,24 @@
-import type Router from '@koa/router'
 import type { Context } from 'koa'
 import type { Remembered } from '../../base/accounts/remembered.ts'
 import type { Sessions } from '../../base/accounts/sessions.ts'
-import { readWith } from '../../base/api/read-with.ts'
+import { pageOf } from '../../base/api/open-api.ts'
+import { type Bytes, DONE, SENT } from '../../base/api/route.ts'
 import { solutionTarget, versionTarget } from '../../base/api/targets.ts'
 import { explainUpload } from '../../base/bundles/explain-findings.ts'
 import { answerEvents } from '../../base/http/event-stream.ts'
-import { readBytes, readJson } from '../../base/http/read-body.ts'
+import { WARNING_CODES } from '../../runtime/bundle/faults.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Supervisor } from '../../runtime/supervisor.ts'
-import type { Audit } from '../audit/audit.ts'
+import { z } from '../../runtime/zod.ts'
 import { retryAtOf } from '../solutions/catalog.ts'
-import { type LogLine, lineFilter, type SolutionLog } from '../solutions/solution-log.ts'
+import { type LogLine as Line, lineFilter, type SolutionLog } from '../solutions/solution-log.ts'
 import type { SolutionStore, SolutionSummary } from '../solutions/solution-store.ts'
-import type { Uploaded, Uploads } from '../solutions/upload.ts'
-import { actorOf, needScope } from './actor.ts'
-import { audited, type Named } from './audited.ts'
+import type { Uploaded as Done, Uploads } from '../solutions/upload.ts'
+import { actorOf } from './actor.ts'
+import type { Named } from './audited.ts'
 import { findSolution } from './find-solution.ts'
-import { Activation, LogQuery } from './openapi.ts'
+import { type AdminRoute, route } from './route.ts'
+import { Sha256 } from './versions-api.ts'
 
 export type SolutionApiParts = {
   readonly store: SolutionStore
@@ -25,109 +26,200 @@ export type SolutionApiParts = {
   readonly sessions: Sessions
   readonly remembered: Remembered
   readonly log: SolutionLog
-  readonly audit: Audit
   readonly supervisor: Supervisor
   readonly limits: Limits
 }
 
+const Activation = z.strictObject({ sha256: Sha256 }).meta({ id: 'Activation' })
+
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
+
+const LogQuery = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(1000).default(200),
+  before: z.coerce.number().int().min(1).optional().describe('the `next` of an earlier answer'),
+  level: z.enum(LOG_LEVELS).optional(),
+  text: z.string().max(200).optional().describe('part of the message, in any case'),
+  code: z.string().max(100).optional(),
+  correlationId: z.string().max(100).optional(),
+})
+
+const Place = { file: z.string(), line: z.int().optional(), column: z.int().optional(), message: z.string() }
+const Explained = {
+  source: z.string().nullish().describe('the line that it is about'),
+  advice: z.string().nullish().describe('what to change'),
+}
+const Warning = z.object({ ...Place, code: z.enum(Object.keys(WARNING_CODES)), ...Explained })
+
+const Solution = z
+  .object({
+    name: z.string(),
+    title: z.string(),
+    type: z.string(),
+    authenticator: z.string(),
+    active: Sha256.nullable(),
+    state: z.enum(['active', 'quarantined', 'inactive']),
+    retryAt: z.int().optional(),
+  })
+  .meta({ id: 'Solution' })
+const Version = z
+  .object({ sha256: Sha256, version: z.string(), uploadedAt: z.int(), bytes: z.int() })
+  .meta({ id: 'Version' })
+export const Uploaded = z
+  .object({
+    name: z.string(),
+    version: z.string(),
+    sha256: Sha256,
+    active: z.boolean(),
+    warnings: z.array(Warning),
+  })
+  .meta({ id: 'Uploaded' })
+const LogLine = z
+  .object({
+    time: z.int(),
+    level: z.enum(LOG_LEVELS),
+    message: z.string(),
+    code: z.string().optional(),
+    file: z.string().optional(),
+    line: z.int().optional(),
+    column: z.int().optional(),
+    correlationId: z.string().optional(),
+  })
+  .meta({ id: 'LogLine' })
+
+const BUNDLE = { types: ['application/zip'], most: 'BUNDLE_SIZE' } as const satisfies Bytes
+export const UPLOADED = { 201: Uploaded, 200: Uploaded } as const
+
+type OfSolution = { readonly name: string }
+
 /** Solutions, their versions and logs. */
-export function addSolutionRoutes(router: Router, parts: SolutionApiParts): void {
-  const { store, uploads, sessions, remembered, log, audit, supervisor, limits } = parts
-  function nameFor(ctx: Context, kind: 'read' | 'write'): string {
-    const { name } = ctx.params as { name: string }
-    needScope(ctx, `solutions:${name}`, kind)
-    return name
+export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
+  const { store, uploads, sessions, remembered, log, supervisor, limits } = parts
+  const names = ({ name }: OfSolution) => ({ solution: name, target: solutionTarget(name) })
+
+  function withState(solution: SolutionSummary) {
+    const retryAt = retryAtOf(supervisor, solution)
+    return retryAt === null ? solution : { ...solution, state: 'quarantined' as const, retryAt }
   }
-
-  function shown({ name, title, type, authenticator, active, state }: SolutionSummary) {
-    const retryAt = retryAtOf(supervisor, { name, active })
-    const plain = { name, title, type, authenticator, active, state }
-    return retryAt === null ? plain : { ...plain, state: 'quarantined', retryAt }
-  }
-
-  router.get('/solutions', async (ctx) => {
-    needScope(ctx, 'solutions:*', 'read')
-    ctx.body = { items: (await store.list()).map(shown) }
-  })
-
-  router.get('/solutions/:name', async (ctx) => {
-    const solution = await findSolution(store, nameFor(ctx, 'read'))
-    ctx.body = { ...shown(solution), versions: await store.versions(solution.name) }
-  })
-
-  router.put('/solutions/:name', async (ctx) => {
-    const name = nameFor(ctx, 'write')
-    const packed = await readBundleOf(ctx)
-    await answerUpload(ctx, packed, { solution: name, target: solutionTarget(name) }, () =>
-      uploads.upload(packed, name),
-    )
-  })
-
-  // Chosen here: with a scope for all solutions, since which one it is comes out only when the bundle was read.
-  router.post('/solutions', async (ctx) => {
-    needScope(ctx, 'solutions:*', 'write')
-    const packed = await readBundleOf(ctx)
-    const upload = (named: Named) =>
-      uploads.uploadByManifest(packed, (read) => {
-        named.solution = read
-        named.target = solutionTarget(read)
-      })
-    await answerUpload(ctx, packed, {}, upload)
-  })
 
   /** Before its body is taken in: an upload is refused rather than a login. @throws ERR_MEMORY_FULL */
-  function readBundleOf(ctx: Context): Promise<Buffer> {
+  function needRoom(_params: unknown, ctx: Context): void {
     supervisor.needRoom(Math.min(ctx.request.length ?? limits.BUNDLE_SIZE, limits.BUNDLE_SIZE))
-    return readBytes(ctx, ['application/zip'], limits.BUNDLE_SIZE)
   }
 
-  async function answerUpload(
-    ctx: Context,
-    packed: Uint8Array,
-    named: Named,
-    upload: (named: Named) => Promise<Uploaded>,
-  ): Promise<void> {
-    const { isNew, ...uploaded } = await explainUpload(packed, limits, () =>
-      audited(ctx, audit, 'solution-upload', named, async (named) => {
-        const done = await upload(named)
-        named.target = versionTarget(done.sha256)
-        return done
+  async function answerUpload(ctx: Context, packed: Uint8Array, names: Named, upload: () => Promise<Done>) {
+    const done = await explainUpload(packed, limits, upload)
+    names.target = versionTarget(done.sha256)
+    ctx.status = done.isNew ? 201 : 200
+    ctx.set('Location', `/admin/api/solutions/${done.name}`)
+    return done
+  }
+
+  return [
+    route(
+      'GET /solutions',
+      {
+        summary: 'List the solutions',
+        right: 'solutions:*:read',
+        answers: { 200: z.object({ items: z.array(Solution) }) },
+      },
+      async () => ({ items: (await store.list()).map(withState) }),
+    ),
+    route(
+      'GET /solutions/:name',
+      {
+        summary: 'One solution with its versions',
+        right: 'solutions:{name}:read',
+        answers: { 200: Solution.extend({ versions: z.array(Version) }) },
+      },
+      async ({ params: { name } }) => ({
+        ...withState(await findSolution(store, name)),
+        versions: await store.versions(name),
       }),
-    )
-    ctx.status = isNew ? 201 : 200
-    ctx.set('Location', `/admin/api/solutions/${uploaded.name}`)
-    ctx.body = uploaded
-  }
-
-  router.delete('/solutions/:name', async (ctx) => {
-    const name = nameFor(ctx, 'write')
-    await audited(ctx, audit, 'solution-delete', { solution: name, target: solutionTarget(name) }, () =>
-      uploads.remove(name),
-    )
-    await Promise.all([sessions.endAll(name), remembered.endAll(name)])
-    ctx.status = 204
-  })
-
-  router.post('/solutions/:name/activate', async (ctx) => {
-    const name = nameFor(ctx, 'write')
-    const { sha256 } = readWith(Activation, await readJson(ctx, limits))
-    await audited(ctx, audit, 'solution-activate', { solution: name, target: versionTarget(sha256) }, () =>
-      uploads.activate(name, sha256),
-    )
-    ctx.body = shown(await findSolution(store, name))
-  })
-
-  router.get('/solutions/:name/log', async (ctx) => {
-    const { name } = await findSolution(store, nameFor(ctx, 'read'))
-    const query = readWith(LogQuery, { ...ctx.query })
-    const isStream = ctx.accepts('application/json', 'text/event-stream') === 'text/event-stream'
-    if (isStream) return followLog(ctx, name, log, lineFilter(query) ?? (() => true))
-    ctx.body = await log.read(name, query)
-  })
+    ),
+    route(
+      'PUT /solutions/:name',
+      {
+        summary: 'Upload a bundle; it becomes active when nothing is at fault',
+        right: 'solutions:{name}:write',
+        act: 'solution-upload',
+        names,
+        before: needRoom,
+        body: BUNDLE,
+        answers: UPLOADED,
+      },
+      ({ params: { name }, body, names, ctx }) => answerUpload(ctx, body, names, () => uploads.upload(body, name)),
+    ),
+    route(
+      'POST /solutions',
+      {
+        summary: 'Upload a bundle under the name in its manifest',
+        // Chosen here: with a scope for all solutions, since which one it is comes out only when the bundle was read.
+        right: 'solutions:*:write',
+        act: 'solution-upload',
+        before: needRoom,
+        body: BUNDLE,
+        answers: UPLOADED,
+      },
+      ({ body, names, ctx }) =>
+        answerUpload(ctx, body, names, () =>
+          uploads.uploadByManifest(body, (read) => {
+            names.solution = read
+            names.target = solutionTarget(read)
+          }),
+        ),
+    ),
+    route(
+      'DELETE /solutions/:name',
+      {
+        summary: 'Delete a solution; its data are kept for DELETED_KEPT',
+        right: 'solutions:{name}:write',
+        act: 'solution-delete',
+        names,
+        answers: DONE,
+      },
+      async ({ params: { name } }) => {
+        await uploads.remove(name)
+        await Promise.all([sessions.endAll(name), remembered.endAll(name)])
+      },
+    ),
+    route(
+      'POST /solutions/:name/activate',
+      {
+        summary: 'Switch or roll back to a version',
+        right: 'solutions:{name}:write',
+        act: 'solution-activate',
+        names,
+        body: Activation,
+        answers: { 200: Solution },
+      },
+      async ({ params: { name }, body: { sha256 }, names }) => {
+        names.target = versionTarget(sha256)
+        await uploads.activate(name, sha256)
+        return withState(await findSolution(store, name))
+      },
+    ),
+    route(
+      'GET /solutions/:name/log',
+      {
+        summary:
+          'The log, newest last; as text/event-stream it follows. With a filter an answer can be short and have a `next`',
+        right: 'solutions:{name}:read',
+        before: ({ name }) => findSolution(store, name),
+        query: LogQuery,
+        answers: { 200: pageOf(LogLine) },
+      },
+      async ({ params: { name }, query, ctx }) => {
+        const isStream = ctx.accepts('application/json', 'text/event-stream') === 'text/event-stream'
+        if (!isStream) return log.read(name, query)
+        await followLog(ctx, name, log, lineFilter(query) ?? (() => true))
+        return SENT
+      },
+    ),
+  ]
 }
 
 /** Each new line of the log that fits, until the reader goes away, may not read it any more, or the host stops. */
-function followLog(ctx: Context, name: string, log: SolutionLog, fits: (line: LogLine) => boolean): Promise<void> {
+function followLog(ctx: Context, name: string, log: SolutionLog, fits: (line: Line) => boolean): Promise<void> {
   return answerEvents(ctx, {
     greeting: 'the log from now on',
     isStillIn: actorOf(ctx).isStillIn,

@@ -1,29 +1,48 @@
-import type Router from '@koa/router'
-import { readWith } from '../../base/api/read-with.ts'
-import { readJson } from '../../base/http/read-body.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import type { Limits } from '../../runtime/limits.ts'
-import type { Audit } from '../audit/audit.ts'
-import type { Testing } from '../testing/testing.ts'
-import { TestingForm } from './access-openapi.ts'
-import { needScope } from './actor.ts'
-import { audited } from './audited.ts'
+import { z } from '../../runtime/zod.ts'
+import type { Testing as TestingState } from '../testing/testing.ts'
+import { type AdminRoute, route } from './route.ts'
 
-export type TestingApiParts = { readonly testing: Testing; readonly audit: Audit; readonly limits: Limits }
+export type TestingApiParts = { readonly testing: TestingState }
+
+/** A year at most: what lives longer is not worth waiting for. */
+const Testing = z
+  .strictObject({
+    clockOffsetMs: z
+      .int()
+      .min(0)
+      .max(366 * 86_400_000)
+      .optional()
+      .describe('how far the clock is set forward'),
+    throttles: z.boolean().optional().describe('whether attempts to sign in are counted'),
+  })
+  .meta({ id: 'Testing' })
 
 /** Clock and throttles for end-to-end tests: in testing mode only, elsewhere there is nothing at the address. */
-export function addTestingRoutes(router: Router, { testing, audit, limits }: TestingApiParts): void {
-  router.post('/testing', async (ctx) => {
+export function testingRoutes({ testing }: TestingApiParts): AdminRoute[] {
+  function names() {
     if (!testing.isOn) throw new PlatformError('ERR_NOT_FOUND', 'There is nothing at this address.')
-    ctx.body = await audited(ctx, audit, 'testing', { target: 'clock and throttles' }, async () => {
-      needScope(ctx, null, 'write')
-      const { clockOffsetMs, throttles } = readWith(TestingForm, await readJson(ctx, limits))
-      testing.set({
-        ...(clockOffsetMs === undefined ? {} : { clockOffsetMs }),
-        ...(throttles === undefined ? {} : { throttles }),
-      })
-      return testing.state()
-    })
-    ctx.status = 200
-  })
+    return { target: 'clock and throttles' }
+  }
+
+  return [
+    route(
+      'POST /testing',
+      {
+        summary: 'In testing mode only (else 404): sets the clock of the host forward, turns throttles off',
+        right: null,
+        act: 'testing',
+        names,
+        body: Testing,
+        answers: { 200: Testing },
+      },
+      ({ body: { clockOffsetMs, throttles } }) => {
+        testing.set({
+          ...(clockOffsetMs === undefined ? {} : { clockOffsetMs }),
+          ...(throttles === undefined ? {} : { throttles }),
+        })
+        return testing.state()
+      },
+    ),
+  ]
 }

@@ -1,48 +1,78 @@
-import type Router from '@koa/router'
-import { readWith } from '../../base/api/read-with.ts'
+import { DONE } from '../../base/api/route.ts'
 import { tokenTarget } from '../../base/api/targets.ts'
-import { readJson } from '../../base/http/read-body.ts'
+import { Name } from '../../plugins/security/host.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import type { Limits } from '../../runtime/limits.ts'
-import type { Audit } from '../audit/audit.ts'
-import { NewToken } from './access-openapi.ts'
-import { needScope } from './actor.ts'
-import type { ApiTokens } from './api-tokens.ts'
-import { audited } from './audited.ts'
+import { z } from '../../runtime/zod.ts'
+import { type ApiTokens, Scope } from './api-tokens.ts'
+import { type AdminRoute, route } from './route.ts'
 
-export type TokenApiParts = { readonly tokens: ApiTokens; readonly audit: Audit; readonly limits: Limits }
+export type TokenApiParts = { readonly tokens: ApiTokens }
+
+const EpochMs = z.int().min(0)
+
+const NewToken = z
+  .strictObject({
+    name: Name,
+    scopes: z
+      .array(Scope)
+      .min(1)
+      .max(100)
+      .overwrite((scopes) => [...new Set(scopes)]),
+    expiresAt: EpochMs.nullish(),
+  })
+  .meta({ id: 'NewToken' })
+
+const Token = z
+  .object({ id: z.string(), name: z.string(), scopes: z.array(z.string()), expiresAt: EpochMs.nullable() })
+  .meta({ id: 'Token' })
+
+const MadeToken = Token.extend({ token: z.string() }).meta({ id: 'MadeToken' })
 
 /** The API's tokens: a token makes no other, so that a leaked one ends when it is deleted. */
-export function addTokenRoutes(router: Router, { tokens, audit, limits }: TokenApiParts): void {
-  router.get('/tokens', async (ctx) => {
-    needScope(ctx, null, 'read')
-    ctx.body = { items: await tokens.list() }
-  })
-
-  router.post('/tokens', async (ctx) => {
-    const made = await audited(ctx, audit, 'token-create', {}, async (named) => {
-      needScope(ctx, null, 'write')
-      const { name, scopes, expiresAt = null } = readWith(NewToken, await readJson(ctx, limits))
-      if (expiresAt !== null && expiresAt <= Date.now()) {
-        throw new PlatformError('ERR_REQUEST_INVALID', 'expiresAt must be in the future, in milliseconds since 1970.')
-      }
-      const token = await tokens.create({ name, scopes, expiresAt })
-      named.target = tokenTarget(token)
-      return token
-    })
-    ctx.status = 201
-    ctx.set('Location', `/admin/api/tokens/${made.id}`)
-    ctx.body = made
-  })
-
-  router.delete('/tokens/:id', async (ctx) => {
-    const { id } = ctx.params as { id: string }
-    await audited(ctx, audit, 'token-delete', { target: `token:${id}` }, async (named) => {
-      needScope(ctx, null, 'write')
-      const token = (await tokens.list()).find((one) => one.id === id)
-      if (token !== undefined) named.target = tokenTarget(token)
-      if (!(await tokens.remove(id))) throw new PlatformError('ERR_NOT_FOUND', 'There is no such token.')
-    })
-    ctx.status = 204
-  })
+export function tokenRoutes({ tokens }: TokenApiParts): AdminRoute[] {
+  return [
+    route(
+      'GET /tokens',
+      {
+        summary: 'List the API tokens, without the tokens themselves',
+        right: null,
+        answers: { 200: z.object({ items: z.array(Token) }) },
+      },
+      async () => ({ items: await tokens.list() }),
+    ),
+    route(
+      'POST /tokens',
+      {
+        summary: 'Make an API token; this answer alone has it',
+        right: null,
+        act: 'token-create',
+        body: NewToken,
+        answers: { 201: MadeToken },
+      },
+      async ({ body: { name, scopes, expiresAt = null }, names, ctx }) => {
+        if (expiresAt !== null && expiresAt <= Date.now()) {
+          throw new PlatformError('ERR_REQUEST_INVALID', 'expiresAt must be in the future, in milliseconds since 1970.')
+        }
+        const token = await tokens.create({ name, scopes, expiresAt })
+        names.target = tokenTarget(token)
+        ctx.set('Location', `/admin/api/tokens/${token.id}`)
+        return token
+      },
+    ),
+    route(
+      'DELETE /tokens/:id',
+      {
+        summary: 'Delete an API token',
+        right: null,
+        act: 'token-delete',
+        names: ({ id }) => ({ target: `token:${id}` }),
+        answers: DONE,
+      },
+      async ({ params: { id }, names }) => {
+        const token = (await tokens.list()).find((one) => one.id === id)
+        if (token !== undefined) names.target = tokenTarget(token)
+        if (!(await tokens.remove(id))) throw new PlatformError('ERR_NOT_FOUND', 'There is no such token.')
+      },
+    ),
+  ]
 }

@@ -1,7 +1,6 @@
 import type { Layer } from '@koa/router'
 import { expect, test } from 'vitest'
-import { type AdminApiParts, adminApi } from '../../host/admin/api.ts'
-import { openApi } from '../../host/admin/openapi.ts'
+import { type AdminApiParts, adminApi, describeAdminApi } from '../../host/admin/api.ts'
 import { createLimits } from '../../runtime/limits.ts'
 
 type Operation = { readonly requestBody?: object; readonly responses: object }
@@ -11,7 +10,7 @@ type Document = {
   readonly components: { readonly schemas: object; readonly securitySchemes: object }
 }
 
-const document = openApi('test') as Document
+const document = describeAdminApi('test') as Document
 const METHODS = ['get', 'put', 'post', 'patch', 'delete']
 
 function routesOf(layers: readonly Layer[]): string[] {

@@ -9,7 +9,8 @@ import { expect, test } from 'vitest'
 import { openPlatformKey } from '../../../base/config/platform-key.ts'
 import { openDatabase } from '../../../base/database/open.ts'
 import { setActor } from '../../../host/admin/actor.ts'
-import { addGrantRoutes, type GrantApiParts } from '../../../host/admin/grants-api.ts'
+import { type GrantApiParts, grantRoutes } from '../../../host/admin/grants-api.ts'
+import { addAdminRoutes } from '../../../host/admin/route.ts'
 import { createAudit } from '../../../host/audit/audit.ts'
 import { createGrants } from '../../../host/grants/grants.ts'
 import type { PlatformError } from '../../../runtime/errors.ts'
@@ -22,14 +23,15 @@ test('grants: the platform’s own database or account is refused, whatever else
   const limits = createLimits()
   const grants = createGrants(db, await openPlatformKey(db, home, ''))
   const router = new Router()
-  addGrantRoutes(router, {
+  const parts = {
     store: { get: async () => ({ name: 'crm' }) },
     catalog: { active: async () => null },
     grants,
     audit: createAudit(db, limits),
     limits,
     platformDatabase: { server: 'gamma', database: 'Platform', username: 'solhost' },
-  } as unknown as GrantApiParts)
+  }
+  addAdminRoutes(router, grantRoutes(parts as unknown as GrantApiParts), parts)
   const app = new Koa()
   app.use(async (ctx, next) => {
     ctx.state = { correlationId: 'c', client: { address: '127.0.0.1' } }

@@ -1,0 +1,147 @@
+import { CODES } from '../../runtime/errors.ts'
+import { z } from '../../runtime/zod.ts'
+import { type Answers, type Content, type DeclaredRoute, isBytes } from './route.ts'
+
+export type ApiDescription<Right> = {
+  readonly title: string
+  readonly version: string
+  /** Before the paths of all routes, such as `/admin/api`. */
+  readonly prefix: string
+  readonly securitySchemes: Readonly<Record<string, object>>
+  /** The right of a route in words, such as the scope that a token needs. */
+  readonly need: (right: Right) => string
+}
+
+/** Something wrong in what was sent, such as a bundle or a CSV file. */
+const Finding = z.looseObject({
+  message: z.string(),
+  code: z.string().optional(),
+  file: z.string().optional(),
+  line: z.int().optional(),
+  column: z.int().optional(),
+  source: z.string().nullish().describe('the line that it is about'),
+  advice: z.string().nullish().describe('what to change'),
+})
+
+/** Every error is one of these (RFC 9457). */
+export const Problem = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    code: z.enum(Object.keys(CODES)),
+    detail: z.string().optional(),
+    correlationId: z.string(),
+    faults: z.array(Finding).optional(),
+    warnings: z.array(Finding).optional(),
+  })
+  .meta({ id: 'Problem' })
+
+/** Part of a list, and where to go on: send `next` as the parameter that the route names. */
+export function pageOf<Item extends z.ZodType>(item: Item) {
+  return z.object({ items: z.array(item), next: z.string().optional() })
+}
+
+/** The OpenAPI 3.1 document of these routes. Schemas that have an `id` (`.meta`) are its components. */
+export function openApi<Right>(
+  routes: readonly DeclaredRoute<Right>[],
+  { title, version, prefix, ...about }: ApiDescription<Right>,
+): object {
+  const named = new Map<string, object>()
+  const paths: Record<string, Record<string, object>> = {}
+  for (const { method, path, definition } of routes) {
+    const { summary, right, query, body, answers } = definition
+    const address = `${prefix}${path.replaceAll(/:(\w+)/g, '{$1}')}`
+    const need = about.need(right)
+    paths[address] ??= { parameters: pathParameters(path) } as unknown as Record<string, object>
+    paths[address][method.toLowerCase()] = {
+      summary,
+      ...(need === '' ? {} : { description: need }),
+      ...(query === undefined ? {} : { parameters: queryParameters(query, named) }),
+      ...(body === undefined ? {} : { requestBody: requestBody(definition, named) }),
+      responses: {
+        ...responses(answers, named),
+        default: {
+          description: 'a problem',
+          content: { 'application/problem+json': { schema: reference(Problem, named) } },
+        },
+      },
+    }
+  }
+  for (const item of Object.values(paths))
+    if ((item.parameters as unknown as unknown[]).length === 0) delete item.parameters
+  return {
+    openapi: '3.1.0',
+    info: { title, version },
+    components: { securitySchemes: about.securitySchemes, schemas: Object.fromEntries([...named].sort()) },
+    security: Object.keys(about.securitySchemes).map((scheme) => ({ [scheme]: [] })),
+    paths,
+  }
+}
+
+function pathParameters(path: string) {
+  const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name)
+  return names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
+}
+
+function queryParameters(query: z.ZodType, named: Map<string, object>) {
+  const { properties = {}, required = [] } = reference(query, named) as {
+    properties?: Record<string, { description?: string }>
+    required?: string[]
+  }
+  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
+    name,
+    in: 'query',
+    ...(required.includes(name) ? { required: true } : {}),
+    ...(description === undefined ? {} : { description }),
+    schema,
+  }))
+}
+
+function requestBody(
+  { body, isBodyOptional }: DeclaredRoute<unknown>['definition'],
+  named: Map<string, object>,
+): object {
+  if (body === undefined) return {}
+  const required = isBodyOptional !== true
+  if (!isBytes(body)) return { required, content: { 'application/json': { schema: reference(body, named) } } }
+  const content = Object.fromEntries(body.types.map((type) => [type, { schema: bytesOf(type) }]))
+  return { required, ...(body.description === undefined ? {} : { description: body.description }), content }
+}
+
+function responses(answers: Answers, named: Map<string, object>): Record<string, object> {
+  return Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, response(answer, named)]))
+}
+
+function response(answer: z.ZodType | Content, named: Map<string, object>): object {
+  if (answer instanceof z.ZodType) {
+    return {
+      description: answer.meta()?.description ?? 'as it says',
+      content: { 'application/json': { schema: reference(answer, named) } },
+    }
+  }
+  const { description, type } = answer
+  return { description, ...(type === undefined ? {} : { content: { [type]: { schema: bytesOf(type) } } }) }
+}
+
+function bytesOf(type: string): object {
+  return type.startsWith('text/') ? { type: 'string' } : { type: 'string', format: 'binary' }
+}
+
+/** The JSON Schema of it, in which all that have an id are references; these are added to `named`. */
+function reference(schema: z.ZodType, named: Map<string, object>): object {
+  const {
+    $schema: _,
+    $defs = {},
+    ...own
+  } = z.toJSONSchema(schema, { io: 'input' }) as Record<string, unknown> & {
+    $defs?: Record<string, object>
+  }
+  for (const [id, definition] of Object.entries($defs)) named.set(id, referring(definition))
+  return referring(own)
+}
+
+/** With references into the document in place of those into the schema itself. */
+function referring(schema: object): object {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'))
+}

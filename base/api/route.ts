@@ -1,0 +1,221 @@
+import type Router from '@koa/router'
+import type { Context } from 'koa'
+import type { Limits } from '../../runtime/limits.ts'
+import { z } from '../../runtime/zod.ts'
+import { readBytes, readJson, readOptionalJson } from '../http/read-body.ts'
+import { readWith } from './read-with.ts'
+
+// A route of an API is declared once, beside its handler. The router entry, the checks of what is sent, the OpenAPI
+// document, the entry of the audit and the table in the docs all come from that declaration.
+
+/** A body that is no JSON. */
+export type Bytes = {
+  /** Media types that are read. */
+  readonly types: readonly string[]
+  /** The limit of its bytes. */
+  readonly most: keyof Limits
+  readonly description?: string
+}
+
+/** An answer that is no JSON; without a type it has no content. */
+export type Content = { readonly description: string; readonly type?: string }
+
+export type Answers = Readonly<Record<number, z.ZodType | Content>>
+
+type BodyDefinition = z.ZodType | Bytes | undefined
+type BodyOf<Body extends BodyDefinition> = Body extends z.ZodType
+  ? z.output<Body>
+  : Body extends Bytes
+    ? Buffer
+    : undefined
+type QueryOf<Query extends z.ZodType | undefined> = Query extends z.ZodType ? z.output<Query> : undefined
+/** The names after colons in an address. */
+export type ParamsOf<Address extends string> = Address extends `${string}:${infer Name}/${infer Rest}`
+  ? { readonly [Key in Name]: string } & ParamsOf<Rest>
+  : Address extends `${string}:${infer Name}`
+    ? { readonly [Key in Name]: string }
+    : unknown
+/** What a handler returns for the answers with content; nothing for the others. */
+type Returned<Answered extends Answers> = {
+  [Status in keyof Answered]: Answered[Status] extends z.ZodType ? Shown<z.input<Answered[Status]>> : unknown
+}[keyof Answered]
+/** Stores give lists and objects that nobody changes. */
+type Shown<Value> = Value extends readonly (infer Item)[]
+  ? readonly Shown<Item>[]
+  : Value extends object
+    ? { readonly [Key in keyof Value]: Shown<Value[Key]> }
+    : Value
+
+export type Definition<Right, Act, Names, Address extends string, Body, Query, Answered> = {
+  /** What it does, in a few words, for the documentation. */
+  readonly summary: string
+  readonly right: Right
+  /** What the audit calls it. Absent: it changes nothing. */
+  readonly act?: Act
+  /** Names for the audit that have to be found before the work, since they may be gone after it. */
+  readonly names?: (params: ParamsOf<Address>, ctx: Context) => Names | Promise<Names>
+  /** What is refused before the body is read. */
+  readonly before?: (params: ParamsOf<Address>, ctx: Context) => unknown
+  readonly query?: Query
+  readonly body?: Body
+  /** The request may come without a body, which is null then. */
+  readonly isBodyOptional?: true
+  /** By status. Where there are several the handler sets the one. What a schema does not name is not sent. */
+  readonly answers: Answered
+}
+
+/** What a handler is given. */
+export type Asked<Who, Names, Address extends string, Body, Query> = {
+  readonly who: Who
+  readonly params: ParamsOf<Address>
+  readonly query: Query
+  readonly body: Body
+  /** For the audit; a handler may add what it has learned. */
+  readonly names: Names
+  /** Nothing was to be changed after all: there is no entry in the audit. */
+  readonly leaveOut: () => void
+  /** For headers, streams and what is sent for long. */
+  readonly ctx: Context
+}
+
+/** Returned by a handler that has set the body by itself, such as a stream of events. */
+export const SENT = Symbol('sent')
+
+/** A declared route; what its handler takes and gives is known only to itself. */
+export type Route<Who, Right, Act, Names> = {
+  readonly method: Method
+  /** With `:name` for parameters, without the prefix of the API. */
+  readonly path: string
+  readonly definition: Definition<Right, Act, Names, string, BodyDefinition, z.ZodType | undefined, Answers>
+  readonly handle: (asked: Asked<Who, Names, string, unknown, unknown>) => unknown
+}
+
+type Method = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE'
+
+/** What a description of the API is made from. */
+export type DeclaredRoute<Right> = Pick<Route<never, Right, unknown, never>, 'method' | 'path'> & {
+  readonly definition: Pick<
+    Route<never, Right, unknown, never>['definition'],
+    'summary' | 'right' | 'act' | 'query' | 'body' | 'isBodyOptional' | 'answers'
+  >
+}
+
+/** The function with which the areas of one service declare their routes. */
+export function routesOf<Who, Right, Act, Names extends object>() {
+  return function route<
+    const Address extends `${Method} /${string}`,
+    const Answered extends Answers,
+    Body extends BodyDefinition = undefined,
+    Query extends z.ZodType | undefined = undefined,
+  >(
+    address: Address,
+    definition: Definition<Right, Act, Names, Address, Body, Query, Answered>,
+    handle: (
+      asked: Asked<Who, Names, Address, BodyOf<Body>, QueryOf<Query>>,
+    ) => Returned<Answered> | typeof SENT | Promise<Returned<Answered> | typeof SENT>,
+  ): Route<Who, Right, Act, Names> {
+    const [method, path] = address.split(' ') as [Method, string]
+    return { method, path, definition, handle } as unknown as Route<Who, Right, Act, Names>
+  }
+}
+
+/** What a service does around each of its routes. */
+export type Service<Who, Right, Act, Names> = {
+  readonly limits: Limits
+  /**
+   * Finds who asks and whether that may be, has the request read, does the work, and writes the audit.
+   * @throws what is to be refused
+   */
+  readonly run: (about: About<Right, Act, Names>, steps: Steps<Who>) => Promise<unknown>
+}
+
+export type About<Right, Act, Names> = {
+  readonly ctx: Context
+  readonly right: Right
+  readonly act: Act | undefined
+  readonly params: Readonly<Record<string, string>>
+  readonly names: Names
+  /** Whether the handler said so. */
+  readonly isLeftOut: () => boolean
+}
+
+export type Steps<Who> = {
+  /** Checks query and body. @throws ERR_REQUEST_INVALID, ERR_CONTENT_TYPE, ERR_BODY_TOO_LARGE */
+  readonly read: () => Promise<void>
+  /** After `read`. */
+  readonly work: (who: Who) => unknown
+}
+
+export function addRoutes<Who, Right, Act, Names extends object>(
+  router: Router,
+  routes: readonly Route<Who, Right, Act, Names>[],
+  service: Service<Who, Right, Act, Names>,
+): void {
+  for (const route of routes) router.register(route.path, [route.method], (ctx) => answer(ctx, route, service))
+}
+
+async function answer<Who, Right, Act, Names extends object>(
+  ctx: Context,
+  { definition, handle }: Route<Who, Right, Act, Names>,
+  { limits, run }: Service<Who, Right, Act, Names>,
+): Promise<void> {
+  const { right, act, query: querySchema, answers } = definition
+  const params = paramsOf(ctx)
+  const names = { ...(await definition.names?.(params, ctx)) } as Names
+  let isLeftOut = false
+  let query: unknown
+  let body: unknown
+  const read = async () => {
+    await definition.before?.(params, ctx)
+    if (querySchema !== undefined) query = readWith(querySchema, { ...ctx.query })
+    body = await readBody(ctx, definition, limits)
+  }
+  const leaveOut = () => {
+    isLeftOut = true
+  }
+  const work = (who: Who) => handle({ who, params, query, body, names, leaveOut, ctx })
+  const result = await run({ ctx, right, act, params, names, isLeftOut: () => isLeftOut }, { read, work })
+  if (result === SENT) return
+  // Koa's status until somebody sets one; no handler answers with it, since what is not found is thrown.
+  const status = ctx.status === 404 ? Number(Object.keys(answers)[0]) : ctx.status
+  const described = answers[status]
+  if (described !== undefined && hasContent(described)) ctx.body = shown(described, result)
+  ctx.status = status
+}
+
+/** Longer than any name: what is cut is not found, and errors can quote it. */
+const LONGEST_PARAMETER = 200
+
+function paramsOf(ctx: Context): Readonly<Record<string, string>> {
+  const given = Object.entries(ctx.params as Record<string, string>)
+  return Object.fromEntries(given.map(([name, value]) => [name, value.slice(0, LONGEST_PARAMETER)]))
+}
+
+async function readBody(
+  ctx: Context,
+  { body, isBodyOptional }: { readonly body?: BodyDefinition; readonly isBodyOptional?: true },
+  limits: Limits,
+): Promise<unknown> {
+  if (body === undefined) return undefined
+  if (isBytes(body)) return readBytes(ctx, body.types, limits[body.most])
+  return readWith(body, await (isBodyOptional ? readOptionalJson(ctx, limits) : readJson(ctx, limits)))
+}
+
+export function isBytes(body: z.ZodType | Bytes): body is Bytes {
+  return 'most' in body
+}
+
+function hasContent(answered: z.ZodType | Content): boolean {
+  return answered instanceof z.ZodType || answered.type !== undefined
+}
+
+/** What the schema names of a result; what else it holds stays here. */
+function shown(schema: z.ZodType | Content, result: unknown): unknown {
+  if (!(schema instanceof z.ZodType)) return result
+  const checked = schema.safeParse(result)
+  if (checked.success) return checked.data
+  throw new TypeError(`The answer is not what the API describes: ${z.prettifyError(checked.error).slice(0, 2000)}`)
+}
+
+/** For what has no content. */
+export const DONE = { 204: { description: 'done' } } as const
