@@ -12,9 +12,16 @@ const HEALTHY = "function onSolutionOpen() { security.login('n', 'n', ['Users'])
 /** No timeout inside the process ends it. */
 const NATIVE_LOOP = 'Array.prototype.indexOf.call(new Proxy({ length: 2 ** 53 - 1 }, {}), 1)'
 
+/**
+ * How calls end that run sequentially. Those of suspects that waited for too long, as they do on a busy machine, are refused for
+ * now and made again; a pause is not waited for.
+ */
 async function codesOf(script: string, calls: number): Promise<(string | undefined)[]> {
   const codes: (string | undefined)[] = []
-  for (let call = 0; call < calls; call++) codes.push((await lab.run({ script })).failure?.code)
+  while (codes.length < calls) {
+    const { failure } = await lab.run({ script })
+    if (failure?.code !== 'sandbox_busy' || failure.retryAt !== undefined) codes.push(failure?.code)
+  }
   return codes
 }
 
@@ -44,17 +51,29 @@ test('calls that wait too long cost neither the process nor the turn', async () 
   expect(processesOf(0)).toEqual(before)
 })
 
+/** A solution, the lab's nth, that was called once before its top-level code has no end: from then on no context can be made. */
+async function calledBefore(
+  patience: number,
+  solution: number,
+): Promise<{ script: string; from: number; solution: number }> {
+  const from = Date.now() + patience
+  const script = `if (Date.now() >= ${from}) ${NATIVE_LOOP}
+    function onSolutionOpen(arg, { waits }) { while (waits && Date.now() < ${from}); }`
+  const [code] = await codesOf(script, 1)
+  // On a busy machine that was too late.
+  return code === undefined && Date.now() < from - 1000
+    ? { script, from, solution }
+    : calledBefore(patience * 2, solution + 1)
+}
+
 test('a process that hangs while it makes the context for the next call is ended, and counts for the quarantine', async () => {
   lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 1500, LOAD_TIME: 500 } })
   await lab.run({ script: HEALTHY })
-  const from = Date.now() + 4000
-  const script = `if (Date.now() >= ${from}) ${NATIVE_LOOP}
-    function onSolutionOpen(arg, { waits }) { while (waits && Date.now() < ${from}); }`
-  expect(await codesOf(script, 1)).toEqual([undefined])
+  const { script, from, solution } = await calledBefore(3000, 1)
   await new Promise((resolve) => setTimeout(resolve, from - 500 - Date.now()))
   expect((await lab.run({ script, queryParams: { waits: 'yes' } })).failure).toBeNull()
-  expect(processesOf(1)).toHaveLength(1)
-  await waitUntil(() => expect(processesOf(1)).toEqual([]), { interval: 20 })
+  expect(processesOf(solution)).toHaveLength(1)
+  await waitUntil(() => expect(processesOf(solution)).toEqual([]), { interval: 20 })
   // Two more are enough, so the first was one.
   expect(await codesOf(script, 3)).toEqual(['script_timeout', 'script_timeout', 'sandbox_busy'])
 })

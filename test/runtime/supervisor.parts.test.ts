@@ -6,6 +6,7 @@ import { afterAll, afterEach, expect, test } from 'vitest'
 import { command, type Plugin, request } from '../../runtime/plugin.ts'
 import { z } from '../../runtime/zod.ts'
 import { createScriptLab, manifestOf, type ScriptLab } from '../support/solutions.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 let lab: ScriptLab
 afterEach(() => lab.stop())
@@ -17,6 +18,8 @@ writeFileSync(
   guest,
   "export default function probe(api) { return { ask: (text) => api.request('ask', [text]), change: (text) => api.request('change', [text]), note: (text) => api.command('note', [text]) } }",
 )
+
+const untilSo = (isSo: () => boolean) => waitUntil(() => expect(isSo()).toBe(true), { interval: 5 })
 
 /** A plugin whose requests wait until the test lets them go. */
 function probePlugin() {
@@ -34,9 +37,7 @@ function probePlugin() {
     commands: { note: command(Text, (_call, [text]) => void noted.push(text)) },
     requests: { ask: request(Text, answer, { changes: false }), change: request(Text, answer) },
   }
-  const until = async (count: number) => {
-    while (asked.length < count) await new Promise(setImmediate)
-  }
+  const until = (count: number) => untilSo(() => asked.length >= count)
   return { plugin, asked, noted, until, letGo: () => waiting.splice(0).forEach((go) => void go()) }
 }
 
@@ -137,7 +138,7 @@ test('a retired process ends its running calls and then itself; the next call ge
   letGo()
   expect((await running).effects.login?.username).toBe('anna')
   expect((await next).effects.login?.username).toBe('bram')
-  while (lab.supervisor.processes().some((one) => one.pid === pid)) await new Promise(setImmediate)
+  await untilSo(() => lab.supervisor.processes().every((one) => one.pid !== pid))
 })
 
 test('the process that checks an upload runs as those that serve do, not behind them', async () => {
@@ -167,14 +168,14 @@ test('with keepsCheckReady a process waits for the next upload after a check, an
   expect((await check()).faults).toEqual([])
   // Without room for more than one spare, a second process without a key is the one that got ready.
   const waiting = () => lab.supervisor.processes().map(({ pid }) => pid)
-  while (waiting().length < 2 || waiting().includes(used[0] as number)) await new Promise(setImmediate)
+  await untilSo(() => waiting().length >= 2 && !waiting().includes(used[0] as number))
   const ready = waiting().at(-1)
   expect((await check()).faults).toEqual([])
   expect(used[1]).toBe(ready)
-  while (waiting().length < 2 || waiting().includes(used[1] as number)) await new Promise(setImmediate)
+  await untilSo(() => waiting().length >= 2 && !waiting().includes(used[1] as number))
   const next = waiting().at(-1) as number
   process.kill(next, 'SIGKILL')
-  while (waiting().includes(next)) await new Promise(setImmediate)
+  await untilSo(() => !waiting().includes(next))
   expect((await check()).faults).toEqual([])
   expect(used[2]).not.toBe(next)
 })

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { type ActiveSolution, activeSolution } from '../../base/bundles/active-solution.ts'
 import { createHostCall, type Effects, type HostCall } from '../../base/bundles/host-call.ts'
 import { builtInPlugins } from '../../base/bundles/plugins.ts'
@@ -189,7 +190,7 @@ export function createClientLab(
     },
     tryOpen: (version: Loadable) => supervisor.openClient(version, handlers),
     async asked(count: number) {
-      while (requests.length < count) await new Promise(setImmediate)
+      while (requests.length < count) await wait(5)
       return requests
     },
     pids: () => supervisor.processes().flatMap(({ pid, clients }) => (clients === undefined ? [] : pid)),
