@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { CLIENT_SECRET } from '../support/client-secret.ts'
 import { messageOf } from '../support/hostile-messages.ts'
 import { HOSTILE, HOSTILE_REFRESH, HOSTILE_USER_INFO } from '../support/hostile-plays.ts'
 import type { TokenPlay } from '../support/misbehaving-provider.ts'
 import { addOAuthSolution, comeTo, textOf } from '../support/oauth.ts'
 import { deliver, signInAtProvider } from '../support/person.ts'
-import { type PlayedHost, startPlayedHost } from '../support/played-host.ts'
+import { type PlayedHost, sharedPlayedHost } from '../support/played-host.ts'
 import {
   ALL_WAYS,
   type Played,
@@ -39,11 +39,8 @@ let played: PlayedHost
 const secrets: string[] = []
 
 beforeAll(async () => {
-  // Long enough for a busy machine: each slow answer takes it once, in all flows together. Without grace each use of a
-  // remembered login asks the provider.
-  played = await startPlayedHost({ OAUTH_TIME: '2s', REMEMBER_GRACE: '1ms' })
+  played = await sharedPlayedHost()
 })
-afterAll(() => played?.stop())
 
 test('each of the kinds is played', () => {
   expect(PLAYED.map(({ name }) => name).sort()).toEqual([...ONE_OF_A_KIND].sort())

@@ -36,37 +36,53 @@ import { createLimits, type LimitName } from '../../runtime/limits.ts'
 import { askOf } from './ask-app.ts'
 import { CLIENT_SECRET } from './client-secret.ts'
 import type { ask } from './http.ts'
-import type { PlayedProvider } from './misbehaving-provider.ts'
+import type { PlayedProvider, ProviderRequest, Reply } from './misbehaving-provider.ts'
 
 export type OAuthInMemory = {
   readonly url: string
   /** Asks the host or the provider: what a browser does. */
   readonly ask: typeof ask
+  /** Keeps the client's secret for the solution, to be sent to these hosts. */
+  readonly setSecret: (solution: string, hosts: readonly string[]) => Promise<void>
   readonly linesOf: (solution: string) => readonly NewLogLine[]
   /** Everything that the platform logged. */
   readonly logged: () => string
   readonly audited: () => Promise<string>
+  /** Places without anybody that passed every check of an address. */
+  readonly reached: readonly string[]
   readonly stop: () => Promise<void>
 }
 
 /** What a script of a solution returns, for the parameters of the address. */
 export type ConfigurationOf = (solution: string, params: Readonly<Record<string, unknown>>) => WrittenOAuthSettings
 
+/** What is at a place, such as `127.0.0.1:3`. */
+export type Answering = (request: ProviderRequest) => Reply | Promise<Reply>
+
 const HOST_PORT = '127.0.0.1:1'
 
 /**
  * Signing in at a provider with everything of the host that has a part in it, but for its server, its sandbox processes and
- * its network: the scripts are functions, and the provider is called.
+ * its network: the scripts are functions, and the provider is called. Every name is one of loopback.
+ * @param others who else the host may ask
  */
 export async function createOAuthInMemory(
   provider: PlayedProvider,
   configurationOf: ConfigurationOf,
-  changes: Partial<Record<LimitName, number>> = {},
+  options: {
+    readonly limits?: Partial<Record<LimitName, number>>
+    readonly onSolutionOpen?: AuthenticatorQuestion
+    readonly others?: Readonly<Record<string, Answering>>
+    /** Settings of a solution's manifest, in the place of a script's. */
+    readonly writtenOf?: (solution: string) => WrittenOAuthSettings | null
+  } = {},
 ): Promise<OAuthInMemory> {
+  const places = { ...options.others, [provider.hostPort]: provider.answer }
+  const reached: string[] = []
   const home = mkdtempSync(join(tmpdir(), 'solhost-oauth-'))
   const db = await openDatabase(home)
   const key = await openPlatformKey(db, home, '')
-  const limits = createLimits(changes)
+  const limits = createLimits(options.limits)
   const logged: string[] = []
   const log = pino({ level: 'debug' }, { write: (line: string) => void logged.push(line) })
   const lines: { readonly solution: string; readonly line: NewLogLine }[] = []
@@ -85,11 +101,11 @@ export async function createOAuthInMemory(
     key,
     limits,
     log,
-    outbound: outboundTo(provider),
-    allowedHosts: [provider.hostPort],
+    outbound: outboundTo(places, reached),
+    allowedHosts: Object.keys(places),
     secrets,
     runEntry,
-    askAuthenticator: byVerifiedEmail,
+    askAuthenticator: options.onSolutionOpen ?? byVerifiedEmail,
     sites,
     sessions: createSessions(db, limits),
     remembered: createRemembered(db, key, limits),
@@ -103,8 +119,7 @@ export async function createOAuthInMemory(
 
   async function needSolution(ctx: Context): Promise<ActiveSolution> {
     const name = String((ctx.params as { solution: string }).solution)
-    const found = solutions.get(name) ?? solutionNamed(name)
-    if (!solutions.has(name)) await secrets.put(name, 'CLIENT', CLIENT_SECRET, [provider.hostPort])
+    const found = solutions.get(name) ?? solutionNamed(name, options.writtenOf?.(name) ?? null)
     solutions.set(name, found)
     return found
   }
@@ -130,6 +145,8 @@ export async function createOAuthInMemory(
     url: `http://${HOST_PORT}`,
     ask: (address, asked = {}) =>
       (new URL(address).host === HOST_PORT ? askHost : askProvider(provider))(address, asked),
+    setSecret: (solution, hosts) => secrets.put(solution, 'CLIENT', CLIENT_SECRET, hosts),
+    reached,
     linesOf: (solution) => lines.filter((one) => one.solution === solution).map(({ line }) => line),
     logged: () => logged.join(''),
     async audited() {
@@ -154,13 +171,12 @@ function askProvider(provider: PlayedProvider): typeof ask {
   }
 }
 
-/** The rules of the host's own requests, and the provider in the place of the network. */
-function outboundTo(provider: PlayedProvider): Outbound {
-  const lookUp = async () => []
+/** The rules of the host's own requests, and functions in the place of the network. */
+function outboundTo(places: Readonly<Record<string, Answering>>, reached: string[]): Outbound {
   const checkedAddresses = createCheckedAddresses({
-    allowedPrivate: [provider.hostPort],
+    allowedPrivate: Object.keys(places),
     setting: 'OAUTH_ALLOWED_HOSTS',
-    lookUp,
+    lookUp: async () => [{ address: '127.0.0.1', family: 4 }],
   })
   return {
     async request({ url, method, headers, body, maxBytes, timeoutMs }) {
@@ -169,8 +185,12 @@ function outboundTo(provider: PlayedProvider): Outbound {
       checkMethod(method, body !== null)
       const sent = Object.fromEntries(checkHeaders(headers))
       await checkedAddresses(target)
-      if (place !== provider.hostPort) throw new PlatformError('ERR_OUTBOUND_FAILED', `nobody is at ${place}`)
-      const answer = provider.answer({ method, url: new URL(url), headers: sent, body: String(body ?? '') })
+      const answering = places[place]
+      if (answering === undefined) {
+        reached.push(place)
+        throw new PlatformError('ERR_OUTBOUND_FAILED', `nobody is at ${place}`)
+      }
+      const answer = await answering({ method, url: new URL(url), headers: sent, body: String(body ?? '') })
       const { status, type, body: text, isEndless = false } = answer
       if (isEndless)
         throw new PlatformError('ERR_OUTBOUND_TIME', `${place} took longer than ${timeoutMs} ms`, { place })
@@ -185,16 +205,16 @@ function outboundTo(provider: PlayedProvider): Outbound {
 }
 
 /** What `onSolutionOpen` of a solution does. */
-const byVerifiedEmail: AuthenticatorQuestion = async (_asking, { last_login }) => {
+export const byVerifiedEmail: AuthenticatorQuestion = async (_asking, { last_login }) => {
   const { email, email_verified, iss, sub } = last_login as Record<string, unknown>
   if (email_verified !== true) return { kind: 'refused', effects: noEffects(), values: {} }
   const login = { username: String(email), uid: `${iss}#${String(sub).slice(0, 50)}`, permissions: ['Users'] }
   return { kind: 'accepted', login, effects: noEffects(), user: null }
 }
 
-function solutionNamed(name: string): ActiveSolution {
-  const written = { name, version: '1.0.0', authenticator: 'OAUTH_AUTHENTICATOR', modules: ['auth'] }
-  const { manifest } = checkManifest(written, 'solution.json')
+function solutionNamed(name: string, oauth: WrittenOAuthSettings | null): ActiveSolution {
+  const mode = oauth === null ? { authenticator: 'OAUTH_AUTHENTICATOR' } : { authenticator: 'OAUTH', oauth }
+  const { manifest } = checkManifest({ name, version: '1.0.0', modules: ['auth'], ...mode }, 'solution.json')
   if (manifest === null) throw new TypeError(`"${name}" cannot be a solution`)
   return { name, title: name, manifest, entries: { authenticator: ['getOAuthConfig'] } } as unknown as ActiveSolution
 }

@@ -1,3 +1,8 @@
+import { once } from 'node:events'
+import { mkdtempSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { CLIENT_SECRET } from './client-secret.ts'
 import type { TestHost } from './host.ts'
 import { ask } from './http.ts'
@@ -5,9 +10,13 @@ import { startMisbehavingProvider } from './misbehaving-provider.ts'
 import { addOAuthSolution, logOf } from './oauth.ts'
 import { startOAuthHost } from './oauth-host.ts'
 import { ALL_WAYS, type PlayedSignIns, settingsOf, signInsAt } from './played-sign-ins.ts'
+import { runFolder } from './run-folder.ts'
 import { askAdmin } from './users.ts'
 
-export type PlayedHost = PlayedSignIns & { readonly host: TestHost }
+export type PlayedHost = PlayedSignIns & { readonly host: TestHost; readonly thief: Thief }
+
+/** A server of an attacker that hosts may ask: what keeps secrets from it is not the network. */
+type Thief = { readonly hostPort: string; readonly base: string; readonly got: readonly string[] }
 
 const NAME = 'played'
 
@@ -19,13 +28,14 @@ const SCRIPT = `function getOAuthConfig(q) {
 }
 function onSolutionOpen(arg, q) {
   const { email, email_verified, iss, sub } = q.last_login
+  application.output('shown ' + JSON.stringify([q.last_login.uid, q.last_login.permissions, typeof q.last_login.last_login]))
   if (email_verified) security.login(email, iss + '#' + sub.slice(0, 50), ['Users'])
 }`
 
 /** A host with a solution that chooses stage and way by the query parameters `stage` and `way`, and a misbehaving provider. */
-export async function startPlayedHost(properties: Record<string, string> = {}): Promise<PlayedHost> {
-  const provider = await startMisbehavingProvider()
-  const host = await startOAuthHost([provider], properties)
+async function startPlayedHost(properties: Record<string, string>, home: string): Promise<PlayedHost> {
+  const [provider, thief] = [await startMisbehavingProvider(), await startThief()]
+  const host = await startOAuthHost([provider, thief], properties, { home })
   const settings = Object.fromEntries(ALL_WAYS.map((way) => [way, settingsOf(way)]))
   await addOAuthSolution(host, {
     name: NAME,
@@ -42,10 +52,30 @@ export async function startPlayedHost(properties: Record<string, string> = {}): 
     solutionOf: () => NAME,
     linesOf: (solution) => logOf(host, solution),
     audited: async () => JSON.stringify(await askAdmin(host, 'GET', 'audit?limit=200')),
-    async stop() {
-      await host.stop()
-      await provider.stop()
-    },
   })
-  return { ...signIns, host }
+  return { ...signIns, host, thief }
+}
+
+let shared: Promise<PlayedHost> | undefined
+
+/**
+ * The one of this worker, see `sharedHost`: its limits are so that a slow answer is long enough for a busy machine, and each
+ * use of a remembered login asks the provider.
+ */
+export function sharedPlayedHost(): Promise<PlayedHost> {
+  shared ??= startPlayedHost({ OAUTH_TIME: '2s', REMEMBER_GRACE: '1ms' }, mkdtempSync(join(runFolder(), 'home-')))
+  return shared
+}
+
+async function startThief(): Promise<Thief> {
+  const got: string[] = []
+  const server = createServer((request, response) => {
+    got.push(`${request.method} ${request.url}`)
+    request.resume()
+    response.setHeader('content-type', 'application/json')
+    response.end('{}')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const hostPort = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { hostPort, base: `http://${hostPort}`, got }
 }

@@ -1,10 +1,12 @@
 import type { LimitName } from '../../runtime/limits.ts'
 import { createPlayedProvider } from './misbehaving-provider.ts'
-import { createOAuthInMemory } from './oauth-in-memory.ts'
-import { type PlayedSignIns, settingsOf, signInsAt, type Way } from './played-sign-ins.ts'
+import { createOAuthInMemory, type OAuthInMemory } from './oauth-in-memory.ts'
+import { ALL_WAYS, type PlayedSignIns, settingsOf, signInsAt, type Way } from './played-sign-ins.ts'
 
 /** The same as `startPlayedHost`, without server, process or network. */
-export async function createPlayedInMemory(changes: Partial<Record<LimitName, number>> = {}): Promise<PlayedSignIns> {
+export async function createPlayedInMemory(
+  limits: Partial<Record<LimitName, number>> = {},
+): Promise<PlayedSignIns & Pick<OAuthInMemory, 'stop'>> {
   const provider = createPlayedProvider('127.0.0.1:2')
   const { linesOf, ...host } = await createOAuthInMemory(
     provider,
@@ -13,16 +15,10 @@ export async function createPlayedInMemory(changes: Partial<Record<LimitName, nu
       issuer: `${provider.base}/${stage}`,
       ...(failed === undefined ? {} : { login_failed_url: String(failed) }),
     }),
-    changes,
+    { limits },
   )
+  for (const way of ALL_WAYS) await host.setSecret(way, [provider.hostPort])
   const { ask, audited, stop } = host
-  return signInsAt({
-    host,
-    provider,
-    ask,
-    audited,
-    stop,
-    solutionOf: (way) => way,
-    linesOf: async (solution) => linesOf(solution),
-  })
+  const place = { host, provider, ask, audited, solutionOf: (way: Way) => way }
+  return { ...signInsAt({ ...place, linesOf: async (solution) => linesOf(solution) }), stop }
 }

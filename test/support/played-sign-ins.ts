@@ -50,7 +50,6 @@ export type PlayedPlace = {
   readonly solutionOf: (way: Way) => string
   readonly linesOf: (solution: string) => Promise<readonly PlayedLine[]>
   readonly audited: () => Promise<string>
-  readonly stop: () => Promise<void>
 }
 
 export type PlayedLine = { readonly message: string; readonly code?: string; readonly correlationId?: string }

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { BAD_LOGOUT_TOKENS } from '../../support/hostile-plays.ts'
 import type { Stage, TokenPlay } from '../../support/misbehaving-provider.ts'
 import { createPlayedInMemory } from '../../support/played-in-memory.ts'
-import { ALL_WAYS, type Played, type PlayedSignIns, tellLogout, type Way } from '../../support/played-sign-ins.ts'
+import { ALL_WAYS, type Played, tellLogout, type Way } from '../../support/played-sign-ins.ts'
 
-let played: PlayedSignIns
+let played: Awaited<ReturnType<typeof createPlayedInMemory>>
 
 /** The clock stands still but for what a test adds to it. */
 function pass(milliseconds: number): void {

@@ -13,17 +13,9 @@ import { failure, type Play, type Stage } from '../../support/misbehaving-provid
 import { textOf } from '../../support/oauth.ts'
 import type { Page } from '../../support/person.ts'
 import { createPlayedInMemory } from '../../support/played-in-memory.ts'
-import {
-  ALL_WAYS,
-  type Played,
-  type PlayedSignIns,
-  refusedBy,
-  unsoundIn,
-  waysOf,
-  whatCameOf,
-} from '../../support/played-sign-ins.ts'
+import { ALL_WAYS, type Played, refusedBy, unsoundIn, waysOf, whatCameOf } from '../../support/played-sign-ins.ts'
 
-let played: PlayedSignIns
+let played: Awaited<ReturnType<typeof createPlayedInMemory>>
 /** Of every sign-in of this file. */
 const secrets: string[] = []
 

@@ -1,0 +1,398 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { noEffects } from '../../../base/bundles/host-call.ts'
+import type { AuthenticatorQuestion } from '../../../host/login/ask-authenticator.ts'
+import type { WrittenOAuthSettings } from '../../../host/oauth/oauth-settings.ts'
+import { CLIENT_SECRET } from '../../support/client-secret.ts'
+import {
+  createPlayedProvider,
+  json,
+  type Play,
+  type PlayedProvider,
+  type Stage,
+} from '../../support/misbehaving-provider.ts'
+import { comeTo, textOf, type Visitor } from '../../support/oauth.ts'
+import { byVerifiedEmail, createOAuthInMemory, type OAuthInMemory } from '../../support/oauth-in-memory.ts'
+import { createPerson, type Page } from '../../support/person.ts'
+
+type Params = Readonly<Record<string, unknown>>
+type Added = {
+  readonly settings: WrittenOAuthSettings | ((params: Params) => WrittenOAuthSettings)
+  readonly onSolutionOpen: AuthenticatorQuestion
+}
+
+let provider: PlayedProvider
+let host: OAuthInMemory
+const solutions = new Map<string, Added>()
+/** What the authenticators were asked with, oldest first. */
+const asked: { readonly solution: string; readonly lastLogin: Record<string, unknown> }[] = []
+
+/** A server of an attacker that hosts may ask: what keeps secrets from it is not the network. */
+const thief = {
+  hostPort: '127.0.0.1:3',
+  base: 'http://127.0.0.1:3',
+  /** What it was asked, with what. */
+  got: [] as string[],
+  /** Answers wait for it. */
+  hold: null as Promise<void> | null,
+}
+
+beforeAll(async () => {
+  provider = createPlayedProvider('127.0.0.1:2')
+  host = await createOAuthInMemory(
+    provider,
+    (solution, params) => {
+      const { settings } = solutions.get(solution) as Added
+      return typeof settings === 'function' ? settings(params) : settings
+    },
+    {
+      others: {
+        async [thief.hostPort]({ method, url, headers, body }) {
+          thief.got.push(`${method} ${url.pathname} ${headers.authorization ?? ''} ${body}`)
+          await thief.hold
+          return json({ id: 1, sub: 'sub-of-anna', email: 'anna@example.org', email_verified: true })
+        },
+      },
+      writtenOf(solution) {
+        const { settings } = solutions.get(solution) as Added
+        return typeof settings === 'function' ? null : settings
+      },
+      onSolutionOpen: (asking, params, fields) => {
+        asked.push({ solution: asking.solution.name, lastLogin: params.last_login as Record<string, unknown> })
+        const { onSolutionOpen = byVerifiedEmail } = solutions.get(asking.solution.name) ?? {}
+        return onSolutionOpen(asking, params, fields)
+      },
+    },
+  )
+})
+afterAll(() => host.stop())
+
+/** A solution of its own on a play of its own, with the operator's secret for the provider's host. */
+async function addSolution(
+  name: string,
+  {
+    play = {},
+    oauth = {},
+    onSolutionOpen = byVerifiedEmail,
+  }: { play?: Play; oauth?: Record<string, string>; onSolutionOpen?: AuthenticatorQuestion } = {},
+): Promise<Stage> {
+  const stage = provider.play(play)
+  const settings = { api: 'Custom' as const, issuer: stage.issuer, clientId: 'one', apiSecret: '%%CLIENT%%', ...oauth }
+  solutions.set(name, { settings, onSolutionOpen })
+  await host.setSecret(name, [provider.hostPort])
+  return stage
+}
+
+const comeIn = (name: string) => comeTo(host, name, createPerson({}, host.ask))
+
+/** To the provider, which answers at once: where it sends the browser. */
+async function goToProvider(visitor: Visitor, query = ''): Promise<string> {
+  const { answer, location } = await visitor.start(query)
+  if (answer.status !== 302) throw new Error(`the page answered ${answer.status}: ${textOf(answer.text)}`)
+  const sent = await visitor.person.open(location, { from: visitor.base })
+  return sent.headers.location ?? ''
+}
+
+async function signIn(visitor: Visitor, query = ''): Promise<Page> {
+  return visitor.person.open(await goToProvider(visitor, query), { from: provider.base })
+}
+
+/** The visitor's own cookies are good, and the page says what is wrong with the settings. */
+async function expectRefused(visitor: Visitor, page: Page, status: number): Promise<void> {
+  expect([page.status, textOf(page.text)]).toEqual([status, expect.stringContaining('Reference')])
+  expect((await visitor.session()).status).toBe(401)
+}
+
+const without =
+  (...names: string[]): NonNullable<Play['claims']> =>
+  (claims) =>
+    Object.fromEntries(Object.entries(claims).filter(([name]) => !names.includes(name)))
+
+describe('a secret of the operator', () => {
+  test('is not for a token endpoint on another port that the discovery document names, nor is a code', async () => {
+    const discovery: Play['discovery'] = (document) => json({ ...document, token_endpoint: `${thief.base}/token` })
+    await addSolution('other-port', { play: { discovery } })
+    const anna = comeIn('other-port')
+    await expectRefused(anna, (await anna.start()).answer, 503)
+    expect(thief.got).toEqual([])
+  })
+
+  test('is not for a token endpoint that the discovery document names while the user is at the provider', async () => {
+    const stage = await addSolution('while-away')
+    const anna = comeIn('while-away')
+    const back = await goToProvider(anna)
+    stage.change({ discovery: (document) => json({ ...document, token_endpoint: `${thief.base}/token` }) })
+    expect((await anna.person.open(back, { from: provider.base })).status).toBe(303)
+    expect(thief.got).toEqual([])
+  })
+
+  test('that is taken back while the user is at the provider goes nowhere, and no code either', async () => {
+    const stage = await addSolution('taken-back')
+    const anna = comeIn('taken-back')
+    const back = await goToProvider(anna)
+    await host.setSecret('taken-back', ['id.example.org'])
+    await expectRefused(anna, await anna.person.open(back, { from: provider.base }), 503)
+    expect(stage.requests.map(({ path }) => path)).not.toContain('/token')
+  })
+
+  test('is not for another solution that writes its name', async () => {
+    await addSolution('owner')
+    solutions.set('not-owner', solutions.get('owner') as Added)
+    const anna = comeIn('not-owner')
+    await expectRefused(anna, (await anna.start()).answer, 503)
+  })
+
+  test('keeps users’ access tokens from a user info endpoint that the author wrote, until the operator names its host', async () => {
+    const oauth = { userInfoEndpoint: `${thief.base}/me` }
+    await addSolution('token-thief', { oauth, play: { claims: without('email', 'email_verified', 'name') } })
+    const anna = comeIn('token-thief')
+    await expectRefused(anna, (await anna.start()).answer, 503)
+    expect(thief.got).toEqual([])
+    await host.setSecret('token-thief', [provider.hostPort, thief.hostPort])
+    expect((await signIn(anna)).status).toBe(303)
+    expect(thief.got.splice(0)).toEqual([expect.stringMatching(/^GET \/me Bearer \S+ $/)])
+  })
+})
+
+describe('a hostile author', () => {
+  /** Spellings of places that no solution may reach; `PORT` is one that listens on loopback. */
+  const INTERNAL = [
+    'https://127.0.0.1:PORT',
+    'https://localhost:PORT',
+    'https://localhost.:PORT',
+    'https://127.1:PORT',
+    'https://2130706433:PORT',
+    'https://0x7f.0.0.1:PORT',
+    'https://017700000001:PORT',
+    'https://0.0.0.0:PORT',
+    'https://[::]:PORT',
+    'https://[::1]:PORT',
+    'https://[::ffff:127.0.0.1]:PORT',
+    'https://[::ffff:7f00:1]:PORT',
+    'https://[64:ff9b::7f00:1]:PORT',
+    'https://①②⑦.⓪.⓪.①:PORT',
+    'https://127。0。0。1:PORT',
+    'https://example.org@127.0.0.1:PORT',
+    'https://127.0.0.1:PORT\\@example.org',
+    'https://example.org\t@127.0.0.1:PORT',
+    'http://127.0.0.1:PORT',
+    'http://169.254.169.254',
+    'https://169.254.169.254',
+    'file:///etc/passwd',
+    'javascript:alert(1)',
+    'data:application/json,{}',
+  ]
+
+  test('reaches nothing inside by any spelling of an address, in the settings or by a discovery document', async () => {
+    const at = (address: string) => address.replace('PORT', '4')
+    solutions.set('inside', {
+      settings: ({ issuer, more }) => ({
+        api: 'Custom',
+        clientId: 'one',
+        issuer: String(issuer),
+        ...JSON.parse(String(more)),
+      }),
+      onSolutionOpen: byVerifiedEmail,
+    })
+    const tryWith = async (issuer: string, more: object) => {
+      const query = new URLSearchParams({ issuer, more: JSON.stringify(more) })
+      const anna = comeIn('inside')
+      const { answer, location } = await anna.start(`?${query}`)
+      const problem = `${JSON.stringify(more)} at ${issuer} was answered ${answer.status} ${location}`
+      // An address that only the host itself asks is tried when the browser comes back.
+      const page = answer.status === 302 ? await signIn(anna, `?${query}`) : answer
+      expect([403, 502, 503], problem).toContain(page.status)
+    }
+    const { issuer } = provider.play()
+    for (const address of INTERNAL) {
+      await tryWith(at(address), {})
+      for (const name of ['authorizationBaseUrl', 'accessTokenEndpoint', 'jwks_uri']) {
+        // A browser goes to any https address; the host does not.
+        if (name === 'authorizationBaseUrl' && URL.parse(at(address))?.protocol === 'https:') continue
+        await tryWith(issuer, { [name]: at(address) })
+      }
+      const named = { token_endpoint: at(address), jwks_uri: at(address), userinfo_endpoint: at(address) }
+      await tryWith(provider.play({ discovery: (sound) => json({ ...sound, ...named }) }).issuer, {})
+    }
+    expect(host.reached).toEqual([])
+  })
+
+  test('sends no browser to another scheme, host or line by the address of the provider', async () => {
+    solutions.set('leads', {
+      settings: ({ to }) => ({
+        api: 'Custom',
+        clientId: 'one',
+        issuer: 'https://id.example.org',
+        authorizationBaseUrl: String(to),
+        accessTokenEndpoint: 'https://id.example.org/t',
+        jwks_uri: 'https://id.example.org/k',
+      }),
+      onSolutionOpen: byVerifiedEmail,
+    })
+    const lead = async (to: string) =>
+      (await comeIn('leads').start(`?to=${encodeURIComponent(to)}`)).answer.headers.location
+    for (const to of [
+      'javascript:alert(1)//',
+      'data:text/html,x',
+      'file:///etc/passwd',
+      '//evil.example/',
+      '/solution/leads/media/x',
+      'https:evil.example',
+      'https:/evil.example',
+      'https:\\\\evil.example',
+      'https://good.example@evil.example/',
+      'https://good.example:x@evil.example/',
+      'https://id.example.org/#x',
+      'http://evil.example/',
+      'mailto:x@example.org',
+      'https://',
+      'https://\u0000evil.example/',
+    ]) {
+      expect([to, await lead(to)]).toEqual([to, undefined])
+    }
+    // What a browser would read otherwise than people is written as the browser reads it, or refused.
+    for (const to of ['https://good.example\\@evil.example/', 'https://good.example/\r\nSet-Cookie: a=b']) {
+      const location = (await lead(to)) ?? 'https://good.example/'
+      expect([to, new URL(location).host, /[\\\s]/.test(location)]).toEqual([to, 'good.example', false])
+    }
+  })
+})
+
+describe('a hostile provider', () => {
+  const THIN = without('email', 'email_verified', 'name')
+  const user = '"sub":"sub-of-anna","email":"anna@example.org","email_verified":true'
+
+  test.each([
+    ['__proto__', `{${user},"__proto__":{"isAdmin":true}}`],
+    ['a deep __proto__', `{${user},"address":{"__proto__":{"isAdmin":true}}}`],
+    ['constructor', `{${user},"constructor":{"prototype":{"isAdmin":true}}}`],
+    ['3,000 levels', `{${user},"x":${'['.repeat(3000)}${']'.repeat(3000)}}`],
+    ['100,000 levels', `{${user},"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
+    ['40 kB of claims', `{${user},"x":"${'x'.repeat(40_000)}"}`],
+  ])('gives no script user info with %s', async (what, body) => {
+    const name = `info-${what
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, '-')
+      .replace(/^-|-$/g, '')}`
+    const reply = { status: 200, type: 'application/json', body }
+    await addSolution(name, { play: { claims: THIN, userInfo: () => reply } })
+    const anna = comeIn(name)
+    await expectRefused(anna, await signIn(anna), 502)
+    expect(asked.filter(({ solution }) => solution === name)).toEqual([])
+  })
+
+  test('cannot say what the platform says: uid, permissions and last_login of an earlier sign-in', async () => {
+    const forged = { uid: 'root', permissions: ['Admins'], last_login: 'now', username: 'root' }
+    await addSolution('spoofed', { play: { claims: (sound) => ({ ...sound, ...forged }) } })
+    expect((await signIn(comeIn('spoofed'))).status).toBe(303)
+    const { lastLogin = {} } = asked.find(({ solution }) => solution === 'spoofed') ?? {}
+    const { isAdmin, uid, permissions, last_login } = lastLogin
+    expect([isAdmin, uid, permissions, typeof last_login]).toEqual([undefined, undefined, undefined, 'number'])
+  })
+
+  test('writes no markup into our pages, by claims or by errors', async () => {
+    const markup = '"><img src=x onerror=alert(1)><script>alert(1)</script>'
+    const refuse: AuthenticatorQuestion = async () => ({ kind: 'refused', effects: noEffects(), values: {} })
+    const claims: Play['claims'] = (sound) => ({ ...sound, email: markup, name: markup })
+    await addSolution('markup', { onSolutionOpen: refuse, play: { claims } })
+    const page = await signIn(comeIn('markup'))
+    expect([page.status, page.text.includes('&lt;img src=x')]).toEqual([403, true])
+    const authorization: Play['authorization'] = (parameters) => [
+      ['error', markup],
+      ['error_description', markup],
+      ...parameters.filter(([name]) => name !== 'code'),
+    ]
+    await addSolution('markup-error', { play: { authorization } })
+    const error = await signIn(comeIn('markup-error'))
+    expect(error.status).toBe(503)
+    for (const { text, headers } of [page, error]) {
+      expect(text).not.toContain('<img')
+      expect(text).not.toContain('alert(1)</script>')
+      expect(headers['content-security-policy']).toMatch(/script-src 'nonce-[^']+' 'strict-dynamic'/)
+    }
+  })
+
+  test('forges no line of the log: what it says is quoted, with every character that is not seen written out', async () => {
+    const said = 'x\u009b31m\u001b[31m\u202e\u2028\r\n{"level":60}'
+    const authorization: Play['authorization'] = (parameters) => [
+      ['error', said],
+      ...parameters.filter(([name]) => name !== 'code'),
+    ]
+    await addSolution('forged-line', { play: { authorization } })
+    await signIn(comeIn('forged-line'))
+    const [line] = host.linesOf('forged-line')
+    expect(line?.message).toMatch(/^[\x20-\x7e]+"x\\u\{9b\}31m\\u001b\[31m\\u\{202e\}\\u\{2028\}\\r\\n/)
+  })
+
+  test('does not fill the database by huge refresh tokens', async () => {
+    const tokenEndpoint: Play['tokenEndpoint'] = (sound) => json({ ...sound, refresh_token: 'r'.repeat(100_000) })
+    await addSolution('huge-token', { play: { tokenEndpoint } })
+    const anna = comeIn('huge-token')
+    await expectRefused(anna, await signIn(anna), 502)
+  })
+})
+
+test('a provider’s sign-out that comes while its user is on the way back keeps the session from being made', async () => {
+  const stage = await addSolution('overtaken', {
+    oauth: { userInfoEndpoint: `${thief.base}/me` },
+    play: { claims: without('email', 'email_verified', 'name') },
+  })
+  await host.setSecret('overtaken', [provider.hostPort, thief.hostPort])
+  const anna = comeIn('overtaken')
+  const back = await goToProvider(anna)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  thief.hold = promise
+  try {
+    const returned = anna.person.open(back, { from: provider.base })
+    await expect.poll(() => thief.got.length).toBe(1)
+    const { status } = await host.ask(`${anna.base}/backchannel-logout`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ logout_token: stage.logoutToken() }).toString(),
+    })
+    expect(status).toBe(200)
+    resolve()
+    await expectRefused(anna, await returned, 400)
+    expect([anna.cookie('session'), anna.cookie('remember')]).toEqual([undefined, undefined])
+  } finally {
+    resolve()
+    thief.hold = null
+    thief.got.splice(0)
+  }
+})
+
+describe('a hostile browser', () => {
+  test('with 150 cookies that a neighbour’s script planted signs in, and gets no answer too large for proxies', async () => {
+    await addSolution('tossed')
+    const anna = comeIn('tossed')
+    for (let n = 0; n < 150; n++) anna.person.plant(host.url, `oauth-z${n}-tossed`, 'x', '/solution/tossed/')
+    const { answer } = await anna.start()
+    expect(answer.status).toBe(302)
+    expect(JSON.stringify(answer.headers).length).toBeLessThan(8 * 1024)
+    expect((await signIn(anna)).status).toBe(303)
+    expect((await anna.session()).status).toBe(200)
+  })
+
+  test('makes the host ask for keys three times at most by a hundred made-up logout tokens', async () => {
+    const stage = await addSolution('made-up')
+    const post = () =>
+      host.ask(`${host.url}/solution/made-up/backchannel-logout`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: new URLSearchParams({
+          logout_token: stage.logoutToken({ header: (header) => ({ ...header, kid: `k${Math.random()}` }) }),
+        }).toString(),
+      })
+    for (let round = 0; round < 10; round++) {
+      const answers = await Promise.all(Array.from({ length: 10 }, post))
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([400]))
+    }
+    const count = (path: string) => stage.requests.filter((request) => request.path === path).length
+    expect([count('/.well-known/openid-configuration'), count('/jwks') <= 3]).toEqual([1, true])
+  })
+})
+
+test('after all of this, no log has the client’s secret, a code or a token', () => {
+  const lines = `${host.logged()}${JSON.stringify([...solutions.keys()].map((name) => host.linesOf(name)))}`
+  expect(lines).not.toContain(CLIENT_SECRET)
+  expect(lines).not.toMatch(/[?&](code|id_token)=|Bearer |Basic |eyJ[A-Za-z0-9_-]{10}/)
+})
