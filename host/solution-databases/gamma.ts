@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import type { Connection, FieldPacket, QueryError } from 'mysql2'
 import type { Parameter, Row } from '../../plugins/database/host.ts'
 import { floatOf, isoText } from './answer.ts'
@@ -47,12 +48,19 @@ async function connect(target: Target): Promise<ServerConnection> {
       isOpen = false
       const { threadId } = connection
       connection.destroy()
+      // The driver ends its own side only, and would read rows for as long as the server sends them.
+      socketOf(connection)?.destroy()
       // The server notices that nobody listens only when it has something to say.
       if (running) void killThread(mysql, target, threadId)
     },
     isOpen: () => isOpen,
-    bytesRead: () => (connection as unknown as { stream?: { bytesRead: number } }).stream?.bytesRead ?? 0,
+    bytesRead: () => socketOf(connection)?.bytesRead ?? 0,
   }
+}
+
+/** The driver's type does not name it. */
+function socketOf(connection: Connection): Socket | undefined {
+  return (connection as unknown as { stream?: Socket }).stream
 }
 
 function optionsOf(target: Target) {
