@@ -1,33 +1,36 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { SERVER_START, type TestServer } from '../support/database-server.ts'
-import { mariadbPath, startMariadb } from '../support/mariadb-server.ts'
+import { mariadbPath, sharedMariadb } from '../support/mariadb-server.ts'
 import { freezeServer, type HostKills, killHosts, killServer, type ServerKills } from '../support/outages.ts'
-import { postgresPath, startPostgres } from '../support/postgres-server.ts'
+import { postgresPath, sharedPostgres } from '../support/postgres-server.ts'
 import { seededRandom } from '../support/random.ts'
+import { scaled, testAtFullScale } from '../support/scale.ts'
 
 const SEED = 47
+/** How often the host is killed. */
+const KILLS = scaled(1, 3)
 
 describe('kill -9 of the host in mid-load, with the embedded database', () => {
   let kills: HostKills
   beforeAll(async () => {
-    kills = await killHosts(3, seededRandom(SEED))
+    kills = await killHosts(KILLS, seededRandom(SEED))
   })
 
   test('what was answered for is there after the next start', () => {
-    expect(kills.sessions).toBeGreaterThan(60)
-    expect(kills.users).toBeGreaterThan(20)
+    expect(kills.sessions).toBeGreaterThan(20 * KILLS)
+    expect(kills.users).toBeGreaterThan(6 * KILLS)
     expect(kills.lost).toEqual([])
     expect(kills.unexpected).toEqual([])
   })
 
   test('the database is sound as the kill left it', () => {
-    expect(kills.integrity).toEqual(['ok', 'ok', 'ok'])
+    expect(kills.integrity).toEqual(Array(KILLS).fill('ok'))
   })
 })
 
 describe.each([
-  { product: 'PostgreSQL', kind: 'alpha', path: postgresPath, start: startPostgres, rounds: 2 },
-  { product: 'MariaDB', kind: 'gamma', path: mariadbPath, start: startMariadb, rounds: 1 },
+  { product: 'PostgreSQL', kind: 'alpha', path: postgresPath, start: sharedPostgres, rounds: scaled(1, 2) },
+  { product: 'MariaDB', kind: 'gamma', path: mariadbPath, start: sharedMariadb, rounds: 1 },
 ] as const)('kill -9 of $product in mid-load', ({ kind, path, start, rounds }) => {
   describe.skipIf(path === undefined)(`(needs ${kind})`, () => {
     let server: TestServer
@@ -70,10 +73,11 @@ describe.each([
   })
 })
 
-test.skipIf(postgresPath === undefined)(
+// It waits for the time-outs of the host, which are real seconds.
+testAtFullScale(
   'a PostgreSQL that stands still: pages come in time, the form says no, and the host goes on when it does',
   async () => {
-    const server = await startPostgres()
+    const server = await sharedPostgres()
     try {
       const freeze = await freezeServer('alpha', server)
       expect(freeze).toMatchObject({ formStatus: 503, pageStatus: 200, liveStatus: 200 })

@@ -3,11 +3,16 @@ import { SERVER_START, type TestServer } from '../support/database-server.ts'
 import { type HostGroup, sharedProperties, startHostGroup } from '../support/host-group.ts'
 import { ask } from '../support/http.ts'
 import { type MixedResult, mixedOperations } from '../support/mixed-operations.ts'
-import { postgresPath, startPostgres } from '../support/postgres-server.ts'
+import { postgresPath, sharedPostgres } from '../support/postgres-server.ts'
+import { scaled } from '../support/scale.ts'
 import { askAdmin, PASSWORD, visit } from '../support/users.ts'
 
 const SEED = 20_261
 const AT_ONCE = 8
+/** How many times the mix of operations is played. */
+const TIMES = scaled(1, 10)
+const NARROW = scaled(1, 6)
+const WIDE = scaled(1, 2)
 /** A remembered cookie that was exchanged this long ago is a stolen one, in ms; no two tabs at once are that far apart. */
 const GRACE = 10 * 60_000
 /** What one host does holds on the other within this, in ms. */
@@ -16,22 +21,22 @@ const WITHIN = 1000
 /** The throttle as it is where nobody sets it: other tests switch it off. */
 const THROTTLE = { THROTTLE_ACCOUNT_NETWORK: '5', THROTTLE_ACCOUNT: '20', THROTTLE_NETWORK: '200' }
 
-describe.skipIf(postgresPath === undefined)('two hosts on one database, 2,000 mixed operations', () => {
+describe.skipIf(postgresPath === undefined)('two hosts on one database, mixed operations', () => {
   let server: TestServer
   let group: HostGroup
   let result: MixedResult
 
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await sharedPostgres()
     const properties = {
-      ...sharedProperties('alpha', server.address),
+      ...sharedProperties('alpha', server),
       ...THROTTLE,
       REMEMBER_GRACE: `${GRACE}ms`,
       // For its clock alone.
       PLATFORM_TESTING_MODE: 'true',
     }
     group = await startHostGroup(2, properties)
-    result = await mixedOperations(group, SEED, AT_ONCE)
+    result = await mixedOperations(group, { seed: SEED, width: AT_ONCE, times: TIMES, narrow: NARROW, wide: WIDE })
   }, SERVER_START + 600_000)
   afterAll(async () => {
     await group?.stop()
@@ -39,7 +44,7 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, 2,000 mi
   })
 
   test('each operation got the answer that it should', () => {
-    expect(result.operations).toBe(2000)
+    expect(result.operations).toBe(184 * TIMES + 20 * (NARROW + WIDE))
     expect(result.unexpected).toEqual([])
   })
 
@@ -48,37 +53,40 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, 2,000 mi
   })
 
   test('each session that was answered for is found on both hosts within a second', () => {
-    expect(result.found.length).toBeGreaterThan(1500)
+    expect(result.found.length).toBeGreaterThan(150 * TIMES)
     expect(Math.max(...result.found)).toBeLessThanOrEqual(WITHIN)
   })
 
   test('each session that ended is gone on both hosts within a second', () => {
-    expect(result.gone.length).toBeGreaterThan(400)
+    expect(result.gone.length).toBeGreaterThan(40 * TIMES)
     expect(Math.max(...result.gone)).toBeLessThanOrEqual(WITHIN)
   })
 
   test('a version that was uploaded or activated is served by the other host within a second', () => {
-    expect(result.served.length).toBeGreaterThan(25)
+    expect(result.served.length).toBeGreaterThan(scaled(3, 25))
     expect(Math.max(...result.served)).toBeLessThanOrEqual(WITHIN)
   })
 
   test('each remembered cookie was exchanged for one new one, by two tabs at once too', () => {
-    expect(result.exchanges.length).toBeGreaterThan(300)
+    expect(result.exchanges.length).toBeGreaterThan(scaled(20, 300))
     expect(new Set(result.exchanges)).toEqual(new Set([1]))
   })
 
   test('each login token let one browser in, of two at once', () => {
-    expect(result.tokens).toEqual(Array(80).fill(1))
+    expect(result.tokens).toEqual(Array(8 * TIMES).fill(1))
   })
 
   test('guesses from one network add up over both hosts: five per account are checked', () => {
     const narrow = result.targets.filter(({ isWide }) => !isWide)
+    expect(narrow).toHaveLength(NARROW)
     expect(narrow.map(({ statuses }) => count(statuses, 401))).toEqual(Array(narrow.length).fill(5))
     expect(narrow.map(({ statuses }) => count(statuses, 429))).toEqual(Array(narrow.length).fill(15))
   })
 
   test('guesses from several networks add up over both hosts: twenty per account are checked', async () => {
-    for (const { username, statuses } of result.targets.filter(({ isWide }) => isWide)) {
+    const wide = result.targets.filter(({ isWide }) => isWide)
+    expect(wide).toHaveLength(WIDE)
+    for (const { username, statuses } of wide) {
       expect(count(statuses, 401)).toBe(20)
       const next = await visit(group, 'crm', { 'x-forwarded-for': '10.251.0.1' })
       expect((await next.signIn(username)).status).toBe(429)

@@ -4,6 +4,7 @@ import { centerLoad } from './center-load.ts'
 import { chaos } from './chaos.ts'
 import { collectorAway } from './collector-away.ts'
 import { devSaves } from './dev-saves.ts'
+import { fullScale } from './full-scale.ts'
 import { fuzzServers } from './fuzz.ts'
 import { growth } from './growth.ts'
 import { heldTests } from './held-tests.ts'
@@ -22,6 +23,7 @@ const RUNS: Readonly<Record<string, (rows: Rows) => Promise<void>>> = {
   chaos,
   'collector-away': collectorAway,
   'dev-saves': devSaves,
+  'full-scale': fullScale,
   fuzz: fuzzServers,
   growth,
   'held-tests': heldTests,

@@ -4,27 +4,25 @@ import { seededRandom } from './random.ts'
 import { addUser, askAdmin, PASSWORD, visit } from './users.ts'
 import { bundleOf, moduleFile } from './zip.ts'
 
-/** How many of each operation there are; 2,000 in all. */
+/** How many of each operation there are, for each time the mix is played; guesses come on top, by account. */
 const MIX = {
-  'sign-in': 480,
-  check: 620,
-  return: 300,
-  'two-tabs': 80,
-  logout: 240,
-  publish: 40,
-  guess: 160,
-  token: 80,
+  'sign-in': 48,
+  check: 60,
+  return: 30,
+  'two-tabs': 8,
+  logout: 24,
+  publish: 6,
+  token: 8,
 } as const
-type Kind = keyof typeof MIX
+type Kind = keyof typeof MIX | 'guess'
 
 const USERS = 16
 /** What other hosts changed must count within this, in ms (design section 7, "within 1 s"). */
 const WITHIN = 1000
 const LOOK_EVERY = 50
-/** Guesses per account; the first six are guessed at from one network each, the others from five. */
+/** Guesses per account. */
 const GUESSES = 20
-const NARROW = 6
-const WIDE = 2
+/** From where accounts are guessed at that are not guessed at from one network alone. */
 const NETWORKS = 5
 /** Whose authenticator says which version it is of. */
 const PUBLISHED = ['app-1', 'app-2', 'app-3'] as const
@@ -69,8 +67,20 @@ type Browser = SignedIn & {
 /** An entry of a solution's history: it may be served between these times, by `performance.now()`. */
 type Publication = { readonly version: string; readonly from: number; until: number }
 
-/** @param width operations that are under way at once */
-export async function mixedOperations(group: HostGroup, seed: number, width: number): Promise<MixedResult> {
+type Plan = {
+  readonly seed: number
+  /** Operations that are under way at once. */
+  readonly width: number
+  /** How many times the mix is played. */
+  readonly times: number
+  /** Accounts that are guessed at from one network each. */
+  readonly narrow: number
+  /** Accounts that are guessed at from several networks. */
+  readonly wide: number
+}
+
+export async function mixedOperations(group: HostGroup, plan: Plan): Promise<MixedResult> {
+  const { seed, width, times, narrow, wide } = plan
   const random = seededRandom(seed)
   const urls = group.hosts.map(({ url }) => url)
   const unexpected: string[] = []
@@ -87,9 +97,9 @@ export async function mixedOperations(group: HostGroup, seed: number, width: num
 
   const newAddress = () => `10.${(++addresses >> 16) & 255}.${(addresses >> 8) & 255}.${addresses & 255}`
   const names = Array.from({ length: USERS }, (_, index) => `user-${index}`)
-  const targets: Target[] = Array.from({ length: NARROW + WIDE }, (_, index) => ({
+  const targets: Target[] = Array.from({ length: narrow + wide }, (_, index) => ({
     username: `target-${index}`,
-    isWide: index >= NARROW,
+    isWide: index >= narrow,
     statuses: [],
   }))
   const crm = await bundleOf({ name: 'crm', authenticator: 'DEFAULT' })
@@ -318,7 +328,9 @@ export async function mixedOperations(group: HostGroup, seed: number, width: num
     return comeBack(browser, kind === 'return' ? 1 : 2)
   }
 
-  const kinds = (Object.entries(MIX) as [Kind, number][]).flatMap(([kind, count]) => Array<Kind>(count).fill(kind))
+  const counts = Object.entries(MIX) as [Kind, number][]
+  const kinds = counts.flatMap(([kind, count]) => Array<Kind>(count * times).fill(kind))
+  kinds.push(...guesses.map(() => 'guess' as const))
   const queue = random.shuffled(kinds).values()
   await Promise.all(
     Array.from({ length: width }, async () => {

@@ -9,8 +9,9 @@ import { testUsersCsv } from '../../host/users/users-csv-contract.ts'
 import { usePlace } from '../database/contract.ts'
 
 const place = usePlace('embedded', async () => null)
-testUsers(place)
-testUsersCsv(place)
+const passwords = await createPasswords()
+testUsers(place, passwords)
+testUsersCsv(place, passwords)
 
 test('authenticate: among 100,000 users the unique index finds the name', async () => {
   for (let from = 0; from < 100_000; from += 1000) {

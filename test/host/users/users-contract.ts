@@ -1,5 +1,5 @@
 import { hash } from '@node-rs/argon2'
-import { beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createPasswords, type Passwords } from '../../../base/accounts/passwords.ts'
 import { createUsers, type Users } from '../../../base/accounts/users.ts'
 import type { Database } from '../../../base/database/open.ts'
@@ -12,18 +12,14 @@ const GOOD = 'correct horse battery'
 const OTHER = 'stapled paper clips'
 
 /** What the users table does on every kind of database. */
-export function testUsers(place: TestPlace): void {
+export function testUsers(place: TestPlace, passwords: Passwords): void {
   const { kind } = place
   let db: Database
-  let passwords: Passwords
   let users: Users
   let ended: string[]
   let erased: string[]
   let time = TIME
 
-  beforeAll(async () => {
-    passwords = await createPasswords()
-  })
   beforeEach(async () => {
     db = place.db
     await db.deleteFrom('permissions').execute()
@@ -33,12 +29,12 @@ export function testUsers(place: TestPlace): void {
     users = usersOf(db)
   })
 
-  function usersOf(database: Database, limits = createLimits()): Users {
+  function usersOf(database: Database, limits = createLimits(), hashes = passwords): Users {
     const ports = {
       endAccess: async (uid: string) => void ended.push(uid),
       eraseFromAudit: async (name: string) => void erased.push(name),
     }
-    return createUsers(database, passwords, limits, ports, () => time)
+    return createUsers(database, hashes, limits, ports, () => time)
   }
 
   const codeOf = (work: Promise<unknown>) => work.then(() => null).catch((error: { code?: string }) => error.code)
@@ -192,6 +188,7 @@ export function testUsers(place: TestPlace): void {
   })
 
   test(`${kind}, authenticate: a hash of weaker parameters is made again with those of today`, async () => {
+    users = usersOf(db, createLimits(), await createPasswords())
     const { uid } = await users.create({ username: 'anna' })
     const weak = await hash(GOOD, { memoryCost: 8 * 1024, timeCost: 1, parallelism: 1 })
     await db.updateTable('users').set({ password_hash: weak }).where('uid', '=', uid).execute()

@@ -1,18 +1,19 @@
 import { describe } from 'vitest'
 import { usePlace } from '../../base/database/contract.ts'
-import { mariadbPath, startMariadb } from '../../support/mariadb-server.ts'
-import { postgresPath, startPostgres } from '../../support/postgres-server.ts'
+import { cheapPasswords } from '../../support/cheap-passwords.ts'
+import { mariadbPath, sharedMariadb } from '../../support/mariadb-server.ts'
+import { postgresPath, sharedPostgres } from '../../support/postgres-server.ts'
 import { testUsers } from './users-contract.ts'
 import { testUsersCsv } from './users-csv-contract.ts'
 
 describe.skipIf(postgresPath === undefined)('users on PostgreSQL (skipped where it is not installed)', () => {
-  const place = usePlace('alpha', startPostgres)
-  testUsers(place)
-  testUsersCsv(place)
+  const place = usePlace('alpha', sharedPostgres)
+  testUsers(place, cheapPasswords)
+  testUsersCsv(place, cheapPasswords)
 })
 
 describe.skipIf(mariadbPath === undefined)('users on MariaDB (skipped where it is not installed)', () => {
-  const place = usePlace('gamma', startMariadb)
-  testUsers(place)
-  testUsersCsv(place)
+  const place = usePlace('gamma', sharedMariadb)
+  testUsers(place, cheapPasswords)
+  testUsersCsv(place, cheapPasswords)
 })
