@@ -11,7 +11,7 @@ import { SERVER_START, type TestServer } from '../support/database-server.ts'
 import { sharedProperties } from '../support/host-group.ts'
 import { type HostProcess, startHostProcess } from '../support/host-process.ts'
 import { startMailServer, type TestMailServer } from '../support/mail.ts'
-import { postgresPath, startPostgres } from '../support/postgres-server.ts'
+import { postgresPath, sharedPostgres } from '../support/postgres-server.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { bundleOf } from '../support/zip.ts'
 
@@ -91,8 +91,8 @@ describe.skipIf(isMissing).each(KINDS)('a control center on %s, from an empty ma
   beforeAll(async () => {
     home = mkdtempSync(join(tmpdir(), 'center-play-'))
     mails = await startMailServer()
-    server = kind === 'alpha' ? await startPostgres() : undefined
-    center = await startCenter(server === undefined ? {} : sharedProperties('alpha', server.address))
+    server = kind === 'alpha' ? await sharedPostgres() : undefined
+    center = await startCenter(server === undefined ? {} : sharedProperties('alpha', server))
     browser = await sharedBrowser()
     context = await browser.newContext({ viewport: { width: 1200, height: 800 } })
     page = await context.newPage()

@@ -26,7 +26,7 @@ import { OWNER, signInToCenter, startTestCenter, type TestCenter } from '../supp
 import { SERVER_START, type TestServer } from '../support/database-server.ts'
 import { SimulatedHost, sendOtlp } from '../support/otlp.ts'
 import { makeTestPipeline, uploadPackage } from '../support/pipelines.ts'
-import { postgresPath, startPostgres } from '../support/postgres-server.ts'
+import { postgresPath, sharedPostgres } from '../support/postgres-server.ts'
 import { UNTHROTTLED } from '../support/unthrottled.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { bundleOf } from '../support/zip.ts'
@@ -317,7 +317,7 @@ test('backup: where there is no control center, or the platform of a host, none 
 describe.skipIf(postgresPath === undefined)('PostgreSQL (skipped where it is not installed)', () => {
   let server: TestServer
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await sharedPostgres()
   }, SERVER_START)
   afterAll(() => server?.stop())
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestCenter, type TestCenter } from '../support/center.ts'
 import { SERVER_START, type TestServer } from '../support/database-server.ts'
 import { sharedProperties } from '../support/host-group.ts'
-import { postgresPath, startPostgres } from '../support/postgres-server.ts'
+import { postgresPath, sharedPostgres } from '../support/postgres-server.ts'
 
 /** Where each request has a connection of its own, so that what is done at the same time really is. */
 describe.skipIf(postgresPath === undefined)('links for a new password on PostgreSQL', () => {
@@ -10,8 +10,8 @@ describe.skipIf(postgresPath === undefined)('links for a new password on Postgre
   let center: TestCenter
 
   beforeAll(async () => {
-    server = await startPostgres()
-    center = await startTestCenter(sharedProperties('alpha', server.address))
+    server = await sharedPostgres()
+    center = await startTestCenter(sharedProperties('alpha', server))
   }, SERVER_START)
   afterAll(async () => {
     await center?.stop()

@@ -5,7 +5,7 @@ import { createLogStore, type LogFilter } from '../../control-center/telemetry/l
 import { SERVER_START, type TestServer } from '../support/database-server.ts'
 import { sharedProperties } from '../support/host-group.ts'
 import { SimulatedHost, type SimulatedLine } from '../support/otlp.ts'
-import { postgresPath, startPostgres } from '../support/postgres-server.ts'
+import { postgresPath, sharedPostgres } from '../support/postgres-server.ts'
 import { openTestTelemetry, type TestTelemetry } from '../support/telemetry.ts'
 
 const DAY = 86_400_000
@@ -232,19 +232,17 @@ describe('logs and traces in the embedded database', () => testLogs((properties)
 describe.skipIf(postgresPath === undefined)('logs and traces in PostgreSQL', () => {
   let server: TestServer
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await sharedPostgres()
   }, SERVER_START)
   afterAll(() => server?.stop())
-  testLogs((properties) => openTestTelemetry({ ...properties, ...sharedProperties('alpha', server.address) }))
+  testLogs((properties) => openTestTelemetry({ ...properties, ...sharedProperties('alpha', server) }))
 
   test('a search finds each line once and in order, the newest one by one and older ones by the index', async () => {
-    const telemetry = await openTestTelemetry(sharedProperties('alpha', server.address))
+    const telemetry = await openTestTelemetry(sharedProperties('alpha', server))
     const lines = Array.from({ length: 30 }, (_, index) => ({ message: index % 3 === 0 ? `hit ${index}` : 'other' }))
     await telemetry.tell('deep', 'logs', new SimulatedHost().logs(lines))
     const hits = lines.flatMap(({ message }) => (message === 'other' ? [] : [message])).toReversed()
-    const { reading, close } = await openTelemetryDatabase(
-      readCenterSettings(sharedProperties('alpha', server.address)),
-    )
+    const { reading, close } = await openTelemetryDatabase(readCenterSettings(sharedProperties('alpha', server)))
     const filter = { environments: ['deep'], words: 'hit' }
     for (const depths of [[], [1], [2, 5], [7, 13], [29], [1000]]) {
       const logs = createLogStore(reading, depths)
@@ -263,15 +261,13 @@ describe.skipIf(postgresPath === undefined)('logs and traces in PostgreSQL', () 
   })
 
   test('lines that two control centers remove at once count once', async () => {
-    const open = () => openTestTelemetry(sharedProperties('alpha', server.address))
+    const open = () => openTestTelemetry(sharedProperties('alpha', server))
     const [one, other] = [await open(), await open()]
     const lines = Array.from({ length: 900 }, () => ({ message: 'x', time: one.time - 40 * DAY }))
     await one.tell('swept-twice', 'logs', new SimulatedHost().logs([...lines, { message: 'new', time: one.time }]))
     other.environments.push('swept-twice')
     await Promise.all([one.sweep(), other.sweep()])
-    const { writing, close } = await openTelemetryDatabase(
-      readCenterSettings(sharedProperties('alpha', server.address)),
-    )
+    const { writing, close } = await openTelemetryDatabase(readCenterSettings(sharedProperties('alpha', server)))
     const usage = writing.selectFrom('telemetry_usage').select('lines').where('environment', '=', 'swept-twice')
     expect(Number((await usage.executeTakeFirst())?.lines)).toBe(1)
     await close()

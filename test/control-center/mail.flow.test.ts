@@ -15,7 +15,7 @@ import { startTestCenter } from '../support/center.ts'
 import { SERVER_START, type TestServer } from '../support/database-server.ts'
 import { sharedProperties } from '../support/host-group.ts'
 import { startMailServer } from '../support/mail.ts'
-import { postgresPath, startPostgres } from '../support/postgres-server.ts'
+import { postgresPath, sharedPostgres } from '../support/postgres-server.ts'
 
 let open: { stop(): Promise<void> }[] = []
 afterEach(async () => {
@@ -325,10 +325,10 @@ describe.skipIf(postgresPath === undefined)('shares in PostgreSQL', () => {
   let server: TestServer
   let number = 0
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await sharedPostgres()
   }, SERVER_START)
   afterAll(() => server?.stop())
-  testShares(() => ({ ...sharedProperties('alpha', server.address), PLATFORM_DATABASE_NAME: `mails_${++number}` }))
+  testShares(() => ({ ...sharedProperties('alpha', server), PLATFORM_DATABASE_NAME: `mails_${++number}` }))
 })
 
 async function listenPlainly(options: SMTPServerOptions) {

@@ -4,7 +4,7 @@ import { quantileOf } from '../../control-center/telemetry/quantiles.ts'
 import { SERVER_START, type TestServer } from '../support/database-server.ts'
 import { sharedProperties } from '../support/host-group.ts'
 import { SimulatedHost } from '../support/otlp.ts'
-import { postgresPath, startPostgres } from '../support/postgres-server.ts'
+import { postgresPath, sharedPostgres } from '../support/postgres-server.ts'
 import { openTestTelemetry, type TestTelemetry } from '../support/telemetry.ts'
 
 const LOGIN = { solution: 'shop', mode: 'default', result: 'ok' }
@@ -253,10 +253,10 @@ describe('metrics in the embedded database', () => testMetrics(() => openTestTel
 describe.skipIf(postgresPath === undefined)('metrics in PostgreSQL', () => {
   let server: TestServer
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await sharedPostgres()
   }, SERVER_START)
   afterAll(() => server?.stop())
-  testMetrics(() => openTestTelemetry({ ...SERIES, ...sharedProperties('alpha', server.address) }))
+  testMetrics(() => openTestTelemetry({ ...SERIES, ...sharedProperties('alpha', server) }))
 })
 
 describe('quantiles', () => {

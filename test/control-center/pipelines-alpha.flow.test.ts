@@ -9,7 +9,7 @@ import { temporaryFolder } from '../support/cli.ts'
 import { SERVER_START, type TestServer } from '../support/database-server.ts'
 import { sharedProperties } from '../support/host-group.ts'
 import { makeTestPipeline, uploadPackage } from '../support/pipelines.ts'
-import { postgresPath, startPostgres } from '../support/postgres-server.ts'
+import { postgresPath, sharedPostgres } from '../support/postgres-server.ts'
 import { bundleOf } from '../support/zip.ts'
 
 const runsOf = (pipeline: string) => `organisations/acme/pipelines/${pipeline}/runs`
@@ -23,13 +23,13 @@ describe.skipIf(postgresPath === undefined)('pipeline runs of two control center
   let second: TestCenter
 
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await sharedPostgres()
     // At work until the file `go-on` is there.
     const builder = join(folder.path, 'builder')
     const wait = `echo "at work"; while [ ! -e ${folder.path}/go-on ]; do sleep 0.05; done; echo "goes on"`
     writeFileSync(builder, `#!/bin/sh\n[ "$1" = build ] || exit 0\n${wait}\n`)
     chmodSync(builder, 0o755)
-    const properties = { ...sharedProperties('alpha', server.address), BUILDER_COMMAND: builder }
+    const properties = { ...sharedProperties('alpha', server), BUILDER_COMMAND: builder }
     db = await openCenterDatabase(readCenterSettings({ PLATFORM_HOME: folder.path, ...properties }))
     first = await startTestCenter(properties)
     await uploadPackage(first, await bundleOf({ name: 'shop' }))

@@ -3,7 +3,7 @@ import { FIRST_DESIGN } from '../../control-center/login-pages/design.ts'
 import { startTestCenter, type TestCenter } from '../support/center.ts'
 import { SERVER_START, type TestServer } from '../support/database-server.ts'
 import { sharedProperties } from '../support/host-group.ts'
-import { postgresPath, startPostgres } from '../support/postgres-server.ts'
+import { postgresPath, sharedPostgres } from '../support/postgres-server.ts'
 
 const PASSWORD = 'correct horse battery'
 
@@ -14,8 +14,8 @@ describe.skipIf(postgresPath === undefined)('users of solutions on PostgreSQL', 
   let place: { readonly organisation: string; readonly solution: string }
 
   beforeAll(async () => {
-    server = await startPostgres()
-    center = await startTestCenter(sharedProperties('alpha', server.address))
+    server = await sharedPostgres()
+    center = await startTestCenter(sharedProperties('alpha', server))
     place = { organisation: (await center.parts.organisations.find('acme'))?.id ?? '', solution: 'crm' }
   }, SERVER_START)
   afterAll(async () => {

@@ -15,7 +15,7 @@ import { createRollouts, type Rollouts } from '../../control-center/rollouts/rol
 import { SERVER_START, type TestServer } from '../support/database-server.ts'
 import { sharedProperties } from '../support/host-group.ts'
 import { keepTestVersion } from '../support/packages.ts'
-import { postgresPath, startPostgres } from '../support/postgres-server.ts'
+import { postgresPath, sharedPostgres } from '../support/postgres-server.ts'
 
 const A = 'a'.repeat(64)
 const ROUNDS = 15
@@ -24,8 +24,8 @@ describe('on the embedded database', () => raceOn(async () => ({ properties: {},
 
 describe.skipIf(postgresPath === undefined)('on PostgreSQL', () =>
   raceOn(async () => {
-    const server: TestServer = await startPostgres()
-    return { properties: sharedProperties('alpha', server.address), stop: () => server.stop() }
+    const server: TestServer = await sharedPostgres()
+    return { properties: sharedProperties('alpha', server), stop: () => server.stop() }
   }),
 )
 

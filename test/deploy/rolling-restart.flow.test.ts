@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { SERVER_START, type TestServer } from '../support/database-server.ts'
 import { askProxied, haproxyPath } from '../support/haproxy.ts'
 import { createVisitor } from '../support/http.ts'
-import { postgresPath, startPostgres } from '../support/postgres-server.ts'
+import { postgresPath, sharedPostgres } from '../support/postgres-server.ts'
 import { addLoadSolution, startLoad } from '../support/proxied-load.ts'
 import { type ProxiedNodes, startProxiedNodes } from '../support/proxied-nodes.ts'
 import { askAdmin } from '../support/users.ts'
@@ -18,7 +18,7 @@ describe.skipIf(postgresPath === undefined || haproxyPath === undefined)(
     let proxied: ProxiedNodes
 
     beforeAll(async () => {
-      server = await startPostgres()
+      server = await sharedPostgres()
       proxied = await startProxiedNodes(server, false, { DRAIN_TIME: '4s' })
       await addLoadSolution(proxied)
     }, SERVER_START)

@@ -15,8 +15,8 @@ import { openOnce } from '../support/client-page.ts'
 import { SERVER_START, type TestServer } from '../support/database-server.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
-import { mariadbPath, startMariadb } from '../support/mariadb-server.ts'
-import { postgresPath, startPostgres } from '../support/postgres-server.ts'
+import { mariadbPath, sharedMariadb } from '../support/mariadb-server.ts'
+import { postgresPath, sharedPostgres } from '../support/postgres-server.ts'
 import { addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
 import { bundleOf } from '../support/zip.ts'
 
@@ -255,8 +255,8 @@ function testServer(kind: 'alpha' | 'gamma', startServer: () => Promise<TestServ
 }
 
 describe.skipIf(postgresPath === undefined)('PostgreSQL (skipped where it is not installed)', () =>
-  testServer('alpha', startPostgres),
+  testServer('alpha', sharedPostgres),
 )
 describe.skipIf(mariadbPath === undefined)('MariaDB (skipped where it is not installed)', () =>
-  testServer('gamma', () => startMariadb()),
+  testServer('gamma', () => sharedMariadb()),
 )

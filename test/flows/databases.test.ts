@@ -5,14 +5,14 @@ import { openOnce } from '../support/client-page.ts'
 import type { TestServer } from '../support/database-server.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask, createVisitor } from '../support/http.ts'
-import { postgresPath, startPostgres } from '../support/postgres-server.ts'
+import { postgresPath, sharedPostgres } from '../support/postgres-server.ts'
 import { askAdmin } from '../support/users.ts'
 import { bundleOf, moduleFile } from '../support/zip.ts'
 
 let server: TestServer | undefined
 let host: TestHost
 beforeAll(async () => {
-  server = postgresPath === undefined ? undefined : await startPostgres()
+  server = postgresPath === undefined ? undefined : await sharedPostgres()
   const {
     host: address = '127.0.0.1',
     port = 1,

@@ -10,7 +10,7 @@ import { startTestHost, type TestHost } from '../support/host.ts'
 import { ADMIN, sharedProperties } from '../support/host-group.ts'
 import { startHostProcess } from '../support/host-process.ts'
 import { ask } from '../support/http.ts'
-import { postgresPath, startPostgres } from '../support/postgres-server.ts'
+import { postgresPath, sharedPostgres } from '../support/postgres-server.ts'
 import { addUser, visit } from '../support/users.ts'
 import { bundleOf } from '../support/zip.ts'
 
@@ -80,8 +80,8 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database', () => {
   let hosts: TestHost[]
 
   beforeAll(async () => {
-    server = await startPostgres()
-    const properties = { ...sharedProperties('alpha', server.address), DRAIN_TIME: '12s' }
+    server = await sharedPostgres()
+    const properties = { ...sharedProperties('alpha', server), DRAIN_TIME: '12s' }
     hosts = [await startTestHost(properties), await startTestHost(properties)]
   }, SERVER_START)
   afterAll(async () => {

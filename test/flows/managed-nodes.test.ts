@@ -5,7 +5,7 @@ import type { TestHost } from '../support/host.ts'
 import { ADMIN_PASSWORD } from '../support/host.ts'
 import { sharedProperties } from '../support/host-group.ts'
 import { activeOf, addPackage, startSatellite, versionOf } from '../support/managed.ts'
-import { postgresPath, startPostgres } from '../support/postgres-server.ts'
+import { postgresPath, sharedPostgres } from '../support/postgres-server.ts'
 
 const OFTEN = { interval: 50 }
 
@@ -15,8 +15,8 @@ describe.skipIf(postgresPath === undefined)('a Satellite of two nodes, and its c
   const nodes: TestHost[] = []
 
   beforeAll(async () => {
-    server = await startPostgres()
-    const shared = sharedProperties('alpha', server.address)
+    server = await sharedPostgres()
+    const shared = sharedProperties('alpha', server)
     const properties = { ...shared, SERVLET_PASSWORD: ADMIN_PASSWORD }
     center = await startTestCenter({ ...properties, PLATFORM_DATABASE_NAME: 'center' })
     const { token } = await center.environment('both')

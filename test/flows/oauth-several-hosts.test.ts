@@ -4,7 +4,7 @@ import { type HostGroup, sharedProperties, startHostGroup } from '../support/hos
 import { addSolutionOfProvider, comeTo, type OAuthHost } from '../support/oauth.ts'
 import { type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
 import { deliver, signInAtProvider } from '../support/person.ts'
-import { postgresPath, startPostgres } from '../support/postgres-server.ts'
+import { postgresPath, sharedPostgres } from '../support/postgres-server.ts'
 
 const OFFLINE = { defaultScope: 'openid email profile offline_access', prompt: 'consent' }
 
@@ -14,10 +14,10 @@ describe.skipIf(postgresPath === undefined)('two hosts on one database, sign-ins
   let group: HostGroup & OAuthHost
 
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await sharedPostgres()
     provider = await startOidcProvider()
     const made = await startHostGroup(2, {
-      ...sharedProperties('alpha', server.address),
+      ...sharedProperties('alpha', server),
       OAUTH_ALLOWED_HOSTS: provider.hostPort,
       REMEMBER_GRACE: '1ms',
     })

@@ -8,8 +8,8 @@ import { PASSWORD, SERVER_START, type TestServer } from '../support/database-ser
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { startHostProcess } from '../support/host-process.ts'
 import { ask, createVisitor } from '../support/http.ts'
-import { mariadbPath, startMariadb } from '../support/mariadb-server.ts'
-import { postgresPath, startPostgres } from '../support/postgres-server.ts'
+import { mariadbPath, sharedMariadb } from '../support/mariadb-server.ts'
+import { postgresPath, sharedPostgres } from '../support/postgres-server.ts'
 
 const PAGE = '/solution/tenant-login/index.html'
 const SESSION = '/solution/tenant-login/session'
@@ -20,8 +20,9 @@ function testFlows(kind: 'alpha' | 'gamma', startServer: () => Promise<TestServe
   let server: TestServer
   let nodes: TestHost[]
 
-  const propertiesOf = ({ address }: TestServer) => ({
+  const propertiesOf = ({ address, database }: TestServer) => ({
     PLATFORM_DATABASE: kind,
+    PLATFORM_DATABASE_NAME: database,
     [`DB_${kind.toUpperCase()}_SERVER`]: address.host,
     [`DB_${kind.toUpperCase()}_PORT`]: String(address.port),
     [`DB_${kind.toUpperCase()}_PASSWORD`]: address.password,
@@ -91,8 +92,8 @@ function testFlows(kind: 'alpha' | 'gamma', startServer: () => Promise<TestServe
 }
 
 describe.skipIf(postgresPath === undefined)('PostgreSQL (skipped where it is not installed)', () =>
-  testFlows('alpha', startPostgres),
+  testFlows('alpha', sharedPostgres),
 )
 describe.skipIf(mariadbPath === undefined)('MariaDB (skipped where it is not installed)', () =>
-  testFlows('gamma', startMariadb),
+  testFlows('gamma', sharedMariadb),
 )

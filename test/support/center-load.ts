@@ -62,7 +62,7 @@ export const NEEDLE_EVERY = 10_000
 export async function startLoadedCenter(count: number, database: LoadedDatabase = 'embedded'): Promise<LoadedCenter> {
   const home = mkdtempSync(join(tmpdir(), 'center-load-'))
   const server = database === 'postgresql' ? await startPostgres({ isDurable: true }) : null
-  const properties = server === null ? {} : sharedProperties('alpha', server.address)
+  const properties = server === null ? {} : sharedProperties('alpha', server)
   const seeded = await startTestCenter(properties, { home: join(home, 'center') })
   const environments: { name: string; id: string; token: string }[] = []
   for (let number = 0; number < count; number++) {

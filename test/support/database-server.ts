@@ -4,19 +4,24 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DatabaseServer } from '../../base/database/kind.ts'
+import { runFolder } from './run-folder.ts'
 
 /** A real database server on a free port of loopback, with data of its own in a temporary folder. */
 export type TestServer = {
   /** How to sign in as its administrator. */
   readonly address: DatabaseServer
+  /** The platform's database there, which whoever opens it first creates: a shared server has one for each file. */
+  readonly database: string
   /** Ends it at once, as a crash would, and resolves when it is gone. */
   readonly kill: () => Promise<void>
   /** From now on it keeps its connections and says nothing, like one that the network lost. */
   readonly freeze: () => void
   readonly thaw: () => void
-  /** Starts it again with its data, on the same port. */
-  readonly restart: () => Promise<void>
-  /** Ends it and removes its data. */
+  /** Starts it again with its data, on the same port, and this once with further options. */
+  readonly restart: (...options: string[]) => Promise<void>
+  /** Whether it runs. */
+  readonly isAlive: () => boolean
+  /** Ends it and removes its data. A shared one goes on. */
   readonly stop: () => Promise<void>
 }
 
@@ -41,10 +46,29 @@ export const PASSWORD = 'a test server’s password: \'"\\%'
 /** A server may need this long to start on a busy machine, in ms: for the hook that starts it. */
 export const SERVER_START = 120_000
 
+/**
+ * The server of this worker, started when it is first asked for. Files of a worker run one after the other and share it,
+ * each with a database of its own. It ends with the worker, its data go with the run.
+ */
+export function createSharedServer(start: (folder: string) => Promise<TestServer>): () => Promise<TestServer> {
+  let starting: Promise<TestServer> | undefined
+  let files = 0
+  return async () => {
+    // Vitest ends a worker by this signal, and what listens for the exit of the process is not called without it.
+    if (starting === undefined) process.once('SIGTERM', () => process.exit())
+    starting ??= start(runFolder())
+    const server = await starting
+    // The file before may have failed while the server was away.
+    server.thaw()
+    if (!server.isAlive()) await server.restart()
+    return { ...server, database: `file_${++files}`, stop: async () => {} }
+  }
+}
+
 /** @throws when it ends again and again for 30 s */
-export async function startServer(program: ServerProgram): Promise<TestServer> {
+export async function startServer(program: ServerProgram, parent = tmpdir()): Promise<TestServer> {
   const identity = identityOf(program.account)
-  const path = mkdtempSync(join(tmpdir(), 'solhost-server-'))
+  const path = mkdtempSync(join(parent, 'solhost-server-'))
   const { uid, gid } = identity
   if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid)
   program.prepare({
@@ -58,12 +82,12 @@ export async function startServer(program: ServerProgram): Promise<TestServer> {
   const [name, ...options] = program.command(path, port)
   let running: ChildProcess
 
-  async function start(): Promise<void> {
+  async function start(...more: string[]): Promise<void> {
     const until = Date.now() + 30_000
     let output = ''
     // After a crash its children may hold the data for a moment: it ends at once, and is started again.
     do {
-      running = spawn(name, options, { cwd: path, ...identity, stdio: ['ignore', 'ignore', 'pipe'] })
+      running = spawn(name, [...options, ...more], { cwd: path, ...identity, stdio: ['ignore', 'ignore', 'pipe'] })
       output = await untilReady(running, program.ready)
       if (output === '') return
       await new Promise((resolve) => setTimeout(resolve, 100))
@@ -71,8 +95,10 @@ export async function startServer(program: ServerProgram): Promise<TestServer> {
     throw new Error(`${name} does not start: ${output}`)
   }
 
+  const isAlive = () => running.exitCode === null && running.signalCode === null
+
   async function end(signal: NodeJS.Signals): Promise<void> {
-    if (running.exitCode !== null || running.signalCode !== null) return
+    if (!isAlive()) return
     const gone = new Promise((resolve) => running.once('exit', resolve))
     const children = signal === 'SIGKILL' ? childrenOf(running.pid) : []
     running.kill(signal)
@@ -81,19 +107,25 @@ export async function startServer(program: ServerProgram): Promise<TestServer> {
   }
 
   function signalAll(signal: NodeJS.Signals): void {
+    if (!isAlive()) return
     running.kill(signal)
     for (const child of childrenOf(running.pid)) sendTo(child, signal)
   }
 
-  const endWithTests = () => running.kill('SIGKILL')
+  function endWithTests(): void {
+    running.kill('SIGCONT')
+    running.kill('SIGQUIT')
+  }
   process.on('exit', endWithTests)
   await start()
   return {
     address: { host: '127.0.0.1', port, username: program.username, password: PASSWORD, tls: 'off' },
+    database: 'platform',
     kill: () => end('SIGKILL'),
     freeze: () => signalAll('SIGSTOP'),
     thaw: () => signalAll('SIGCONT'),
     restart: start,
+    isAlive,
     async stop() {
       await end('SIGQUIT')
       await end('SIGKILL')

@@ -3,7 +3,8 @@ import { Agent, createServer, request as httpRequest, type IncomingMessage, type
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { DatabaseServer, ServerKindName } from '../../base/database/kind.ts'
+import type { ServerKindName } from '../../base/database/kind.ts'
+import type { TestServer } from './database-server.ts'
 import { type HostProcess, startHostProcess } from './host-process.ts'
 
 /** Host processes on one database, behind a balancer that gives each request to the next of them. */
@@ -22,10 +23,14 @@ export const ADMIN_PASSWORD = 'admin of several hosts'
 export const ADMIN = `Basic ${Buffer.from(`admin:${ADMIN_PASSWORD}`).toString('base64')}`
 
 /** The properties of a host whose database is on this server; equal on all hosts. */
-export function sharedProperties(kind: ServerKindName, address: DatabaseServer): Record<string, string> {
+export function sharedProperties(
+  kind: ServerKindName,
+  { address, database }: Pick<TestServer, 'address' | 'database'>,
+): Record<string, string> {
   const server = `DB_${kind.toUpperCase()}`
   return {
     PLATFORM_DATABASE: kind,
+    PLATFORM_DATABASE_NAME: database,
     PLATFORM_KEY: 'the key that all hosts of a test share',
     SERVLET_PASSWORD: ADMIN_PASSWORD,
     [`${server}_SERVER`]: address.host,

@@ -1,19 +1,19 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { PASSWORD, startServer, type TestServer } from './database-server.ts'
+import { createSharedServer, PASSWORD, type ServerProgram, startServer, type TestServer } from './database-server.ts'
 
 /** Debian's MariaDB, or undefined where it is not installed: tests that need it are skipped there. */
 export const mariadbPath = ['/usr/sbin/mariadbd'].find((path) => existsSync(path))
 
-/**
- * A MariaDB whose account `root` signs in by password. The caller stops it.
- * @param tls it has a certificate, signed by itself
- */
-export function startMariadb({ tls = false } = {}): Promise<TestServer> {
+/** The MariaDB of this worker, for files that need no other one. */
+export const sharedMariadb = createSharedServer((folder) => startMariadb({ folder }))
+
+/** A MariaDB whose account `root` signs in by password. The caller stops it. */
+export function startMariadb(options: { folder?: string } = {}): Promise<TestServer> {
   const program = mariadbPath
   if (program === undefined) throw new TypeError('there is no MariaDB to start: skip the test')
   const text = `'${PASSWORD.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
-  return startServer({
+  const server: ServerProgram = {
     username: 'root',
     account: 'mysql',
     prepare({ path, run }) {
@@ -24,8 +24,6 @@ export function startMariadb({ tls = false } = {}): Promise<TestServer> {
         `ALTER USER ${account} IDENTIFIED BY ${text};`,
         `GRANT ALL PRIVILEGES ON *.* TO ${account} WITH GRANT OPTION;`,
       ]
-      const files = ['-keyout', `${path}/key.pem`, '-out', `${path}/certificate.pem`]
-      if (tls) run('openssl', ['req', '-x509', '-noenc', ...files, '-subj', '/CN=127.0.0.1', '-newkey', 'rsa:2048'])
       writeFileSync(join(path, 'accounts.sql'), `${statements.join('\n')}\n`, { mode: 0o644 })
     },
     command: (path, port) => [
@@ -38,9 +36,11 @@ export function startMariadb({ tls = false } = {}): Promise<TestServer> {
       `--pid-file=${path}/pid`,
       `--init-file=${path}/accounts.sql`,
       '--skip-name-resolve',
-      ...(tls ? [`--ssl-cert=${path}/certificate.pem`, `--ssl-key=${path}/key.pem`] : []),
       '--innodb-flush-log-at-trx-commit=2',
+      '--debug-no-sync',
+      '--skip-sync-frm',
     ],
     ready: /ready for connections/,
-  })
+  }
+  return startServer(server, options.folder)
 }

@@ -101,7 +101,7 @@ export async function killServer(
   let recovery = 0
   let host: HostProcess | null = null
   try {
-    host = await startHostProcess(home, { LOG_LEVEL: 'warn', ...sharedProperties(kind, server.address) })
+    host = await startHostProcess(home, { LOG_LEVEL: 'warn', ...sharedProperties(kind, server) })
     await prepare(host.url)
     for (let round = 0; round < rounds; round++) {
       load.start(host.url)
@@ -147,7 +147,7 @@ export async function freezeServer(kind: ServerKindName, server: TestServer): Pr
   const home = mkdtempSync(join(tmpdir(), 'solhost-outage-'))
   let host: HostProcess | null = null
   try {
-    host = await startHostProcess(home, { LOG_LEVEL: 'warn', ...sharedProperties(kind, server.address) })
+    host = await startHostProcess(home, { LOG_LEVEL: 'warn', ...sharedProperties(kind, server) })
     const { url } = host
     await prepare(url)
     await untilSignedIn(url)

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { PASSWORD, startServer, type TestServer } from './database-server.ts'
+import { createSharedServer, PASSWORD, type ServerProgram, startServer, type TestServer } from './database-server.ts'
 
 const VERSIONS = '/usr/lib/postgresql'
 
@@ -11,14 +11,17 @@ export const postgresPath = existsSync(VERSIONS)
       .findLast((folder) => existsSync(join(folder, 'postgres')))
   : undefined
 
+/** The PostgreSQL of this worker, for files that need no other one. */
+export const sharedPostgres = createSharedServer((folder) => startPostgres({ folder }))
+
 /**
  * A PostgreSQL whose account `postgres` signs in by password. The caller stops it.
  * @param isDurable whether a commit waits for the disk, as where it is measured
  */
-export function startPostgres({ isDurable = false } = {}): Promise<TestServer> {
-  const folder = postgresPath
-  if (folder === undefined) throw new TypeError('there is no PostgreSQL to start: skip the test')
-  return startServer({
+export function startPostgres(options: { isDurable?: boolean; folder?: string } = {}): Promise<TestServer> {
+  const programs = postgresPath
+  if (programs === undefined) throw new TypeError('there is no PostgreSQL to start: skip the test')
+  const program: ServerProgram = {
     username: 'postgres',
     account: 'postgres',
     prepare({ path, run }) {
@@ -26,21 +29,22 @@ export function startPostgres({ isDurable = false } = {}): Promise<TestServer> {
       const access = ['--auth=scram-sha-256', `--pwfile=${path}/password`, '--username=postgres']
       // A language's own order of letters, as an operator's server may have it: the platform must not follow it.
       const order = ['--locale=C', '--locale-provider=icu', '--icu-locale=en']
-      run(join(folder, 'initdb'), [`${path}/data`, ...access, '--encoding=UTF8', ...order, '--no-sync'])
+      run(join(programs, 'initdb'), [`${path}/data`, ...access, '--encoding=UTF8', ...order, '--no-sync'])
     },
     command: (path, port) => [
-      join(folder, 'postgres'),
+      join(programs, 'postgres'),
       '-D',
       `${path}/data`,
       ...settings({
         port,
         listen_addresses: '127.0.0.1',
         unix_socket_directories: '',
-        fsync: isDurable ? 'on' : 'off',
+        fsync: options.isDurable ? 'on' : 'off',
       }),
     ],
     ready: /ready to accept connections/,
-  })
+  }
+  return startServer(program, options.folder)
 }
 
 function settings(values: Readonly<Record<string, string | number>>): string[] {

@@ -54,9 +54,8 @@ export async function startProxiedNodes(server: TestServer, apart: boolean, prop
         space,
         {
           ...sharedProperties('alpha', {
-            ...server.address,
-            host: space?.outside ?? server.address.host,
-            port: at.port,
+            address: { ...server.address, host: space?.outside ?? server.address.host, port: at.port },
+            database: server.database,
           }),
           ...UNTHROTTLED,
           HOST: apart ? '0.0.0.0' : address,

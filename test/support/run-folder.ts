@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -12,6 +12,8 @@ export const INSTALLED = fileURLToPath(new URL('bin', import.meta.url))
  */
 export default function makeRunFolder(): () => void {
   const folder = mkdtempSync(join(tmpdir(), 'solhost-run-'))
+  // Database servers run as accounts of their own.
+  chmodSync(folder, 0o711)
   process.env.SOLHOST_TEST_RUN = folder
   process.env.NODE_COMPILE_CACHE = join(folder, 'compiled')
   mkdirSync(process.env.NODE_COMPILE_CACHE)

@@ -7,8 +7,8 @@ import { createMaintenance } from '../../../host/maintenance/maintenance.ts'
 import { createSecrets } from '../../../host/secrets/secrets.ts'
 import { eraseSolutionData } from '../../../host/solutions/erase-solution.ts'
 import { createLimits } from '../../../runtime/limits.ts'
-import { mariadbPath, startMariadb } from '../../support/mariadb-server.ts'
-import { postgresPath, startPostgres } from '../../support/postgres-server.ts'
+import { mariadbPath, sharedMariadb } from '../../support/mariadb-server.ts'
+import { postgresPath, sharedPostgres } from '../../support/postgres-server.ts'
 import { type TestPlace, usePlace } from './contract.ts'
 
 /** What operators manage must be kept alike on every kind of database. */
@@ -76,8 +76,8 @@ function testAccessStores(place: TestPlace): void {
 
 describe('embedded', () => testAccessStores(usePlace('embedded', async () => null)))
 describe.skipIf(postgresPath === undefined)('alpha on PostgreSQL (skipped where it is not installed)', () => {
-  testAccessStores(usePlace('alpha', startPostgres))
+  testAccessStores(usePlace('alpha', sharedPostgres))
 })
 describe.skipIf(mariadbPath === undefined)('gamma on MariaDB (skipped where it is not installed)', () => {
-  testAccessStores(usePlace('gamma', startMariadb))
+  testAccessStores(usePlace('gamma', sharedMariadb))
 })

@@ -5,12 +5,12 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { alpha } from '../../../base/database/alpha.ts'
 import { openDatabase } from '../../../base/database/open.ts'
-import { postgresPath, startPostgres } from '../../support/postgres-server.ts'
+import { postgresPath, sharedPostgres } from '../../support/postgres-server.ts'
 import { connectTo, databaseSettings, testDatabase, testServer, usePlace } from './contract.ts'
 import { testStores } from './stores.ts'
 
 describe.skipIf(postgresPath === undefined)('alpha on PostgreSQL (skipped where it is not installed)', () => {
-  const place = usePlace('alpha', startPostgres)
+  const place = usePlace('alpha', sharedPostgres)
   testDatabase('alpha', place)
   testStores(place)
   testServer('alpha', place)
@@ -78,6 +78,9 @@ describe.skipIf(postgresPath === undefined)('alpha on PostgreSQL (skipped where 
     await expect(open('verify')).rejects.toMatchObject({
       message: expect.stringMatching(/certificate cannot be trusted/),
     })
+    // The next file of this worker meets the server as this one did.
+    appendFileSync(join(folder, 'postgresql.conf'), 'ssl = off\n')
+    await sql`select pg_reload_conf()`.execute(place.db)
   })
 
   async function isEncrypted(db: Awaited<ReturnType<typeof openDatabase>>): Promise<boolean | undefined> {

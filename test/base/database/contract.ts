@@ -33,7 +33,7 @@ export function databaseSettings(
   const address = { ...(server?.address ?? SERVER), ...changes.account }
   return {
     home,
-    database: { kind, name: changes.name ?? 'platform' },
+    database: { kind, name: changes.name ?? server?.database ?? 'platform' },
     databaseServers: { alpha: address, beta: address, gamma: address },
   }
 }

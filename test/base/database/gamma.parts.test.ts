@@ -1,15 +1,18 @@
+import { execFileSync } from 'node:child_process'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { gamma } from '../../../base/database/gamma.ts'
 import { openDatabase } from '../../../base/database/open.ts'
 import { insertOnce, put } from '../../../base/database/portable.ts'
-import { SERVER_START } from '../../support/database-server.ts'
-import { mariadbPath, startMariadb } from '../../support/mariadb-server.ts'
+import { SERVER_START, type TestServer } from '../../support/database-server.ts'
+import { mariadbPath, sharedMariadb } from '../../support/mariadb-server.ts'
 import { connectTo, databaseSettings, testDatabase, testServer, usePlace } from './contract.ts'
 import { testStores } from './stores.ts'
 
 describe.skipIf(mariadbPath === undefined)('gamma on MariaDB (skipped where it is not installed)', () => {
-  const place = usePlace('gamma', startMariadb)
+  const place = usePlace('gamma', sharedMariadb)
   testDatabase('gamma', place)
   testStores(place)
   testServer('gamma', place)
@@ -80,16 +83,19 @@ describe.skipIf(mariadbPath === undefined)('gamma on MariaDB (skipped where it i
     const account = { username: 'guest', password: 'its own password' }
     const open = (name: string) =>
       openDatabase(databaseSettings(place.settings.home, 'gamma', place.server, { name, account }))
-    await expect(open('platform')).rejects.toMatchObject({
+    await expect(open(place.settings.database.name)).rejects.toMatchObject({
       code: 'ERR_DATABASE_UNREACHABLE',
-      message: expect.stringMatching(/"guest" may not use the database "platform".*rights/),
+      message: expect.stringMatching(/"guest" may not use the database "file_.*rights/),
     })
   })
 
   test(
     'gamma: TLS encrypts, and verify refuses a certificate that nobody trusts',
     async () => {
-      const server = await startMariadb({ tls: true })
+      const server = place.server as TestServer
+      const files = await certificate()
+      await server.kill()
+      await server.restart(`--ssl-key=${files.key}`, `--ssl-cert=${files.certificate}`)
       const open = (tls: 'on' | 'verify') =>
         openDatabase(databaseSettings(place.settings.home, 'gamma', server, { account: { tls } }))
       const db = await open('on')
@@ -99,8 +105,21 @@ describe.skipIf(mariadbPath === undefined)('gamma on MariaDB (skipped where it i
       await expect(open('verify')).rejects.toMatchObject({
         message: expect.stringMatching(/certificate cannot be trusted/),
       })
-      await server.stop()
+      await server.kill()
+      await server.restart()
     },
     SERVER_START,
   )
+
+  /** In the folder of the server, whose account may read nothing else. */
+  async function certificate(): Promise<{ readonly key: string; readonly certificate: string }> {
+    const { rows } = await sql<{ folder: string }>`select @@datadir as folder`.execute(place.db)
+    const folder = rows[0]?.folder ?? ''
+    const [key, certificate] = [join(folder, 'server.key'), join(folder, 'server.crt')]
+    const subject = ['-subj', '/CN=127.0.0.1', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256']
+    const { uid, gid } = statSync(folder)
+    const options = ['req', '-x509', '-noenc', '-keyout', key, '-out', certificate, ...subject]
+    execFileSync('openssl', options, { stdio: 'ignore', uid, gid })
+    return { key, certificate }
+  }
 })

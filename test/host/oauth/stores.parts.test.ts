@@ -9,8 +9,8 @@ import type { TokenRequests } from '../../../host/oauth/token-requests.ts'
 import { createTransactions } from '../../../host/oauth/transactions.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 import { type TestPlace, usePlace } from '../../base/database/contract.ts'
-import { mariadbPath, startMariadb } from '../../support/mariadb-server.ts'
-import { postgresPath, startPostgres } from '../../support/postgres-server.ts'
+import { mariadbPath, sharedMariadb } from '../../support/mariadb-server.ts'
+import { postgresPath, sharedPostgres } from '../../support/postgres-server.ts'
 
 const provider = { title: 'Test', tokenEndpoint: 'https://id.example/token', hasIdToken: true } as Provider
 const configuration = { api: 'Custom', clientId: 'crm', parameters: {} } as unknown as OAuthConfiguration
@@ -204,9 +204,9 @@ describe('OAuth stores, embedded', () => testOAuthStores(usePlace('embedded', as
 describe.skipIf(postgresPath === undefined)(
   'OAuth stores, alpha on PostgreSQL (skipped where it is not installed)',
   () => {
-    testOAuthStores(usePlace('alpha', startPostgres))
+    testOAuthStores(usePlace('alpha', sharedPostgres))
   },
 )
 describe.skipIf(mariadbPath === undefined)('OAuth stores, gamma on MariaDB (skipped where it is not installed)', () => {
-  testOAuthStores(usePlace('gamma', startMariadb))
+  testOAuthStores(usePlace('gamma', sharedMariadb))
 })
