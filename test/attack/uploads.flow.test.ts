@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { FaultCode } from '../../runtime/bundle/faults.ts'
 import { openClient } from '../support/client-page.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
@@ -87,31 +87,54 @@ test('after all of them the version from before is the only one, and nothing tha
 const UTF16 = Buffer.from('\ufeff{}', 'utf16le')
 const deep = (open: string, close: string) => `{"a":${open.repeat(10_000)}1${close.repeat(10_000)}}`
 
-test.each<[string, Files, readonly FaultCode[]]>([
+/** Each in a file of its own of one bundle: a check reports what is wrong with each file. */
+const FAULTY: readonly (readonly [string, Files, readonly FaultCode[]])[] = [
   ['translations that are a list', { 'i18n/nl.json': '[]' }, ['json_invalid']],
-  ['translations that are null', { 'i18n/nl.json': 'null' }, ['json_invalid']],
-  ['translations that are no texts', { 'i18n/nl.json': '{"a":1,"b":null,"c":["x"]}' }, Array(3).fill('i18n_invalid')],
-  ['translations with toString for an object', { 'i18n/nl.json': '{"toString":{}}' }, ['i18n_invalid']],
-  ['translations that set __proto__', { 'i18n/nl.json': '{"__proto__":{"a":"x"}}' }, ['json_invalid']],
-  ['translations for the key constructor', { 'i18n/nl.json': '{"constructor":"x"}' }, ['json_invalid']],
-  ['translations with a key twice', { 'i18n/nl.json': '{"a":"1","a":"2"}' }, ['json_invalid']],
-  ['translations that nest 10,000 lists', { 'i18n/nl.json': deep('[', ']') }, ['json_invalid']],
-  ['translations in UTF-16', { 'i18n/nl.json': UTF16 }, ['json_invalid']],
-  ['translations with a byte order mark', { 'i18n/nl.json': '\ufeff{}' }, ['json_invalid']],
-  ['a form that is a list', { 'forms/f.json': '[{}]' }, ['json_invalid']],
-  ['a form that is a text', { 'forms/f.json': '"form"' }, ['json_invalid']],
-  ['a form that sets __proto__', { 'forms/f.json': '{"elements":[{"__proto__":{"a":1}}]}' }, ['json_invalid']],
-  ['a form that nests 10,000 objects', { 'forms/f.json': deep('{"a":', '}') }, ['json_invalid']],
+  ['translations that are null', { 'i18n/de.json': 'null' }, ['json_invalid']],
+  ['translations that are no texts', { 'i18n/fr.json': '{"a":1,"b":null,"c":["x"]}' }, Array(3).fill('i18n_invalid')],
+  ['translations with toString for an object', { 'i18n/it.json': '{"toString":{}}' }, ['i18n_invalid']],
+  ['translations that set __proto__', { 'i18n/es.json': '{"__proto__":{"a":"x"}}' }, ['json_invalid']],
+  ['translations for the key constructor', { 'i18n/pt.json': '{"constructor":"x"}' }, ['json_invalid']],
+  ['translations with a key twice', { 'i18n/da.json': '{"a":"1","a":"2"}' }, ['json_invalid']],
+  ['translations that nest 10,000 lists', { 'i18n/sv.json': deep('[', ']') }, ['json_invalid']],
+  ['translations with a byte order mark', { 'i18n/pl.json': '\ufeff{}' }, ['json_invalid']],
+  ['a form that is a list', { 'forms/list.json': '[{}]' }, ['json_invalid']],
+  ['a form that is a text', { 'forms/text.json': '"form"' }, ['json_invalid']],
+  ['a form that sets __proto__', { 'forms/proto.json': '{"elements":[{"__proto__":{"a":1}}]}' }, ['json_invalid']],
+  ['a form that nests 10,000 objects', { 'forms/deep.json': deep('{"a":', '}') }, ['json_invalid']],
   ['a form whose script does not compile', { 'forms/f.json': '{}', 'forms/f.js': '}' }, ['script_syntax']],
   [
     'a script that ends the wrapper around it',
-    { 'globals.js': '}); process.exit(1); (function () {' },
+    { 'scopes/ends.js': '}); process.exit(1); (function () {' },
     ['script_syntax'],
   ],
-  ['a script that ends in a comment', { 'globals.js': 'let a /*' }, ['script_syntax']],
-  ['a script with import', { 'globals.js': "import fs from 'node:fs'" }, ['script_syntax']],
-  ['a script that is JSON', { 'globals.js': '{"a":1}' }, ['script_syntax']],
-  ['TypeScript that cannot be stripped', { 'globals.ts': 'enum A { B = process.exit() }' }, ['script_syntax']],
+  ['a script that ends in a comment', { 'scopes/comment.js': 'let a /*' }, ['script_syntax']],
+  ['a script with import', { 'scopes/imports.js': "import fs from 'node:fs'" }, ['script_syntax']],
+  ['a script that is JSON', { 'scopes/json.js': '{"a":1}' }, ['script_syntax']],
+  ['TypeScript that cannot be stripped', { 'scopes/enums.ts': 'enum A { B = process.exit() }' }, ['script_syntax']],
+]
+
+describe('a bundle with many faults', () => {
+  let problem: Problem
+  beforeAll(async () => {
+    const files = Object.assign({}, ...FAULTY.map(([, added]) => added))
+    problem = await refusedBy(await bundleOf({ authenticator: 'NONE' }, files))
+  })
+
+  test.each(FAULTY)('%s is refused by its sandbox process', (_what, added, codes) => {
+    const faults = problem.faults.filter(({ file }) => Object.hasOwn(added, file))
+    expect(faults.map(({ code }) => code)).toEqual(codes)
+  })
+
+  test('it has no other faults, and the host goes on', async () => {
+    expect([problem.status, problem.code]).toEqual([422, 'ERR_BUNDLE_REFUSED'])
+    expect(problem.faults).toHaveLength(FAULTY.flatMap(([, , codes]) => codes).length)
+    await checkUntouched()
+  })
+})
+
+test.each<[string, Files, readonly FaultCode[]]>([
+  ['translations in UTF-16', { 'i18n/nl.json': UTF16 }, ['json_invalid']],
   ['a script that throws while it loads', { 'globals.js': 'throw { toString() { for (;;); } }' }, ['script_load']],
   ['a script that replaces bindings', { 'globals.js': "'use strict'; security = 1" }, ['script_load']],
   [
