@@ -138,9 +138,8 @@ describe('administrating the users table', () => {
   }
 
   beforeAll(async () => {
-    const name = 'says'
-    await addAuthenticatorSolution(host, name, SAYS_ADMINISTRATOR)
-    await grant(name, { users: true })
+    await addAuthenticatorSolution(host, 'says', SAYS_ADMINISTRATOR, {}, { 'globals.js': RUNS_CODE })
+    await grant('says', { users: true })
   })
 
   test.each(ACTS)('%s by a user without the permission is refused, in log and audit', async (method, act) => {
@@ -165,20 +164,13 @@ describe('administrating the users table', () => {
 
   test.each(ACTS)(
     '%s after security.login with the uid and name of an administrator is refused',
-    async (method, act) => {
-      const manifest = { authenticator: 'AUTHENTICATOR', modules: ['auth'] }
-      const files = {
-        'modules/auth/solution.json': textOf({ name: 'auth', version: '1.0.0', type: 'authenticator' }),
-        'modules/auth/globals.js': SAYS_ADMINISTRATOR,
-        'globals.js': RUNS_CODE,
-      }
-      const name = `says-${method.toLowerCase()}`
-      await addDefaultSolution(host, name, manifest, files)
-      await grant(name, { users: true })
-      const browser = await visit(host, name)
+    async (_method, act) => {
+      const browser = await visit(host, 'says')
       expect((await browser.signIn('boss', 'any', { custom_uid: boss })).status).toBe(303)
       expect((await browser.session()).json()).toMatchObject({ uid: boss, permissions: ['Administrators'] })
-      expect(await run(name, browser, `return ${act()}`)).toContain('who hold Administrators in the permissions table')
+      expect(await run('says', browser, `return ${act()}`)).toContain(
+        'who hold Administrators in the permissions table',
+      )
       await expectUnchanged()
     },
   )
@@ -348,10 +340,11 @@ describe('asking for what was not granted', () => {
 
 describe('the embedded database', () => {
   let browser: Browser
+  let neighbour: Browser
   let folder: string
   beforeAll(async () => {
     folder = host.home
-    const neighbour = await signedIn('neighbour', 'plain')
+    neighbour = await signedIn('neighbour', 'plain')
     await query('neighbour', neighbour, 'CREATE TABLE own (text TEXT)')
     await query('neighbour', neighbour, `INSERT INTO own VALUES ('of the neighbour')`)
     browser = await signedIn('closed', 'plain')
@@ -393,9 +386,7 @@ describe('the embedded database', () => {
   ])('%s is refused, and the solution goes on', async (_case, sql) => {
     expect(await query('closed', browser, sql())).toMatch(/^refused /)
     expect(await query('closed', browser, 'SELECT count(*) AS n FROM mine')).toBe('result [{"n":0}]')
-    expect(await query('neighbour', await signedIn('neighbour', 'plain'), 'SELECT text FROM own')).toBe(
-      'result [{"text":"of the neighbour"}]',
-    )
+    expect(await query('neighbour', neighbour, 'SELECT text FROM own')).toBe('result [{"text":"of the neighbour"}]')
   })
 
   test('a query that never ends leaves the event loop alone and signs others in meanwhile', async () => {

@@ -7,10 +7,14 @@ import { addAuthenticatorSolution, askAdmin, visit } from '../support/users.ts'
 import { bundleOf, moduleFile } from '../support/zip.ts'
 
 let host: TestHost
+/** Where memory ends before time does. */
+let small: TestHost
 beforeAll(async () => {
   host = await startTestHost({ AUTHENTICATOR_TIME: '200ms', CALL_TIME: '200ms' })
+  const time = { CALL_TIME: '20s', AUTHENTICATOR_TIME: '20s' }
+  small = await startTestHost({ PROCESS_MEMORY: '150m', ISOLATE_MEMORY: '2g', ...time })
 })
-afterAll(() => host.stop())
+afterAll(() => Promise.all([host.stop(), small.stop()]))
 
 /** A native loop: no timeout inside the process ends it. */
 const HANGS = 'Array.prototype.indexOf.call(new Proxy({ length: 9007199254740991 }, {}), 1)'
@@ -20,7 +24,7 @@ test('a solution that was killed three times pauses: 503 with Retry-After, in it
     { name: 'bad', authenticator: 'AUTHENTICATOR', modules: ['auth'] },
     {
       ...moduleFile('auth', { type: 'authenticator' }),
-      'modules/auth/globals.js': `function onSolutionOpen() { ${HANGS} }`,
+      'modules/auth/globals.js': 'function onSolutionOpen() { for (;;); }',
     },
   )
   await host.upload('bad', bad)
@@ -77,29 +81,25 @@ test('a client of a paused solution says that it is not working, and the solutio
 })
 
 test('a process of clients that grows beyond its limit is ended as script_memory with limit and amount', async () => {
-  const own = await startTestHost({ PROCESS_MEMORY: '150m', ISOLATE_MEMORY: '2g', CALL_TIME: '20s' })
   const script =
     'function onSolutionOpen() { const k = []; for (;;) { k.push(new Uint8Array(1 << 20).fill(1)); const end = Date.now() + 2; while (Date.now() < end); } }'
-  await own.upload('grows', await bundleOf({ name: 'grows', authenticator: 'NONE' }, { 'globals.js': script }))
-  const page = await openOnce(own.url, 'grows', createVisitor(own.url))
+  await small.upload('grows', await bundleOf({ name: 'grows', authenticator: 'NONE' }, { 'globals.js': script }))
+  const page = await openOnce(small.url, 'grows', createVisitor(small.url))
   expect((await page.frame('closed')).why).toBe('failed')
-  const headers = { authorization: own.admin }
-  const log = (await ask(`${own.url}/admin/api/solutions/grows/log`, { headers })).json() as {
+  const headers = { authorization: small.admin }
+  const log = (await ask(`${small.url}/admin/api/solutions/grows/log`, { headers })).json() as {
     items: { code: string; message: string }[]
   }
   expect(log.items.at(-1)?.code).toBe('script_memory')
   expect(log.items.at(-1)?.message).toMatch(/150 MB are allowed \(limit PROCESS_MEMORY: 157286400, used \d{9}\)$/)
-  await own.stop()
 })
 
 test('a login process that grows beyond its limit is ended as script_memory, and the login refused', async () => {
-  const own = await startTestHost({ PROCESS_MEMORY: '150m', ISOLATE_MEMORY: '2g', AUTHENTICATOR_TIME: '20s' })
   const grows =
     'function onSolutionOpen(arg, q) { const k = []; for (;;) { k.push(new Uint8Array(1 << 20).fill(1)); const end = Date.now() + 2; while (Date.now() < end); } }'
-  await addAuthenticatorSolution(own, 'grows', grows)
-  const { signIn } = await visit(own, 'grows')
+  await addAuthenticatorSolution(small, 'grows-at-login', grows)
+  const { signIn } = await visit(small, 'grows-at-login')
   expect((await signIn('anna')).status).toBe(401)
-  const { items } = (await askAdmin(own, 'GET', 'solutions/grows/log')) as { items: { code: string }[] }
+  const { items } = (await askAdmin(small, 'GET', 'solutions/grows-at-login/log')) as { items: { code: string }[] }
   expect(items.at(-1)).toMatchObject({ code: 'script_memory', message: expect.stringContaining('PROCESS_MEMORY') })
-  await own.stop()
 })

@@ -93,15 +93,15 @@ test('clients: waiting behind others of the isolate does not count as a call’s
   lab = createClientLab({ limits: { CALL_TIME: 2000 } })
   const [anna, bram, cleo] = (await open(
     3,
-    `function busy() { const end = Date.now() + 1200; while (Date.now() < end); return 'done' }
-     async function asks() { await probe.ask('x'); return busy() }`,
+    `function busy(time) { const end = Date.now() + Number(time); while (Date.now() < end); return 'done' }
+     async function asks() { await probe.ask('x'); return busy(1200) }`,
   )) as [LabClient, LabClient, LabClient]
-  expect(await Promise.all([anna.run('busy'), bram.run('busy'), cleo.run('busy')])).toMatchObject(
+  expect(await Promise.all([anna, bram, cleo].map((client) => client.run('busy', '800')))).toMatchObject(
     Array(3).fill({ code: 'returned' }),
   )
   const asks = anna.run('asks')
   const [asked] = await lab.asked(1)
-  const busy = bram.run('busy')
+  const busy = bram.run('busy', '1200')
   asked?.answer(null)
   expect(await busy).toMatchObject({ code: 'returned' })
   expect(await asks).toMatchObject({ code: 'returned', result: 'done' })
@@ -111,7 +111,7 @@ test('clients: an isolate whose memory is used up takes its clients with it and 
   lab = createClientLab({ limits: { ISOLATE_MEMORY: 24 * 1024 ** 2, CALL_TIME: 20_000 } })
   const clients = await open(
     25,
-    `${STATE} const kept = []; function bad() { for (;;) kept.push('x'.repeat(1000) + kept.length) }
+    `${STATE} const kept = []; function bad() { for (;;) kept.push(new Array(1000).fill(kept.length)) }
      async function ask() { await probe.ask('x') }`,
   )
   const [anna, bram] = clients as [LabClient, LabClient]
@@ -155,7 +155,7 @@ test('clients: a loop that cannot be interrupted ends the process; its call is t
 })
 
 test('clients: after three such ends no client of the version opens for a while, and those of others do', async () => {
-  lab = createClientLab({ limits: { CALL_TIME: 700, LOAD_TIME: 700 } })
+  lab = createClientLab({ limits: { CALL_TIME: 700, LOAD_TIME: 300 } })
   const version = lab.version(NATIVE_LOOP)
   for (let tries = 0; tries < 3; tries++) {
     expect(await lab.tryOpen(version)).toMatchObject({ code: 'script_timeout', limit: { name: 'LOAD_TIME' } })
