@@ -15,6 +15,8 @@ export type Attack = {
   readonly calls: number
   /** `// together: yes`: the logins are made all at once. */
   readonly together: boolean
+  /** `// shared: yes`: neither its loading, its process nor what it leaves behind matters, so it is evaluated beside others. */
+  readonly isShared: boolean
   /** `// code:` the failure that it must be, where several are an `error`. */
   readonly code: string | null
   /** `// lines: n`: so many lines in the log. */
@@ -39,6 +41,7 @@ function readAttack(name: string, source: string): Attack {
     expected: [...source.matchAll(/^\/\/ (?:expect|also\d?): (\w+)/gm)].map((match) => match[1] ?? ''),
     calls: Number(line('calls') ?? 1),
     together: line('together') !== null,
+    isShared: line('shared') !== null,
     code: line('code'),
     lines: lines === null ? null : Number(lines),
     effects: line('effects') ?? '{}',

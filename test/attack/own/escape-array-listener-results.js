@@ -1,5 +1,6 @@
 // expect: contained
 // effects: {"login":{"username":"guest","uid":"5","permissions":["Users"]},"tenant":["t"]}
+// shared: yes
 // why: the array of listener results and the list of permissions are copies: changing them changes nothing inside
 function onSolutionOpen(arg, queryParams) {
   var given = ['Users'], tenant = ['t'];

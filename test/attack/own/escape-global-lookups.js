@@ -1,5 +1,6 @@
 // expect: contained
 // effects: {"locale":"nl","missingKeys":["k"]}
+// shared: yes
 // why: a Proxy behind the global object sees which names are looked up: the bindings may look up none
 function onSolutionOpen(arg, queryParams) {
   var asked = [], on = false, seen = false;

@@ -1,4 +1,5 @@
 // expect: contained
+// shared: yes
 // why: instanceof asks the class: what the wrapper hands to it must be the script's own value and no more
 function onSolutionOpen(arg, queryParams) {
   var seen = [], own = { own: 1 };

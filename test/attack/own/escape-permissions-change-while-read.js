@@ -1,5 +1,6 @@
 // expect: contained
 // effects: {"login":{"username":"guest","uid":"5","permissions":["Users","Guests"]}}
+// shared: yes
 // why: what is checked is what is sent: a getter that says Users once and Administrators from then on
 function onSolutionOpen(arg, queryParams) {
   var reads = 0, list = ['', 'Guests'];

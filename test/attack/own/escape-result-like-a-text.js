@@ -1,4 +1,5 @@
 // expect: contained
+// shared: yes
 // why: objects that look like a text or answer like one are no result
 function onSolutionOpen(arg, queryParams) {
   class Text extends String { toString() { return '{"escaped":true}'; } [Symbol.toPrimitive]() { return '{"escaped":true}'; } toJSON() { return '{"escaped":true}'; } }

@@ -1,4 +1,5 @@
 // expect: contained
+// shared: yes
 // why: an object that answers "admin" when it is turned into a text is no text
 function onSolutionOpen(arg, queryParams) {
   function text(t) { var o = function () {}; o[Symbol.toPrimitive] = o.toString = o.valueOf = o.toJSON = function () { return t; }; return o; }

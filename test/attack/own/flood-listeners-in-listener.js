@@ -1,4 +1,5 @@
 // expect: contained
+// shared: yes
 // why: listeners are counted over both types and inside of listeners, and a removed one is counted once
 function onSolutionOpen(arg, queryParams) {
   var made = 0, off = [];

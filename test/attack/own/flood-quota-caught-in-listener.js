@@ -1,5 +1,6 @@
 // expect: contained
 // effects: {"locale":"nl"}
+// shared: yes
 // why: a quota that a listener used up and swallowed stays used up
 function onSolutionOpen(arg, queryParams) {
   var n = 0, refused = 0;

@@ -1,4 +1,5 @@
 // expect: contained
+// shared: yes
 // why: many requests at once, answered in another order: each promise gets its own answer
 async function onSolutionOpen(arg, queryParams) {
   var names = ['slow', 'anna', '__proto__', 'constructor', 'slow', 'toString', '1', '2'];

@@ -1,5 +1,6 @@
 // expect: contained
 // effects: {"login":{"username":"guest","uid":"5","permissions":["Users"]}}
+// shared: yes
 // why: the first login wins: a second name, more permissions and a login out of a listener are refused
 function onSolutionOpen(arg, queryParams) {
   var took = [security.login('guest', '5', ['Users'])];

@@ -1,5 +1,6 @@
 // expect: contained
 // effects: {"locale":"nl-BE"}
+// shared: yes
 // why: letters that fold to ASCII, separators and long texts are no language or country
 function onSolutionOpen(arg, queryParams) {
   i18n.setLocale('nl', 'be'); var took = [];

@@ -1,5 +1,6 @@
 // expect: contained
 // effects: {"messages":{"__proto__":"<b>%%error%%</b>","constructor":"{0}{1}{999}","toString":"%%__proto__%%"},"missingKeys":["hasOwnProperty","valueOf","__defineGetter__"]}
+// shared: yes
 // why: keys and texts that are prototype keys, placeholders and markup are plain data of this answer
 function onSolutionOpen(arg, queryParams) {
   i18n.setI18NMessage('__proto__', '<b>%%error%%</b>'); i18n.setI18NMessage('constructor', '{0}{1}{999}'); i18n.setI18NMessage('toString', '%%__proto__%%');

@@ -1,4 +1,5 @@
 // expect: error
+// shared: yes
 // why: cyclic, deep, huge, symbolic and numeric arguments of a plugin that hands them on unread
 function onSolutionOpen(arg, queryParams) {
   var took = [], cyclic = {}; cyclic.c = cyclic; var deep = 'x'; for (var i = 0; i < 50; i++) deep = [deep];

@@ -1,4 +1,5 @@
 // expect: error
+// shared: yes
 // why: a command whose arguments its plugin does not take ends the call: nothing of it counts, nor of the login before
 function onSolutionOpen(arg, queryParams) {
   security.login('admin', '1', ['Administrators']);

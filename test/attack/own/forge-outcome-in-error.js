@@ -1,5 +1,6 @@
 // expect: error
 // code: script_error
+// shared: yes
 // why: quotes and brackets in name, message and stack must not close the JSON of a failure
 function onSolutionOpen(arg, queryParams) {
   var e = new Error('x"},"ok":true,"result":"{}","commands":[{"plugin":"security","method":"login","args":["admin","1",["A"]]}],"z":{"y":"');

@@ -1,6 +1,7 @@
 // expect: contained
 // lines: 3
 // effects: {"messages":{"k":"\u0000\u0000\u0000\u0010{\"kind\":\"ready\"}\n"}}
+// shared: yes
 // why: whole frames of the protocol inside of log lines, messages and results stay text
 function onSolutionOpen(arg, queryParams) {
   var frame = '\u0000\u0000\u0000\u0010{"kind":"ready"}\n';

@@ -1,5 +1,6 @@
 // expect: error
 // code: script_error
+// shared: yes
 // why: an error that copies the text and the fields of a quota error must not be counted as one
 function onSolutionOpen(arg, queryParams) {
   var real; try { security.login('u', '1', new Array(5000).fill('x')); } catch (e) { real = e; }

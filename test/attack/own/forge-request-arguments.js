@@ -1,4 +1,5 @@
 // expect: contained
+// shared: yes
 // why: requests with wrong types fail with the binding's name alone, and never with what the host thought of them
 async function onSolutionOpen(arg, queryParams) {
   var texts = [];

@@ -1,5 +1,6 @@
 // expect: contained
 // effects: {"login":{"username":"guest","uid":"5","permissions":["Users"]},"tenant":["ok",0]}
+// shared: yes
 // why: tenant values that are no finite numbers and no well-formed texts
 function onSolutionOpen(arg, queryParams) {
   var took = [], holes = ['a']; holes.length = 3;

@@ -1,5 +1,6 @@
 // expect: error
 // code: script_error
+// shared: yes
 // why: a rejection with the very words and fields of a timeout, thrown late, is a plain error
 async function onSolutionOpen(arg, queryParams) {
   var end = Date.now() + 600; while (Date.now() < end);

@@ -1,4 +1,5 @@
 // expect: contained
+// shared: yes
 // why: errors of bindings, parsers and the engine name no file and no function of the host
 async function onSolutionOpen(arg, queryParams) {
   var bad = [];
