@@ -55,9 +55,12 @@ const FILES = {
 }
 
 let host: TestHost
+/** Most tests share this solution. */
+let office: string
 let solutions = 0
 beforeAll(async () => {
   host = await startTestHost()
+  office = await addOffice()
 })
 afterAll(() => host.stop())
 
@@ -68,7 +71,7 @@ async function addOffice(at = host): Promise<string> {
   return name
 }
 
-async function open(name: string, at = host) {
+async function open(name = office, at = host) {
   const visitor = createVisitor(at.url)
   const path = `/solution/${name}/index.html`
   expect((await visitor.get(path)).status).toBe(200)
@@ -91,8 +94,8 @@ const REFUSED = expect.stringMatching(/^security\.login returned false/)
 
 describe('before somebody is signed in', () => {
   test('security.login counts where a button was pressed: not while the form loads, by focus, values, size or later', async () => {
-    const name = await addOffice()
-    const { page, session } = await open(name)
+    const before = (await logOf(office)).length
+    const { page, session } = await open()
     await page.event('login', 'user', 'onElementFocusGained')
     expect(page.text('login', 'said')).toBe('gained false')
     await page.enter('login', 'user', 'anna')
@@ -104,47 +107,49 @@ describe('before somebody is signed in', () => {
     page.send({ kind: 'resize', seq: page.seq() + 1, form: 'login', width: 500, height: 500 })
     await page.until('answer', () => page.frames.some((one) => one.kind === 'idle' && one.seq === page.seq() + 1))
     expect([signsIn(page), await session()]).toEqual([false, 401])
-    const refused = (await logOf(name)).filter(({ level }) => level === 'warn')
+    const refused = (await logOf(office)).slice(before).filter(({ level }) => level === 'warn')
     expect(refused.map(({ message }) => message)).toEqual(Array(7).fill(REFUSED))
   })
 
-  test.each(['enter', 'slowly'])('a press of "%s" signs in, and the client is over with it', async (button) => {
-    const { page, post, session, visitor } = await open(await addOffice())
-    const seq = page.fire('login', button, 'onAction')
-    page.fire('login', 'idle', 'onAction')
-    const { token } = await page.frame('sign-in')
-    page.fire('login', 'idle', 'onAction')
-    expect((await post(token)).status).toBe(303)
-    expect(await session()).toBe(200)
-    expect(await page.closed()).toBe(1000)
-    expect(page.frames.filter((one) => one.kind === 'patch' && one.seq > seq)).toEqual([])
-    expect(page.everything()).not.toContain('SECRET')
-    const name = page.socket.url.split('/')[4] as string
-    const next = await openClient(host.url, name, visitor)
-    expect(next.text('main', 'said')).toBe('opened for anna')
-  })
+  // Together, since the host waits for each page before it ends the connection.
+  test.concurrent.each(['enter', 'slowly'])(
+    'a press of "%s" signs in, and the client is over with it',
+    async (button) => {
+      const { page, post, session, visitor } = await open()
+      const seq = page.fire('login', button, 'onAction')
+      page.fire('login', 'idle', 'onAction')
+      const { token } = await page.frame('sign-in')
+      page.fire('login', 'idle', 'onAction')
+      expect((await post(token)).status).toBe(303)
+      expect(await session()).toBe(200)
+      expect(await page.closed()).toBe(1000)
+      expect(page.frames.filter((one) => one.kind === 'patch' && one.seq > seq)).toEqual([])
+      expect(page.everything()).not.toContain('SECRET')
+      const next = await openClient(host.url, office, visitor)
+      expect(next.text('main', 'said')).toBe('opened for anna')
+    },
+  )
 
   test('a press that failed after security.login signs nobody in', async () => {
-    const { page, session } = await open(await addOffice())
+    const { page, session } = await open()
     await page.press('login', 'leave')
     await page.press('login', 'idle')
     expect([page.text('login', 'said'), signsIn(page), await session()]).toEqual(['pressed 1', false, 401])
   })
 
   test('no other form is reached, neither by the script nor by frames', async () => {
-    const name = await addOffice()
-    const { page } = await open(name)
+    const { page } = await open()
     await page.press('login', 'peek')
     expect((await page.frame('message')).level).toBe('error')
     await page.event('main', 'go', 'onAction')
     await page.press('login', 'idle')
     expect(page.text('login', 'said')).toBe('pressed 1')
     expect(page.everything()).not.toMatch(/SECRET|-main/)
-    const texts = (await logOf(name)).map(({ message }) => message)
+    const texts = (await logOf(office)).map(({ message }) => message)
     expect(texts).toContainEqual(expect.stringContaining('nobody is signed in, so only the form login can be shown'))
     page.close()
     await waitUntil(async () =>
-      expect((await logOf(name)).map(({ message }) => message)).toContainEqual(
+      expect((await logOf(office)).map(({ message }) => message)).toContainEqual(
         expect.stringMatching(/^a browser sent 1 frames/),
       ),
     )
@@ -172,11 +177,11 @@ describe('before somebody is signed in', () => {
   })
 
   test('what a client gives to sign in is of no use in another browser or solution, and of none twice', async () => {
-    const [name, other] = [await addOffice(), await addOffice()]
-    const owner = await open(name)
+    const other = await addOffice()
+    const owner = await open()
     await owner.page.press('login', 'enter')
     const { token } = await owner.page.frame('sign-in')
-    const thief = await open(name)
+    const thief = await open()
     expect((await thief.post(token)).status).toBe(303)
     expect(await thief.session()).toBe(401)
     const there = await open(other)
@@ -184,7 +189,7 @@ describe('before somebody is signed in', () => {
     expect(await there.session()).toBe(401)
     await owner.post(token)
     expect(await owner.session()).toBe(200)
-    const again = await open(name)
+    const again = await open()
     for (const [cookie, value] of owner.visitor.cookies) {
       if (cookie.startsWith('login-')) again.visitor.cookies.set(cookie, value)
     }
@@ -193,12 +198,11 @@ describe('before somebody is signed in', () => {
   })
 
   test('the id of a login form’s client that was taken to another browser is of no use', async () => {
-    const name = await addOffice()
-    const owner = await open(name)
+    const owner = await open()
     await owner.page.press('login', 'idle')
     const { client } = await owner.page.frame('hello')
-    const thief = await open(name)
-    const page = await openClient(host.url, name, thief.visitor, { client })
+    const thief = await open()
+    const page = await openClient(host.url, office, thief.visitor, { client })
     expect((await page.frame('hello')).isNew).toBe(true)
     expect(page.text('login', 'said')).toBe('nothing')
     await owner.page.press('login', 'idle')
