@@ -14,6 +14,8 @@ afterAll(() => {
 })
 
 const run = (script: string) => lab.run({ script })
+/** The same without a process for it: for scripts of which neither the positions nor the loading matter. */
+const evaluated = (script: string) => lab.run({ script, evaluated: true })
 
 test('a thrown error names the customer’s file, line and column', async () => {
   const { failure } = await run('function onSolutionOpen() {\n  return missing.thing\n}')
@@ -25,7 +27,7 @@ test('a thrown error names the customer’s file, line and column', async () => 
 })
 
 test('an error that poses as one of the platform is a script_error', async () => {
-  const { failure } = await run(
+  const { failure } = await evaluated(
     "function onSolutionOpen() { const e = new Error('Script execution timed out.'); e.code = 'script_timeout'; e.name = 'PlatformError'; throw e }",
   )
   expect(failure).toMatchObject({ code: 'script_error', message: 'PlatformError: Script execution timed out.' })
@@ -81,7 +83,7 @@ test('a process that ends by itself is script_crashed', async () => {
 test('an async function may await; its result counts', async () => {
   const script =
     "async function onSolutionOpen(arg, queryParams) { await null; security.login('a', 'b', ['x']); return JSON.stringify({ got: queryParams.username }) }"
-  const { values, effects } = await lab.run({ script, queryParams: { username: 'anna' } })
+  const { values, effects } = await lab.run({ script, queryParams: { username: 'anna' }, evaluated: true })
   expect(values).toEqual({ got: 'anna' })
   expect(effects.login?.username).toBe('a')
 })
@@ -115,14 +117,14 @@ test.each([
 })
 
 test('a result over its limit is script_quota', async () => {
-  expect((await run("function onSolutionOpen() { return 'x'.repeat(2000) }")).failure).toMatchObject({
+  expect((await evaluated("function onSolutionOpen() { return 'x'.repeat(2000) }")).failure).toMatchObject({
     code: 'script_quota',
     limit: { name: 'RESULT_SIZE', allowed: 1024, used: 2000 },
   })
 })
 
 test('log lines over the limit are left out, which the log says', async () => {
-  const { log, failure } = await run(
+  const { log, failure } = await evaluated(
     'function onSolutionOpen() { for (let i = 0; i < 50; i++) console.log("line " + i) }',
   )
   expect(failure).toBeNull()
@@ -137,19 +139,19 @@ test('log lines over the limit are left out, which the log says', async () => {
 })
 
 test('more commands than the limit are script_quota', async () => {
-  const { failure } = await run("function onSolutionOpen() { for (let i = 0; i < 50; i++) i18n.setLocale('nl') }")
+  const { failure } = await evaluated("function onSolutionOpen() { for (let i = 0; i < 50; i++) i18n.setLocale('nl') }")
   expect(failure).toMatchObject({ code: 'script_quota', limit: { name: 'CALL_REQUESTS', allowed: 20, used: 21 } })
 })
 
 test('of several errors of a limit the first says which it was, too', async () => {
-  const { failure } = await run(
+  const { failure } = await evaluated(
     "function onSolutionOpen() { let first; for (let i = 0; i < 50; i++) { try { i18n.setLocale('nl') } catch (e) { first ??= e } } throw first }",
   )
   expect(failure).toMatchObject({ code: 'script_quota', limit: { name: 'CALL_REQUESTS', allowed: 20, used: 21 } })
 })
 
 test('commands after the call returned have no effect', async () => {
-  const { effects } = await run(
+  const { effects } = await evaluated(
     "function onSolutionOpen() { Promise.resolve().then(() => security.login('late', 'l', ['x'])); return '{}' }",
   )
   expect(effects.login).toBeNull()
