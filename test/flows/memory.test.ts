@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { residentSize } from '../../runtime/process-memory.ts'
+import { createMemoryBound } from '../../runtime/memory-bound.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
 import { bundleOf, moduleFile } from '../support/zip.ts'
@@ -14,7 +14,10 @@ let host: TestHost
 /** Stands for what a busy host holds; the test runs in its process. */
 let ballast: Uint8Array | null = null
 beforeAll(async () => {
-  host = await startTestHost({ RUNTIME_XMX: `${Math.ceil(residentSize(process.pid) / MEGABYTE) + 300}m` })
+  // With the children that hosts and servers of other files have in this process.
+  const bound = createMemoryBound({ configured: Number.POSITIVE_INFINITY })
+  const { used } = bound.measure({ known: [], begun: [], leaving: [] })
+  host = await startTestHost({ RUNTIME_XMX: `${Math.ceil(used / MEGABYTE) + 300}m` })
   expect((await host.upload('shop', await bundle('1.0.0'))).status).toBe(201)
 })
 afterAll(() => host.stop())
