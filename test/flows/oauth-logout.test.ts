@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { TestHost } from '../support/host.ts'
+import { beforeAll, expect, test } from 'vitest'
 import { addSolutionOfProvider, comeTo, textOf } from '../support/oauth.ts'
-import { startOAuthHost } from '../support/oauth-host.ts'
-import { type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
+import type { OidcProvider } from '../support/oidc-provider.ts'
 import { createPerson, signOutAtProvider } from '../support/person.ts'
+import { OFFLINE, type SharedOAuthHost, sharedOAuthHost } from '../support/shared-oauth-host.ts'
+import { askAdmin } from '../support/users.ts'
 
 let provider: OidcProvider
-let host: TestHost
-
-const OFFLINE = { defaultScope: 'openid email profile offline_access', prompt: 'consent' }
+let host: SharedOAuthHost['host']
 
 beforeAll(async () => {
-  provider = await startOidcProvider()
-  host = await startOAuthHost([provider], { REMEMBER_GRACE: '1ms' })
-  await addSolutionOfProvider(host, provider, { name: 'crm', oauth: OFFLINE })
+  ;({ provider, host } = await sharedOAuthHost())
   await addSolutionOfProvider(host, provider, {
     name: 'byebye',
     files: {
@@ -23,10 +19,6 @@ beforeAll(async () => {
     },
   })
 })
-afterAll(async () => {
-  await host.stop()
-  await provider.stop()
-})
 
 /** The address that a page which goes on leads to. */
 function leadsTo(html: string): string {
@@ -34,7 +26,7 @@ function leadsTo(html: string): string {
 }
 
 test('signing out leads to the provider, which ends its session, and from there to the signed-out page', async () => {
-  const anna = comeTo(host, 'crm')
+  const anna = comeTo(host, 'offline')
   await anna.signIn()
   const page = await anna.logOut()
   const location = leadsTo(page.text)
@@ -52,7 +44,7 @@ test('signing out leads to the provider, which ends its session, and from there 
 })
 
 test('whoever signed in for a page with a query signs in again for that page, of which the provider learns nothing', async () => {
-  const anna = comeTo(host, 'crm')
+  const anna = comeTo(host, 'offline')
   await anna.signIn({}, '?tenant=north')
   const page = await anna.logOut()
   const location = leadsTo(page.text)
@@ -61,11 +53,11 @@ test('whoever signed in for a page with a query signs in again for that page, of
   const back = await signOutAtProvider(anna.person, location, { from: page.url })
   if (!('method' in back)) throw new Error('the provider kept the browser')
   const signedOut = await anna.person.open(back.url, { from: back.from })
-  expect(signedOut.text).toContain('href="/solution/crm/index.html?tenant=north"')
+  expect(signedOut.text).toContain('href="/solution/offline/index.html?tenant=north"')
 })
 
 test('signing out revokes the refresh token and forgets the remembered login', async () => {
-  const anna = comeTo(host, 'crm')
+  const anna = comeTo(host, 'offline')
   await anna.signIn()
   const count = () => provider.requests.filter(({ path }) => path.endsWith('/revocation')).length
   const before = count()
@@ -98,8 +90,8 @@ test('a state of the signed-out page that is not ours leads nowhere', async () =
 })
 
 test('the provider’s own sign-out ends the sessions of all browsers of that user, and of nobody else', async () => {
-  const [one, two] = [comeTo(host, 'crm'), comeTo(host, 'byebye', createPerson())]
-  const bram = comeTo(host, 'crm')
+  const [one, two] = [comeTo(host, 'offline'), comeTo(host, 'byebye', createPerson())]
+  const bram = comeTo(host, 'offline')
   await one.signIn()
   await two.signIn()
   await bram.signIn({ account: 'bram' })
@@ -114,7 +106,7 @@ test('the provider’s own sign-out ends the sessions of all browsers of that us
 })
 
 test('the provider being away keeps nobody signed in here', async () => {
-  const anna = comeTo(host, 'crm')
+  const anna = comeTo(host, 'offline')
   await anna.signIn()
   await provider.down()
   try {
@@ -126,7 +118,7 @@ test('the provider being away keeps nobody signed in here', async () => {
 })
 
 test('signing out is a POST of our own page: another site’s is refused', async () => {
-  const anna = comeTo(host, 'crm')
+  const anna = comeTo(host, 'offline')
   await anna.signIn()
   const foreign = await anna.person.open(`${anna.base}/logout`, { method: 'POST', from: 'https://evil.example/' })
   expect(foreign.status).toBe(403)
@@ -134,11 +126,11 @@ test('signing out is a POST of our own page: another site’s is refused', async
 })
 
 /** A solution whose provider names no end-session address, so that users stay signed in there. */
-async function addWithoutEndSession(name: string, oauth: Record<string, unknown> = {}): Promise<void> {
+async function addWithoutEndSession(name: string): Promise<void> {
   const found = await fetch(`${provider.issuer}/.well-known/openid-configuration`)
   const { authorization_endpoint, token_endpoint, jwks_uri } = (await found.json()) as Record<string, string>
   const addresses = { authorizationBaseUrl: authorization_endpoint, accessTokenEndpoint: token_endpoint, jwks_uri }
-  await addSolutionOfProvider(host, provider, { name, oauth: { ...oauth, ...addresses, issuer: undefined } })
+  await addSolutionOfProvider(host, provider, { name, oauth: { ...addresses, issuer: undefined } })
 }
 
 const promptOf = (location: string) => new URL(location).searchParams.get('prompt')
@@ -155,15 +147,13 @@ test('after a sign-out that the provider does not follow it is asked to prompt, 
   expect((await anna.signIn()).status).toBe(303)
   anna.person.close()
   expect(promptOf((await anna.start()).location)).toBeNull()
-})
-
-test('a sign-out whose session was over asks for the prompt too, and keeps what the settings ask for', async () => {
-  await addWithoutEndSession('idled', OFFLINE)
-  const anna = comeTo(host, 'idled')
-  await anna.signIn()
-  anna.person.close()
-  await anna.logOut()
-  expect(promptOf((await anna.start()).location)).toBe('login consent')
+  // Of a session that was over too, and what the settings ask for is kept.
+  await askAdmin(host, 'PUT', 'solutions/lasting/oauth', OFFLINE)
+  const bram = comeTo(host, 'lasting')
+  await bram.signIn({ account: 'bram' })
+  bram.person.close()
+  await bram.logOut()
+  expect(promptOf((await bram.start()).location)).toBe('login consent')
 })
 
 test('a sign-out at the provider asks for no prompt', async () => {

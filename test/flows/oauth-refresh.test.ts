@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { TestHost } from '../support/host.ts'
+import { beforeAll, expect, test } from 'vitest'
 import { addSolutionOfProvider, comeTo, logOf, textOf } from '../support/oauth.ts'
-import { startOAuthHost } from '../support/oauth-host.ts'
-import { type ACCOUNTS, type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
+import type { ACCOUNTS, OidcProvider } from '../support/oidc-provider.ts'
+import { OFFLINE, type SharedOAuthHost, sharedOAuthHost } from '../support/shared-oauth-host.ts'
 
 let provider: OidcProvider
-let host: TestHost
-
-/** As an author writes it who wants users to stay signed in. */
-const OFFLINE = { defaultScope: 'openid email profile offline_access', prompt: 'consent' }
+let host: SharedOAuthHost['host']
 
 /** Sets tenant and language at the first sign-in alone. */
 const TENANTS = `function onSolutionOpen(arg, q) {
@@ -21,11 +17,7 @@ const TENANTS = `function onSolutionOpen(arg, q) {
 }`
 
 beforeAll(async () => {
-  provider = await startOidcProvider()
-  // Without grace each use of a remembered login asks the provider.
-  host = await startOAuthHost([provider], { REMEMBER_GRACE: '1ms' })
-  await addSolutionOfProvider(host, provider, { name: 'stays', oauth: OFFLINE })
-  await addSolutionOfProvider(host, provider, { name: 'leaves' })
+  ;({ provider, host } = await sharedOAuthHost())
   const refreshTokenEndpoint = `${provider.issuer}/token?by=refresh`
   const revokeTokenEndpoint = `${provider.issuer}/token/revocation?by=revoke`
   await addSolutionOfProvider(host, provider, {
@@ -34,12 +26,8 @@ beforeAll(async () => {
   })
   await addSolutionOfProvider(host, provider, { name: 'tenants', oauth: OFFLINE, script: TENANTS })
 })
-afterAll(async () => {
-  await host.stop()
-  await provider.stop()
-})
 
-async function closedBrowser(name = 'stays') {
+async function closedBrowser(name = 'offline') {
   const anna = comeTo(host, name)
   expect((await anna.signIn()).status).toBe(303)
   anna.person.close()
@@ -51,7 +39,7 @@ function refreshes() {
 }
 
 test('without a refresh token nobody is remembered', async () => {
-  const anna = comeTo(host, 'leaves')
+  const anna = comeTo(host, 'flows')
   await anna.signIn()
   expect(anna.cookie('remember')).toBeUndefined()
 })
@@ -61,7 +49,7 @@ test('a remembered user is signed in by the refresh token, and the authenticator
   const before = refreshes().length
   expect(textOf((await anna.open('?tenant=south')).text)).toContain('Signed in as anna@example.org')
   expect(refreshes().length).toBe(before + 1)
-  const asked = (await logOf(host, 'stays')).filter(({ message }) => message.startsWith('asked ')).at(-1)
+  const asked = (await logOf(host, 'offline')).filter(({ message }) => message.startsWith('asked ')).at(-1)
   const { q } = JSON.parse(asked?.message.slice('asked '.length) ?? '{}')
   expect(q).toMatchObject({
     tenant: 'south',
@@ -153,6 +141,6 @@ test('no token, code or secret is in the log of the platform or of the solution'
     ),
   )
   expect(secrets.length).toBeGreaterThan(5)
-  const lines = `${host.logged()}${JSON.stringify(await logOf(host, 'stays'))}`
+  const lines = `${host.logged()}${JSON.stringify(await logOf(host, 'offline'))}`
   expect(secrets.filter((secret) => lines.includes(secret))).toEqual([])
 })

@@ -1,36 +1,24 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { TestHost } from '../support/host.ts'
+import { beforeAll, expect, test } from 'vitest'
 import { addSolutionOfProvider, comeTo, textOf } from '../support/oauth.ts'
-import { startOAuthHost } from '../support/oauth-host.ts'
-import { type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
+import type { OidcProvider } from '../support/oidc-provider.ts'
 import { deliver, signInAtProvider } from '../support/person.ts'
+import { type SharedOAuthHost, sharedOAuthHost } from '../support/shared-oauth-host.ts'
 import { addDefaultSolution, askAdmin } from '../support/users.ts'
 
 let provider: OidcProvider
-let host: TestHost
+let host: SharedOAuthHost['host']
 
 beforeAll(async () => {
-  provider = await startOidcProvider()
-  host = await startOAuthHost([provider])
-  await addSolutionOfProvider(host, provider, { name: 'crm' })
-  await addSolutionOfProvider(host, provider, { name: 'direct', oauth: { response_type: 'id_token' } })
+  ;({ provider, host } = await sharedOAuthHost())
   await addSolutionOfProvider(host, provider, {
     name: 'sorry',
     oauth: { login_failed_url: '/solution/sorry/media/sorry.html?a=b' },
   })
-  await addSolutionOfProvider(host, provider, {
-    name: 'circle',
-    oauth: { login_failed_url: '/solution/circle/index.html?x' },
-  })
   await addDefaultSolution(host, 'plain')
-})
-afterAll(async () => {
-  await host.stop()
-  await provider.stop()
 })
 
 test('a HEAD of the return uses nothing up', async () => {
-  const anna = comeTo(host, 'crm')
+  const anna = comeTo(host, 'offline')
   const { location } = await anna.start()
   const back = await signInAtProvider(anna.person, location, { account: 'anna' })
   const response = await fetch(back.url, { method: 'HEAD', redirect: 'manual' })
@@ -39,7 +27,7 @@ test('a HEAD of the return uses nothing up', async () => {
 })
 
 test('in maintenance a return waits: after it the same address signs in', async () => {
-  const anna = comeTo(host, 'crm')
+  const anna = comeTo(host, 'offline')
   const { location } = await anna.start()
   const back = await signInAtProvider(anna.person, location, { account: 'anna' })
   await askAdmin(host, 'PUT', 'maintenance', { on: true })
@@ -64,7 +52,9 @@ test('who declined comes to the page of login_failed_url, with what it was and t
 })
 
 test('a login_failed_url that would only sign in again is not followed', async () => {
-  const back = await comeTo(host, 'circle').signIn({ cancel: true })
+  await askAdmin(host, 'PUT', 'solutions/sorry/oauth', { login_failed_url: '/solution/sorry/index.html?x' })
+  const back = await comeTo(host, 'sorry').signIn({ cancel: true })
+  await askAdmin(host, 'DELETE', 'solutions/sorry/oauth', undefined, 204)
   expect(back.status).toBe(403)
   expect(textOf(back.text)).toContain('Try again')
 })
@@ -76,8 +66,8 @@ test('a return that nobody began does not lead to login_failed_url', async () =>
 })
 
 test('signing out after an ID token in the fragment names it to the provider', async () => {
-  const anna = comeTo(host, 'direct')
-  await anna.signIn()
+  const anna = comeTo(host, 'flows')
+  await anna.signIn({}, '?flow=id-token')
   expect((await anna.logOut()).text).toContain('id_token_hint=')
 })
 
@@ -91,7 +81,7 @@ test('a solution whose users sign in by the login page has no return', async () 
 })
 
 test('a solution whose users sign in at a provider has no login form', async () => {
-  const visitor = comeTo(host, 'crm')
+  const visitor = comeTo(host, 'offline')
   const answer = await visitor.person.open(`${visitor.base}/index.html`, {
     method: 'POST',
     fields: [['username', 'anna']],

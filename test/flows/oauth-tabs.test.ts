@@ -1,26 +1,17 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { CLIENT_SECRET } from '../support/client-secret.ts'
-import type { TestHost } from '../support/host.ts'
 import { addSolutionOfProvider, comeTo, logOf, textOf } from '../support/oauth.ts'
-import { startOAuthHost } from '../support/oauth-host.ts'
-import { type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
+import type { OidcProvider } from '../support/oidc-provider.ts'
 import { createPerson, deliver, signInAtProvider } from '../support/person.ts'
+import { type SharedOAuthHost, sharedOAuthHost } from '../support/shared-oauth-host.ts'
 import { askAdmin } from '../support/users.ts'
 
 let provider: OidcProvider
 let other: OidcProvider
-let host: TestHost
-const home = mkdtempSync(join(tmpdir(), 'solhost-tabs-'))
+let host: SharedOAuthHost['host']
 
 beforeAll(async () => {
-  provider = await startOidcProvider()
-  other = await startOidcProvider()
-  host = await startOAuthHost([provider, other], {}, { home })
-  await addSolutionOfProvider(host, provider, { name: 'crm' })
-  await addSolutionOfProvider(host, other, { name: 'elsewhere' })
+  ;({ provider, other, host } = await sharedOAuthHost())
   await addSolutionOfProvider(host, provider, {
     name: 'choice',
     script: `function getOAuthConfig(q) {
@@ -33,30 +24,24 @@ beforeAll(async () => {
   const hosts = [provider.hostPort, other.hostPort]
   await askAdmin(host, 'PUT', 'solutions/choice/secrets/CLIENT', { value: CLIENT_SECRET, hosts }, 204)
 })
-afterAll(async () => {
-  await host.stop()
-  await provider.stop()
-  await other.stop()
-  rmSync(home, { recursive: true, force: true })
-})
 
 function tokenRequests(at = provider): number {
   return at.requests.filter(({ path }) => path.endsWith('/token')).length
 }
 
 test('ten tabs that were opened at once all end in a sign-in, in any order', async () => {
-  const anna = comeTo(host, 'crm')
+  const anna = comeTo(host, 'offline')
   const starts = await Promise.all(Array.from({ length: 10 }, (_, tab) => anna.start(`?tab=${tab}`)))
   for (const tab of [7, 0, 9, 3, 1, 2, 4, 5, 6, 8]) {
     const back = await signInAtProvider(anna.person, starts[tab]?.location ?? '', { account: 'anna', from: anna.base })
     const answer = await deliver(anna.person, back)
-    expect([answer.status, answer.headers.location]).toEqual([303, `/solution/crm/index.html?tab=${tab}`])
+    expect([answer.status, answer.headers.location]).toEqual([303, `/solution/offline/index.html?tab=${tab}`])
   }
   expect((await anna.session()).status).toBe(200)
 })
 
 test('thirty tabs do not add up to more cookies than a request may have; the last ones work', async () => {
-  const anna = comeTo(host, 'crm')
+  const anna = comeTo(host, 'offline')
   let last = ''
   for (let tab = 0; tab < 30; tab++) last = (await anna.start()).location
   expect(anna.cookieNames().filter((name) => name.startsWith('oauth-')).length).toBeLessThanOrEqual(20)
@@ -65,43 +50,43 @@ test('thirty tabs do not add up to more cookies than a request may have; the las
 })
 
 test('the same return again goes on to the page where the user is signed in, and asks the provider nothing', async () => {
-  const anna = comeTo(host, 'crm')
+  const anna = comeTo(host, 'offline')
   const { location } = await anna.start('?page=2')
   const back = await signInAtProvider(anna.person, location, { account: 'anna' })
   await deliver(anna.person, back)
   const asked = tokenRequests()
   const again = await deliver(anna.person, back)
-  expect([again.status, again.headers.location]).toEqual([303, '/solution/crm/index.html?page=2'])
+  expect([again.status, again.headers.location]).toEqual([303, '/solution/offline/index.html?page=2'])
   expect(tokenRequests()).toBe(asked)
 })
 
 test('a return that is used again by one who is signed out gets a page that begins anew', async () => {
-  const anna = comeTo(host, 'crm')
+  const anna = comeTo(host, 'offline')
   const { location } = await anna.start()
   const back = await signInAtProvider(anna.person, location, { account: 'anna' })
   await deliver(anna.person, back)
   await anna.logOut()
   const again = await deliver(anna.person, back)
   expect(again.status).toBe(400)
-  expect(again.text).toContain('href="/solution/crm/index.html"')
+  expect(again.text).toContain('href="/solution/offline/index.html"')
   expect((await anna.session()).status).toBe(401)
 })
 
 test('login CSRF: a return in a browser that did not begin it signs nobody in and uses nothing up', async () => {
-  const attacker = comeTo(host, 'crm')
+  const attacker = comeTo(host, 'offline')
   const { location } = await attacker.start()
   const back = await signInAtProvider(attacker.person, location, { account: 'bram' })
   const asked = tokenRequests()
-  const anna = comeTo(host, 'crm')
+  const anna = comeTo(host, 'offline')
   const fooled = await deliver(anna.person, back)
   expect(fooled.status).toBe(400)
-  expect(fooled.text).toContain('href="/solution/crm/index.html"')
+  expect(fooled.text).toContain('href="/solution/offline/index.html"')
   // With a sign-in of her own open as well.
   await anna.start()
   expect((await deliver(anna.person, back)).status).toBe(400)
   // With a cookie of the right name and another value.
   const name = attacker.cookieNames().find((cookie) => cookie.startsWith('oauth-')) ?? ''
-  anna.person.plant(host.url, name, 'x'.repeat(43), '/solution/crm/')
+  anna.person.plant(host.url, name, 'x'.repeat(43), '/solution/offline/')
   expect((await deliver(anna.person, back)).status).toBe(400)
   expect(tokenRequests()).toBe(asked)
   expect((await anna.session()).status).toBe(401)
@@ -110,7 +95,7 @@ test('login CSRF: a return in a browser that did not begin it signs nobody in an
 })
 
 test('a return without state, with two, or with one that nobody began, asks the provider nothing', async () => {
-  const anna = comeTo(host, 'crm')
+  const anna = comeTo(host, 'offline')
   await anna.start()
   const asked = tokenRequests()
   const path = `${anna.base}/app_oauth/index.html`
@@ -130,7 +115,7 @@ test('a return without state, with two, or with one that nobody began, asks the 
 })
 
 test('crossed tabs: the code of one sign-in with the state of another is refused', async () => {
-  const anna = comeTo(host, 'crm')
+  const anna = comeTo(host, 'offline')
   const [one, two] = [await anna.start('?tab=1'), await anna.start('?tab=2')]
   const backs = []
   for (const { location } of [one, two]) {
@@ -145,10 +130,10 @@ test('crossed tabs: the code of one sign-in with the state of another is refused
 
 test('the return of one solution signs in to no other', async () => {
   const person = createPerson()
-  const [crm, elsewhere] = [comeTo(host, 'crm', person), comeTo(host, 'elsewhere', person)]
+  const [crm, elsewhere] = [comeTo(host, 'offline', person), comeTo(host, 'flows', person)]
   const { location } = await crm.start()
   const back = await signInAtProvider(person, location, { account: 'anna' })
-  const answer = await person.open(back.url.replace('/solution/crm/', '/solution/elsewhere/'))
+  const answer = await person.open(back.url.replace('/solution/offline/', '/solution/flows/'))
   expect(answer.status).toBe(400)
   expect((await elsewhere.session()).status).toBe(401)
 })
@@ -176,51 +161,4 @@ test('OAUTH_AUTHENTICATOR: each address leads to its provider; without a match a
   const page = await nobody.open('?at=three')
   expect(page.status).toBe(503)
   expect(textOf(page.text)).toContain('Reference:')
-})
-
-test('a sign-in that was begun before the host was restarted ends well', async () => {
-  const anna = comeTo(host, 'crm')
-  const { location } = await anna.start()
-  const back = await signInAtProvider(anna.person, location, { account: 'anna' })
-  const { port } = new URL(host.url)
-  await host.stop()
-  host = await startOAuthHost([provider, other], { PORT: port }, { home })
-  expect((await deliver(anna.person, back)).status).toBe(303)
-  expect((await anna.session()).status).toBe(200)
-})
-
-test('a sign-in that takes too long begins anew', async () => {
-  const slowHome = mkdtempSync(join(tmpdir(), 'solhost-slow-'))
-  const slow = await startOAuthHost([provider], { OAUTH_TRANSACTION: '1ms' }, { home: slowHome })
-  try {
-    await addSolutionOfProvider(slow, provider, { name: 'crm2' })
-    const anna = comeTo(slow, 'crm2')
-    const { location } = await anna.start()
-    const answer = await deliver(anna.person, await signInAtProvider(anna.person, location, { account: 'anna' }))
-    expect(answer.status).toBe(400)
-    expect(answer.text).toContain('href="/solution/crm2/index.html"')
-  } finally {
-    await slow.stop()
-    rmSync(slowHome, { recursive: true, force: true })
-  }
-})
-
-test('one network has only so many sign-ins open: the oldest ends', async () => {
-  const fewHome = mkdtempSync(join(tmpdir(), 'solhost-few-'))
-  const few = await startOAuthHost([provider], { OAUTH_OPEN_NETWORK: '2' }, { home: fewHome })
-  try {
-    await addSolutionOfProvider(few, provider, { name: 'crm3' })
-    const people = [comeTo(few, 'crm3'), comeTo(few, 'crm3'), comeTo(few, 'crm3')]
-    const locations: string[] = []
-    for (const person of people) locations.push((await person.start()).location)
-    const ends = []
-    for (const [index, { person }] of people.entries()) {
-      const back = await signInAtProvider(person, locations[index] ?? '', { account: 'anna' })
-      ends.push((await deliver(person, back)).status)
-    }
-    expect(ends).toEqual([400, 303, 303])
-  } finally {
-    await few.stop()
-    rmSync(fewHome, { recursive: true, force: true })
-  }
 })

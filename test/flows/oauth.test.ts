@@ -1,21 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { TestHost } from '../support/host.ts'
-import { addFlowsOfProvider, comeTo, FLOWS, logOf, textOf } from '../support/oauth.ts'
-import { startOAuthHost } from '../support/oauth-host.ts'
-import { type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { comeTo, FLOWS, logOf, textOf } from '../support/oauth.ts'
+import type { OidcProvider } from '../support/oidc-provider.ts'
+import { type SharedOAuthHost, sharedOAuthHost } from '../support/shared-oauth-host.ts'
 
 const NAME = 'flows'
 let provider: OidcProvider
-let host: TestHost
+let host: SharedOAuthHost['host']
 
 beforeAll(async () => {
-  provider = await startOidcProvider()
-  host = await startOAuthHost([provider])
-  await addFlowsOfProvider(host, provider, NAME)
-})
-afterAll(async () => {
-  await host.stop()
-  await provider.stop()
+  ;({ provider, host } = await sharedOAuthHost())
 })
 
 describe.each(Object.keys(FLOWS))('the flow %s', (flow) => {

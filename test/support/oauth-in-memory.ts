@@ -73,13 +73,15 @@ export async function createOAuthInMemory(
     readonly limits?: Partial<Record<LimitName, number>>
     readonly onSolutionOpen?: AuthenticatorQuestion
     readonly others?: Readonly<Record<string, Answering>>
+    /** Of an earlier one, which the caller removes. */
+    readonly home?: string
     /** Settings of a solution's manifest, in the place of a script's. */
     readonly writtenOf?: (solution: string) => WrittenOAuthSettings | null
   } = {},
 ): Promise<OAuthInMemory> {
   const places = { ...options.others, [provider.hostPort]: provider.answer }
   const reached: string[] = []
-  const home = mkdtempSync(join(tmpdir(), 'solhost-oauth-'))
+  const home = options.home ?? mkdtempSync(join(tmpdir(), 'solhost-oauth-'))
   const db = await openDatabase(home)
   const key = await openPlatformKey(db, home, '')
   const limits = createLimits(options.limits)
@@ -156,7 +158,7 @@ export async function createOAuthInMemory(
     async stop() {
       await audit.flush()
       await db.destroy()
-      rmSync(home, { recursive: true })
+      if (options.home === undefined) rmSync(home, { recursive: true })
     },
   }
 }

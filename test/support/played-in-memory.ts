@@ -1,13 +1,14 @@
 import type { LimitName } from '../../runtime/limits.ts'
-import { createPlayedProvider } from './misbehaving-provider.ts'
+import { createPlayedProvider, type PlayedProvider } from './misbehaving-provider.ts'
 import { createOAuthInMemory, type OAuthInMemory } from './oauth-in-memory.ts'
 import { ALL_WAYS, type PlayedSignIns, settingsOf, signInsAt, type Way } from './played-sign-ins.ts'
 
 /** The same as `startPlayedHost`, without server, process or network. */
 export async function createPlayedInMemory(
   limits: Partial<Record<LimitName, number>> = {},
+  home?: string,
+  provider: PlayedProvider = createPlayedProvider('127.0.0.1:2'),
 ): Promise<PlayedSignIns & Pick<OAuthInMemory, 'stop'>> {
-  const provider = createPlayedProvider('127.0.0.1:2')
   const { linesOf, ...host } = await createOAuthInMemory(
     provider,
     (way, { stage, failed }) => ({
@@ -15,7 +16,7 @@ export async function createPlayedInMemory(
       issuer: `${provider.base}/${stage}`,
       ...(failed === undefined ? {} : { login_failed_url: String(failed) }),
     }),
-    { limits },
+    { limits, ...(home === undefined ? {} : { home }) },
   )
   for (const way of ALL_WAYS) await host.setSecret(way, [provider.hostPort])
   const { ask, audited, stop } = host

@@ -32,7 +32,7 @@ export async function addUser(host: Reached, username: string, more: Record<stri
 
 /** A solution whose users are those of the users table. */
 export async function addDefaultSolution(
-  host: TestHost,
+  host: Pick<TestHost, 'upload'>,
   name: string,
   manifest: Record<string, unknown> = {},
   files: Record<string, string> = {},

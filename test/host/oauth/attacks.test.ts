@@ -1,4 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { noEffects } from '../../../base/bundles/host-call.ts'
 import type { AuthenticatorQuestion } from '../../../host/login/ask-authenticator.ts'
 import type { WrittenOAuthSettings } from '../../../host/oauth/oauth-settings.ts'
@@ -13,6 +16,8 @@ import {
 import { comeTo, textOf, type Visitor } from '../../support/oauth.ts'
 import { byVerifiedEmail, createOAuthInMemory, type OAuthInMemory } from '../../support/oauth-in-memory.ts'
 import { createPerson, type Page } from '../../support/person.ts'
+import { createPlayedInMemory } from '../../support/played-in-memory.ts'
+import type { PlayedSignIns } from '../../support/played-sign-ins.ts'
 
 type Params = Readonly<Record<string, unknown>>
 type Added = {
@@ -388,6 +393,59 @@ describe('a hostile browser', () => {
     }
     const count = (path: string) => stage.requests.filter((request) => request.path === path).length
     expect([count('/.well-known/openid-configuration'), count('/jwks') <= 3]).toEqual([1, true])
+  })
+})
+
+describe('sign-ins that are open', () => {
+  async function begin({ host, provider, ask }: PlayedSignIns) {
+    const visitor = comeTo(host, 'query', createPerson({}, ask))
+    const back = await goToProvider(visitor, `?stage=${provider.play().name}`)
+    return { visitor, back, end: () => visitor.person.open(back, { from: provider.base }) }
+  }
+
+  test('one that takes too long begins anew', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const limited = await createPlayedInMemory({ OAUTH_TRANSACTION: 1000 })
+    try {
+      const { end } = await begin(limited)
+      vi.setSystemTime(Date.now() + 1000)
+      const answer = await end()
+      expect(answer.status).toBe(400)
+      expect(answer.text).toContain('href="/solution/query/index.html"')
+    } finally {
+      await limited.stop()
+      vi.useRealTimers()
+    }
+  })
+
+  test('of one network there are only so many: the oldest ends', async () => {
+    const limited = await createPlayedInMemory({ OAUTH_OPEN_NETWORK: 2 })
+    try {
+      const begun = []
+      for (const _ of [1, 2, 3]) begun.push(await begin(limited))
+      const ends = []
+      for (const { end } of begun) ends.push((await end()).status)
+      expect(ends).toEqual([400, 303, 303])
+    } finally {
+      await limited.stop()
+    }
+  })
+
+  test('one that was begun before the host was restarted ends well', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'solhost-restarted-'))
+    const first = await createPlayedInMemory({}, home)
+    const { visitor, back } = await begin(first)
+    await first.stop()
+    const again = await createPlayedInMemory({}, home, first.provider)
+    try {
+      const person = createPerson({}, again.ask)
+      for (const [name, value] of visitor.person.cookies(first.host.url)) person.plant(first.host.url, name, value, '/')
+      expect((await person.open(back, { from: first.provider.base })).status).toBe(303)
+      expect((await comeTo(again.host, 'query', person).session()).status).toBe(200)
+    } finally {
+      await again.stop()
+      rmSync(home, { recursive: true })
+    }
   })
 })
 

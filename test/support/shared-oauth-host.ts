@@ -1,0 +1,39 @@
+import { mkdtempSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestHost } from './host.ts'
+import { addFlowsOfProvider, addSolutionOfProvider } from './oauth.ts'
+import { startOAuthHost } from './oauth-host.ts'
+import { type OidcProvider, startOidcProvider } from './oidc-provider.ts'
+import { runFolder } from './run-folder.ts'
+
+/** As an author writes it who wants users to stay signed in. */
+export const OFFLINE = { defaultScope: 'openid email profile offline_access', prompt: 'consent' }
+
+export type SharedOAuthHost = {
+  readonly host: Omit<TestHost, 'stop'>
+  /** Files leave it up, and its accounts as they were. */
+  readonly provider: OidcProvider
+  /** Of another address. */
+  readonly other: OidcProvider
+}
+
+let shared: Promise<SharedOAuthHost> | undefined
+
+/**
+ * The host of this worker whose users sign in at a provider, see `sharedHost`. It has the solutions `flows`, of which the query
+ * parameter `flow` chooses one of `FLOWS`, and `offline`, whose users stay signed in. Each use of a remembered login asks the
+ * provider.
+ */
+export function sharedOAuthHost(): Promise<SharedOAuthHost> {
+  shared ??= start()
+  return shared
+}
+
+async function start(): Promise<SharedOAuthHost> {
+  const [provider, other] = [await startOidcProvider(), await startOidcProvider()]
+  const home = mkdtempSync(join(runFolder(), 'home-'))
+  const host = await startOAuthHost([provider, other], { REMEMBER_GRACE: '1ms', OAUTH_TIME: '30s' }, { home })
+  await addFlowsOfProvider(host, provider, 'flows')
+  await addSolutionOfProvider(host, provider, { name: 'offline', oauth: OFFLINE })
+  return { host, provider, other }
+}
