@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openAdminPage } from '../support/admin.ts'
-import { axeViolations, browserPath, closeContexts, sharedBrowser } from '../support/browser.ts'
+import { browserPath, closeContexts, lookOf, SOUND_LOOK, sharedBrowser } from '../support/browser.ts'
 import { CLIENT_SECRET } from '../support/client-secret.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
@@ -225,38 +225,25 @@ describe.skipIf(browserPath === undefined)('the OAuth wizard, in a browser', () 
     expect(await many.page.locator('#oauth-chosen').innerText()).toContain('getOAuthConfig')
     expect(await many.page.locator('#oauth-address-redirect').innerText()).toContain('/solution/many/app_oauth/')
     expect(await many.page.locator('#oauth-form').count()).toBe(0)
+    expect(await lookOf(many.page)).toEqual(SOUND_LOOK)
     await using other = await open('open')
     expect(await other.page.locator('#oauth-none').innerText()).toContain('its authenticator is NONE')
     expect(await other.page.locator('form[id]').count()).toBe(0)
+    expect(await lookOf(other.page)).toEqual(SOUND_LOOK)
+    expect([many.complaints, other.complaints]).toEqual([[], []])
   })
 
-  test.each(['light', 'dark'] as const)('axe finds nothing, %s', async (colorScheme) => {
-    for (const name of ['crm', 'many', 'open']) {
-      await using opened = await open(name, { colorScheme })
-      const { page } = opened
-      expect(await axeViolations(page)).toEqual([])
-      if (name !== 'crm') continue
-      await page.selectOption('#oauth-api', 'Custom')
-      expect(await axeViolations(page)).toEqual([])
-      await page.fill('#oauth-clientId', 'x')
-      await next(page)
-      await page.click('#oauth-test')
-      await tested(page)
-      expect(await axeViolations(page)).toEqual([])
-    }
-  })
-
-  test.each(['crm', 'many', 'open'])('fits a window of 320 px: %s', async (name) => {
-    await using opened = await open(name, { viewport: { width: 320, height: 700 } })
-    const { page, complaints } = opened
-    const width = () => page.evaluate('document.scrollingElement.scrollWidth')
-    expect(await width()).toBeLessThanOrEqual(320)
-    if (name === 'crm') {
-      await next(page)
-      await page.click('#oauth-test')
-      await tested(page)
-      expect(await width()).toBeLessThanOrEqual(320)
-    }
-    expect(complaints).toEqual([])
+  test('axe finds nothing in light and dark, and it fits 320 px, in each step', async () => {
+    await using opened = await open('crm')
+    const { page } = opened
+    expect(await lookOf(page)).toEqual(SOUND_LOOK)
+    await page.selectOption('#oauth-api', 'Custom')
+    expect(await lookOf(page)).toEqual(SOUND_LOOK)
+    await page.fill('#oauth-clientId', 'x')
+    await next(page)
+    await page.click('#oauth-test')
+    await tested(page)
+    expect(await lookOf(page)).toEqual(SOUND_LOOK)
+    expect(opened.complaints).toEqual([])
   })
 })

@@ -1,20 +1,22 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startTestHost, type TestHost } from '../support/host.ts'
+import { beforeAll, expect, test } from 'vitest'
 import { type Answer, ask } from '../support/http.ts'
+import { type PlayedHost, sharedPlayedHost } from '../support/played-host.ts'
 import { bundleOf, type Files, moduleFile } from '../support/zip.ts'
 
-let host: TestHost
+let host: PlayedHost['host']
+let listed: string
 beforeAll(async () => {
-  host = await startTestHost({ OAUTH_ALLOWED_HOSTS: '127.0.0.1:9000' })
-  await upload('crm', {
+  const played = await sharedPlayedHost()
+  host = played.host
+  listed = played.provider.base
+  await upload('set-crm', {
     authenticator: 'OAUTH',
     oauth: { api: 'Google', clientId: 'of the author', apiSecret: '%%IDP%%' },
   })
-  await upload('bare', { authenticator: 'OAUTH' })
-  const open = await host.upload('open', await bundleOf({ name: 'open', authenticator: 'NONE' }))
+  await upload('set-bare', { authenticator: 'OAUTH' })
+  const open = await host.upload('set-open', await bundleOf({ name: 'set-open', authenticator: 'NONE' }))
   expect(open.status).toBe(201)
 })
-afterAll(() => host.stop())
 
 const SCRIPT = 'function onSolutionOpen() {}'
 const AUTH = { ...moduleFile('auth', { type: 'authenticator' }), 'modules/auth/globals.js': SCRIPT }
@@ -44,7 +46,7 @@ async function bearerWith(scopes: readonly string[]): Promise<string> {
 }
 
 test('oauth settings: what is put is shown, and deleted once', async () => {
-  const path = '/solutions/crm/oauth'
+  const path = '/solutions/set-crm/oauth'
   const settings = { clientId: 'of the operator', tenant: 'common', api: 'Microsoft', prompt: 'login', max_age: 60 }
   expect((await send('GET', path)).json()).toMatchObject({ settings: null })
   const put = await send('PUT', path, settings)
@@ -66,33 +68,33 @@ test('oauth settings: the answer warns of what would keep people from signing in
     code: 'secret_missing',
     message: "The solution has no secret IDP: set it for the token endpoint's host.",
   }
-  expect(await warnings('crm', { clientId: 'x' })).toEqual([secret])
-  expect(await warnings('crm', { tenant: 'common' })).toEqual([
+  expect(await warnings('set-crm', { clientId: 'x' })).toEqual([secret])
+  expect(await warnings('set-crm', { tenant: 'common' })).toEqual([
     {
       code: 'incomplete',
       message:
         '"oauth" in solution.json with the operator’s settings over it: "tenant" is a setting of Microsoft, not of Google',
     },
   ])
-  expect(await warnings('bare', { api: 'Custom', clientId: 'x', issuer: 'http://127.0.0.1:9001' })).toEqual([
+  expect(await warnings('set-bare', { api: 'Custom', clientId: 'x', issuer: 'http://127.0.0.1:1' })).toEqual([
     {
       code: 'incomplete',
       message:
-        'the operator’s OAuth settings: "issuer" must be an https address: the operator can allow http for 127.0.0.1:9001 in OAUTH_ALLOWED_HOSTS',
+        'the operator’s OAuth settings: "issuer" must be an https address: the operator can allow http for 127.0.0.1:1 in OAUTH_ALLOWED_HOSTS',
     },
   ])
-  expect(await warnings('bare', { api: 'Custom', clientId: 'x', issuer: 'http://127.0.0.1:9000' })).toEqual([])
-  expect(await warnings('open', { api: 'Google' })).toEqual([
+  expect(await warnings('set-bare', { api: 'Custom', clientId: 'x', issuer: listed })).toEqual([])
+  expect(await warnings('set-open', { api: 'Google' })).toEqual([
     { code: 'not_used', message: 'The active version has the authenticator NONE: it needs none.' },
   ])
-  const put = await send('PUT', '/solutions/crm/secrets/IDP', { value: 'v', hosts: ['oauth2.googleapis.com'] })
+  const put = await send('PUT', '/solutions/set-crm/secrets/IDP', { value: 'v', hosts: ['oauth2.googleapis.com'] })
   expect(put.status).toBe(204)
-  expect(await warnings('crm', {})).toEqual([])
+  expect(await warnings('set-crm', {})).toEqual([])
 })
 
 test('oauth settings: of a solution that has none anywhere, GET says that nobody can sign in', async () => {
-  await send('DELETE', '/solutions/bare/oauth')
-  expect((await send('GET', '/solutions/bare/oauth')).json()).toEqual({
+  await send('DELETE', '/solutions/set-bare/oauth')
+  expect((await send('GET', '/solutions/set-bare/oauth')).json()).toEqual({
     settings: null,
     warnings: [{ code: 'incomplete', message: 'There are no OAuth settings: nobody can sign in.' }],
   })
@@ -111,17 +113,17 @@ test.each([
   ['61 settings', Object.fromEntries(Array.from({ length: 61 }, (_, n) => [`a${n}`, 1]))],
   ['a list', []],
 ])('oauth settings: %s is refused, and the value not quoted', async (_what, settings) => {
-  const answer = await send('PUT', '/solutions/crm/oauth', settings)
+  const answer = await send('PUT', '/solutions/set-crm/oauth', settings)
   expect(codeOf(answer)).toEqual([422, 'ERR_REQUEST_INVALID'])
   expect(answer.text).not.toContain('hunter2')
 })
 
 test('oauth settings: only the admin account sets them, a token may read those of its solution', async () => {
-  const bearer = await bearerWith(['solutions:crm:write'])
-  expect(codeOf(await send('PUT', '/solutions/crm/oauth', {}, bearer))).toEqual([403, 'ERR_FORBIDDEN'])
-  expect(codeOf(await send('DELETE', '/solutions/crm/oauth', undefined, bearer))).toEqual([403, 'ERR_FORBIDDEN'])
-  expect((await send('GET', '/solutions/crm/oauth', undefined, bearer)).status).toBe(200)
-  expect(codeOf(await send('GET', '/solutions/bare/oauth', undefined, bearer))).toEqual([403, 'ERR_FORBIDDEN'])
+  const bearer = await bearerWith(['solutions:set-crm:write'])
+  expect(codeOf(await send('PUT', '/solutions/set-crm/oauth', {}, bearer))).toEqual([403, 'ERR_FORBIDDEN'])
+  expect(codeOf(await send('DELETE', '/solutions/set-crm/oauth', undefined, bearer))).toEqual([403, 'ERR_FORBIDDEN'])
+  expect((await send('GET', '/solutions/set-crm/oauth', undefined, bearer)).status).toBe(200)
+  expect(codeOf(await send('GET', '/solutions/set-bare/oauth', undefined, bearer))).toEqual([403, 'ERR_FORBIDDEN'])
 })
 
 test('oauth settings: an unknown solution is 404, another method 405', async () => {
@@ -129,13 +131,13 @@ test('oauth settings: an unknown solution is 404, another method 405', async () 
     const body = method === 'PUT' ? {} : undefined
     expect(codeOf(await send(method, '/solutions/nobody/oauth', body))).toEqual([404, 'ERR_SOLUTION_NOT_FOUND'])
   }
-  expect((await send('POST', '/solutions/crm/oauth', {})).status).toBe(405)
+  expect((await send('POST', '/solutions/set-crm/oauth', {})).status).toBe(405)
 })
 
 test('oauth settings: changes and refusals are audited, without the settings', async () => {
-  await send('PUT', '/solutions/crm/oauth', { clientId: 'seen-nowhere' })
-  await send('PUT', '/solutions/crm/oauth', { apiSecret: 'seen-nowhere' })
-  const audit = await send('GET', '/audit?solution=crm&action=solution-oauth&limit=2')
+  await send('PUT', '/solutions/set-crm/oauth', { clientId: 'seen-nowhere' })
+  await send('PUT', '/solutions/set-crm/oauth', { apiSecret: 'seen-nowhere' })
+  const audit = await send('GET', '/audit?solution=set-crm&action=solution-oauth&limit=2')
   expect((audit.json() as { items: unknown[] }).items).toMatchObject([
     { actor: 'admin', outcome: 'ERR_REQUEST_INVALID' },
     { actor: 'admin', outcome: 'ok' },

@@ -1,27 +1,22 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { apiOf, codeOf } from '../support/api.ts'
-import { startTestHost, type TestHost } from '../support/host.ts'
-import { failure, type MisbehavingProvider, startMisbehavingProvider } from '../support/misbehaving-provider.ts'
+import { failure } from '../support/misbehaving-provider.ts'
+import { type PlayedHost, sharedPlayedHost } from '../support/played-host.ts'
 import { bundleOf, moduleFile } from '../support/zip.ts'
 
-let host: TestHost
-let provider: MisbehavingProvider
+let host: PlayedHost['host']
+let provider: PlayedHost['provider']
 const { send, get, items } = apiOf(() => host)
 
 beforeAll(async () => {
-  provider = await startMisbehavingProvider()
-  host = await startTestHost({ OAUTH_ALLOWED_HOSTS: provider.hostPort })
+  ;({ provider, host } = await sharedPlayedHost())
   const auth = moduleFile('auth', { type: 'authenticator' })
   const files = { ...auth, 'modules/auth/globals.js': 'function onSolutionOpen() {}' }
-  await host.upload('crm', await bundleOf({ authenticator: 'OAUTH', modules: ['auth'] }, files))
-})
-afterAll(async () => {
-  await host.stop()
-  await provider.stop()
+  await host.upload('tested', await bundleOf({ name: 'tested', authenticator: 'OAUTH', modules: ['auth'] }, files))
 })
 
 async function stepsOf(body?: object): Promise<Record<string, string>> {
-  const answer = await send('POST', '/solutions/crm/oauth/test', body)
+  const answer = await send('POST', '/solutions/tested/oauth/test', body)
   expect(answer.status).toBe(200)
   const { steps } = answer.json() as { steps: { step: string; result: string }[] }
   return Object.fromEntries(steps.map(({ step, result }) => [step, result]))
@@ -32,15 +27,15 @@ const SOUND = { settings: 'ok', discovery: 'ok', endpoints: 'ok', keys: 'ok', se
 test('oauth test: settings that are sent are tried with the provider, and not kept', async () => {
   const { issuer } = provider.play()
   expect(await stepsOf({ api: 'Custom', clientId: 'one', issuer })).toEqual(SOUND)
-  expect(await get('/solutions/crm/oauth')).toMatchObject({ settings: null })
+  expect(await get('/solutions/tested/oauth')).toMatchObject({ settings: null })
 })
 
 test('oauth test: without a body those that are set are tried', async () => {
   const { issuer } = provider.play()
   expect(await stepsOf()).toMatchObject({ settings: 'failed', discovery: 'skipped' })
-  await send('PUT', '/solutions/crm/oauth', { api: 'Custom', clientId: 'one', issuer })
+  await send('PUT', '/solutions/tested/oauth', { api: 'Custom', clientId: 'one', issuer })
   expect(await stepsOf()).toEqual(SOUND)
-  await send('DELETE', '/solutions/crm/oauth')
+  await send('DELETE', '/solutions/tested/oauth')
 })
 
 test('oauth test: a key set that fails and a secret that is missing are told', async () => {
@@ -51,7 +46,7 @@ test('oauth test: a key set that fails and a secret that is missing are told', a
 
 test('oauth test: a host in a private network that the operator did not list is not asked', async () => {
   const body = { api: 'Custom', clientId: 'one', issuer: 'https://127.0.0.1:1' }
-  const answer = await send('POST', '/solutions/crm/oauth/test', body)
+  const answer = await send('POST', '/solutions/tested/oauth/test', body)
   const { steps } = answer.json() as { steps: { step: string; result: string; message: string }[] }
   expect(steps.find(({ step }) => step === 'discovery')).toMatchObject({
     result: 'failed',
@@ -60,14 +55,14 @@ test('oauth test: a host in a private network that the operator did not list is 
 })
 
 test('oauth test: what PUT would refuse is refused', async () => {
-  const answer = await send('POST', '/solutions/crm/oauth/test', { api: 'Custom', apiSecret: 'in the clear' })
+  const answer = await send('POST', '/solutions/tested/oauth/test', { api: 'Custom', apiSecret: 'in the clear' })
   expect(codeOf(answer)).toEqual([422, 'ERR_REQUEST_INVALID'])
 })
 
 test('oauth: the address to register is that of the pages, on the admin port too', async () => {
-  const redirectAddress = `${host.url}/solution/crm/app_oauth/index.html`
-  expect(await get('/solutions/crm/oauth/redirect-address')).toEqual({ redirectAddress })
-  const onAdminPort = await fetch(`${host.adminUrl}/admin/api/solutions/crm/oauth/redirect-address`, {
+  const redirectAddress = `${host.url}/solution/tested/app_oauth/index.html`
+  expect(await get('/solutions/tested/oauth/redirect-address')).toEqual({ redirectAddress })
+  const onAdminPort = await fetch(`${host.adminUrl}/admin/api/solutions/tested/oauth/redirect-address`, {
     headers: { authorization: host.admin },
   })
   expect(await onAdminPort.json()).toEqual({ redirectAddress })

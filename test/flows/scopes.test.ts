@@ -1,16 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { openClient } from '../support/client-page.ts'
 import { addClientSolution, button, label, linesOf, outputOf } from '../support/client-solution.ts'
-import { startTestHost, type TestHost } from '../support/host.ts'
+import type { TestHost } from '../support/host.ts'
+import { sharedHost } from '../support/shared-host.ts'
 import { addAuthenticatorSolution, visit } from '../support/users.ts'
 
 // `globals` and `scopes` as scripts meet them in open clients and in sign-ins, after an upload.
 
-let host: TestHost
+let host: Omit<TestHost, 'stop'>
 beforeAll(async () => {
-  host = await startTestHost()
+  host = await sharedHost()
 })
-afterAll(() => host.stop())
 
 const SCOPES = {
   'scopes/orders.js': `var count = 1

@@ -43,7 +43,7 @@ export async function addDefaultSolution(
 
 /** A solution whose authenticator is this script. */
 export async function addAuthenticatorSolution(
-  host: TestHost,
+  host: Pick<TestHost, 'upload'>,
   name: string,
   script: string,
   manifest: Record<string, unknown> = {},
