@@ -107,7 +107,9 @@ describe.skipIf(isSkipped)(title, () => {
       return { location: 'https://10.0.0.7/inside' }
     })
     const out = await openProxy([hostile.port])
-    await expect(run(out, 'pull', `registry.apps.example.test:${hostile.port}/acme/a:1`)).rejects.toMatchObject({
+    await expect(
+      run(out, 'pull', '--retry=0', `registry.apps.example.test:${hostile.port}/acme/a:1`),
+    ).rejects.toMatchObject({
       code: 'ERR_BUILDER_FAILED',
     })
     expect(hostile.asked.join()).toContain(`auth.apps.example.test:${hostile.port} /token`)
@@ -126,7 +128,9 @@ describe.skipIf(isSkipped)(title, () => {
     const hostile = await startHostile((path) => (path === '/v2/' ? null : { location: `http://127.0.0.1:${port}/x` }))
     const image = `registry.apps.example.test:${hostile.port}/acme/a:1`
     const pull = (fence: BuilderFence | null) =>
-      openProxy([hostile.port], fence).then((out) => run(out, 'pull', image).catch((error: Error) => error.message))
+      openProxy([hostile.port], fence).then((out) =>
+        run(out, 'pull', '--retry=0', image).catch((error: Error) => error.message),
+      )
 
     const fence = await findBuilderFence(buildah)
     expect(fence).not.toBeNull()

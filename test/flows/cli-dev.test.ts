@@ -2,18 +2,45 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { storedVersions } from '../long/dev-saves.ts'
 import { childrenOf, openFiles } from '../long/processes.ts'
-import { runCli, temporaryFolder, writeFiles } from '../support/cli.ts'
+import { runCli, runCliProcess, temporaryFolder, writeFiles } from '../support/cli.ts'
 import { type ClientPage, openClient, openClientPage } from '../support/client-page.ts'
-import { devForm, devSolution, homeOf, startDev } from '../support/dev-process.ts'
-import { startTestHost } from '../support/host.ts'
+import { type DevProcess, devForm, devSolution, homeOf, startDev } from '../support/dev-process.ts'
 import { createVisitor } from '../support/http.ts'
+import { sharedHost } from '../support/shared-host.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { bundleOf } from '../support/zip.ts'
 
 // `solhost dev` as a process of its own, and pages that are open while files are saved.
+
+let shared: DevProcess & Disposable
+let version = 0
+beforeAll(async () => {
+  shared = await startDev(devSolution('x'))
+})
+afterAll(() => shared[Symbol.dispose]())
+
+/** The one that most tests use, sequentially: it gets a solution of these files in place of those before. */
+async function devWith(files: Readonly<Record<string, string>>): Promise<DevProcess> {
+  const manifest = JSON.parse(files['solution.json'] ?? '') as object
+  shared.mark()
+  // It stands still meanwhile: the files are one burst, however long the machine takes to write them.
+  process.kill(shared.pid, 'SIGSTOP')
+  for (const name of readdirSync(shared.folder).filter((one) => one !== '.state')) {
+    rmSync(join(shared.folder, name), { recursive: true })
+  }
+  writeFiles(shared.folder, {
+    ...files,
+    'solution.json': JSON.stringify({ ...manifest, version: `1.0.${++version}` }),
+  })
+  process.kill(shared.pid, 'SIGCONT')
+  // Not of a save of the test before, which a page may show before it is printed.
+  await shared.printed(/^(?:.*\bsolution\.json|.* more): active after/m)
+  shared.mark()
+  return shared
+}
 
 const FOUND = /active after \d+ ms, (.*)\n/
 
@@ -23,7 +50,7 @@ async function shows(page: ClientPage, words: string): Promise<void> {
 }
 
 test('dev: a saved form shows in an open page, which keeps its form and what was entered there', async () => {
-  using dev = await startDev({
+  const dev = await devWith({
     ...devSolution('before'),
     'forms/first.json': JSON.stringify({
       title: 'First',
@@ -42,7 +69,7 @@ test('dev: a saved form shows in an open page, which keeps its form and what was
   dev.save('forms/main.json', devForm('after'))
   await shows(page, 'after')
   expect((await dev.printed(FOUND))[0]).toMatch(/^active after \d+ ms, in 1 open page\n$/)
-  expect(dev.out()).toMatch(/^forms\/main\.json: active/m)
+  await dev.printed(/^forms\/main\.json: active/m)
   expect(page.html()).toContain('id="f-main"')
   expect(page.element('main', 'name')).toContain('value="typed"')
   // What scripts did is theirs to do again.
@@ -65,7 +92,7 @@ test('dev: a handler of an input runs again in the new version, and may refuse w
     'forms/main.json': devForm('x').replace('"name": "name"', '"name": "name", "onElementDataChange": "changed"'),
     'forms/main.js': `function greet() {}\nfunction changed(before, after) { ${script} }`,
   })
-  using dev = await startDev({ ...devSolution('x'), ...withHandler('forms.main.elements.answer.label = after') })
+  const dev = await devWith({ ...devSolution('x'), ...withHandler('forms.main.elements.answer.label = after') })
   const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
   await page.enter('main', 'name', 'Ada')
   dev.save('forms/main.js', withHandler('forms.main.elements.answer.label = after.toUpperCase()')['forms/main.js'])
@@ -91,7 +118,7 @@ test('dev: a table keeps order, page and selected rows, and tabs the open one, a
       },
       { type: 'tabs', name: 'tabs', tabs: ['one', 'two'].map((name) => ({ name, label: name, layout: [] })) },
     )
-  using dev = await startDev({ ...devSolution('x'), 'forms/main.json': form('before') })
+  const dev = await devWith({ ...devSolution('x'), 'forms/main.json': form('before') })
   const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
   await page.event('main', 'table', 'onSort', { column: 'title', direction: 'descending' })
   await page.event('main', 'table', 'showPage', 2)
@@ -112,7 +139,7 @@ test('dev: a table keeps order, page and selected rows, and tabs the open one, a
 })
 
 test('dev: a fault is shown with its line, the version before goes on, and the next save mends it', async () => {
-  using dev = await startDev(devSolution('one'))
+  const dev = await devWith(devSolution('one'))
   const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
   dev.mark()
   dev.save('globals.js', 'function total(rows) {\n  return rows.map((row) => row.amount\n}\n')
@@ -156,7 +183,7 @@ test('dev: a page whose version cannot be opened waits, and goes on with the nex
 })
 
 test('dev: new and removed files, files that an editor replaces, and many at once: each burst is one version', async () => {
-  using dev = await startDev(devSolution('one'))
+  const dev = await devWith(devSolution('one'))
   const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
   const saved = async (save: () => void) => {
     dev.mark()
@@ -196,7 +223,7 @@ test('dev: a login form keeps what was entered, and signs in by the script that 
   const manifest = { name: 'shop', version: '1.0.0', authenticator: 'DEFAULT', loginForm: 'main', firstForm: 'main' }
   const login = (uid: string) =>
     `function greet() { if (forms.main.elements.name.value === 'ada') security.login('ada', '${uid}', ['all']) }`
-  using dev = await startDev({
+  const dev = await devWith({
     ...devSolution('x', ''),
     'solution.json': JSON.stringify(manifest),
     'forms/main.js': login('u1'),
@@ -218,31 +245,32 @@ test('dev: a login form keeps what was entered, and signs in by the script that 
 })
 
 test('a host that is not live: an open page finishes on its version, and pages of errors do not ask again', async () => {
-  const host = await startTestHost()
+  const host = await sharedHost()
   const upload = async (label: string) => {
     const files = { 'forms/main.json': devForm(label), 'forms/main.js': devSolution('')['forms/main.js'] as string }
-    const bundle = await bundleOf({ name: 'shop', authenticator: 'NONE', firstForm: 'main' }, files)
-    expect((await host.upload('shop', bundle)).status).toBe(201)
+    const bundle = await bundleOf({ name: 'not-live', authenticator: 'NONE', firstForm: 'main' }, files)
+    expect((await host.upload('not-live', bundle)).status).toBe(201)
   }
   expect(host.live).toBe(null)
   await upload('one')
   const visitor = createVisitor(host.url)
-  const page = await openClient(host.url, 'shop', visitor)
+  const page = await openClient(host.url, 'not-live', visitor)
   await upload('two')
   // A page that is opened now has the new one, and the other answers as it did.
-  const other = await openClient(host.url, 'shop', visitor)
+  const other = await openClient(host.url, 'not-live', visitor)
   expect(other.text('main', 'heading')).toBe('two')
   await page.press('main', 'greet')
   expect([page.text('main', 'answer'), page.text('main', 'heading')]).toEqual(['first', 'one'])
   expect(page.frames.filter(({ kind }) => kind === 'renewed')).toEqual([])
   const missing = await visitor.get('/solution/none/index.html')
   expect([missing.status, missing.headers.refresh]).toEqual([404, undefined])
-  await host.stop()
+  page.close()
+  other.close()
 })
 
 test('dev: what scripts write is shown as it is written, with its place, and errors with theirs', async () => {
   const script = "function greet() {\n  console.log('greeted', forms.main.elements.name.value)\n  nothing.at.all\n}\n"
-  using dev = await startDev({ ...devSolution('x'), 'forms/main.js': script })
+  const dev = await devWith({ ...devSolution('x'), 'forms/main.js': script })
   const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
   await page.enter('main', 'name', 'Ada\u001b[31m')
   await page.press('main', 'greet')
@@ -252,24 +280,41 @@ test('dev: what scripts write is shown as it is written, with its place, and err
   page.close()
 })
 
-test('dev: a port that --port names must be free; else the next one is taken, and said', async () => {
+test('dev: a port that --port names must be free; else the next one is taken, and said; no plugin is loaded, since it would run in the host, wherever it lies', async () => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   using folder = temporaryFolder(devSolution('x'))
-  expect(await runCli(['dev', '.', '--port', String(port)], { cwd: folder.path, env: { ADMIN_PORT: '0' } })).toEqual({
+  expect(
+    await runCliProcess(['dev', '.', '--port', String(port)], { cwd: folder.path, env: { ADMIN_PORT: '0' } }),
+  ).toEqual({
     code: 1,
     out: '',
     err: `Port ${port} is in use. Stop what uses it, or name another one with --port.\n`,
   })
-  using dev = await startDev(devSolution('x'), { env: { PORT: String(port) } })
+  using made = temporaryFolder()
+  const write = `import { writeFileSync } from 'node:fs'
+writeFileSync(${JSON.stringify(join(made.path, 'ran'))}, '')
+export default () => ({ name: 'evil', guest: new URL('./guest.ts', import.meta.url), commands: {} })
+`
+  const plugin = {
+    '.solhost/dev/plugins/evil/host.js': write,
+    '.solhost/dev/plugins/evil/guest.ts': 'export default () => {}',
+  }
+  using own = temporaryFolder({ ...devSolution('x'), ...plugin })
+  writeFiles(join(homeOf(own.path), 'plugins/evil'), { 'host.js': write, 'guest.ts': 'export default () => {}' })
+  using dev = await startDev({}, { folder: own.path, env: { PORT: String(port) } })
   expect(Number(new URL(dev.url).port)).toBeGreaterThan(port)
   expect(dev.out()).toContain(`Port ${port} is in use, so this is on ${new URL(dev.url).port}.\n`)
-  expect(await runCli(['dev', '.', '--port', 'http'], { cwd: folder.path })).toEqual({
+  expect(await runCliProcess(['dev', '.', '--port', 'http'], { cwd: folder.path })).toEqual({
     code: 2,
     out: '',
     err: 'A port is a number from 0 (any free one) to 65535, not "http".\n',
   })
+  const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
+  await shows(page, 'x')
+  expect(readdirSync(made.path)).toEqual([])
+  page.close()
   server.close()
 })
 
@@ -290,7 +335,7 @@ test('dev: a first version with faults: its page asks again until they are mende
   expect((await visitor.get('/solution/store/index.html')).status).toBe(200)
 })
 
-test('dev: the platform’s users: one is made with a password of its own, and is there again at the next start', async () => {
+test('dev: one of the platform’s users is made with a password of its own, and is there again at the next start; the end of the folder ends it, as a failure', async () => {
   const manifest = { name: 'shop', version: '1.0.0', permissions: ['buyers'], firstForm: 'main' }
   using dev = await startDev({ ...devSolution('x'), 'solution.json': JSON.stringify(manifest) })
   const [, password = ''] = await dev.printed(/^Sign in as +dev, password (\S+)\n/m)
@@ -312,55 +357,24 @@ test('dev: the platform’s users: one is made with a password of its own, and i
   expect(JSON.parse(packed.out)).toMatchObject({ ok: true, warnings: [] })
   using again = await startDev({}, { folder: dev.folder })
   await again.printed(new RegExp(`^Sign in as +dev, password ${password}\n`, 'm'))
-})
-
-test('dev: Ctrl-C ends it with all its processes; so does the end of the folder, as a failure', async () => {
-  using dev = await startDev(devSolution('x'))
-  const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
-  const children = childrenOf(dev.pid)
-  expect(children.length).toBeGreaterThan(0)
-  expect(await dev.stop()).toBe(0)
-  expect([dev.pid, ...children].filter((pid) => existsSync(`/proc/${pid}/exe`))).toEqual([])
-  page.close()
-
-  using other = await startDev(devSolution('x'))
-  rmSync(other.folder, { recursive: true })
-  expect(await other.ended).toBe(1)
-  expect(other.err()).toBe('The folder "." is gone, so this ends.\n')
-})
-
-test('dev: no plugin is loaded, since it would run in the host, wherever it lies', async () => {
-  using made = temporaryFolder()
-  const write = `import { writeFileSync } from 'node:fs'
-writeFileSync(${JSON.stringify(join(made.path, 'ran'))}, '')
-export default () => ({ name: 'evil', guest: new URL('./guest.ts', import.meta.url), commands: {} })
-`
-  const plugin = {
-    '.solhost/dev/plugins/evil/host.js': write,
-    '.solhost/dev/plugins/evil/guest.ts': 'export default () => {}',
-  }
-  using folder = temporaryFolder({ ...devSolution('x'), ...plugin })
-  writeFiles(join(homeOf(folder.path), 'plugins/evil'), { 'host.js': write, 'guest.ts': 'export default () => {}' })
-  using dev = await startDev({}, { folder: folder.path })
-  const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
-  await shows(page, 'x')
-  expect(readdirSync(made.path)).toEqual([])
-  page.close()
+  rmSync(again.folder, { recursive: true })
+  expect(await again.ended).toBe(1)
+  expect(again.err()).toBe('The folder "." is gone, so this ends.\n')
 })
 
 test('dev: after many saves there are no more processes, open files and stored versions than after some', async () => {
-  using dev = await startDev(devSolution('save 0'))
+  const dev = await devWith(devSolution('save 0'))
   const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
   const save = async (number: number) => {
     dev.mark()
     dev.save('forms/main.json', devForm(`save ${number}`))
     await dev.printed(FOUND)
   }
-  for (let number = 1; number <= 10; number++) await save(number)
+  for (let number = 1; number <= 6; number++) await save(number)
   const files = openFiles(dev.pid)
   const processes = childrenOf(dev.pid).length
-  for (let number = 11; number <= 25; number++) await save(number)
-  await shows(page, 'save 25')
+  for (let number = 7; number <= 14; number++) await save(number)
+  await shows(page, 'save 14')
   // The version before ends after its last client has left it.
   await waitUntil(
     () => {
@@ -371,5 +385,21 @@ test('dev: after many saves there are no more processes, open files and stored v
   )
   expect(storedVersions(dev.folder)).toBe(5)
   expect(readdirSync(dev.folder).sort()).toEqual(['.state', 'forms', 'solution.json'])
+  page.close()
+})
+
+test('dev: without --inspect nothing is said of a debugger, and there is none', () => {
+  expect(shared.out()).toContain('Ctrl-C ends this')
+  expect(shared.out()).not.toContain('Debugger')
+  expect(shared.out()).not.toContain('devtools:')
+})
+
+test('dev: Ctrl-C ends it with all its processes', async () => {
+  const dev = await devWith(devSolution('x'))
+  const page = await openClient(dev.url, 'shop', createVisitor(dev.url))
+  const children = childrenOf(dev.pid)
+  expect(children.length).toBeGreaterThan(0)
+  expect(await dev.stop()).toBe(0)
+  expect([dev.pid, ...children].filter((pid) => existsSync(`/proc/${pid}/exe`))).toEqual([])
   page.close()
 })

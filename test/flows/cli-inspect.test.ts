@@ -27,13 +27,6 @@ test('dev --inspect: the printed address leads a debugger to the scripts, also a
   expect(await dev.stop()).toBe(0)
 })
 
-test('dev: without --inspect nothing is said of a debugger, and there is none', async () => {
-  using dev = await startDev(devSolution('Plain'), { env: { NODE_OPTIONS: '' } })
-  await dev.printed(/Ctrl-C ends this/)
-  expect(dev.out()).not.toContain('Debugger')
-  expect(dev.out()).not.toContain('devtools:')
-})
-
 test('dev --inspect-node: a Node.js that scripts cannot be debugged in is refused before anything starts', async () => {
   using folder = temporaryFolder(devSolution('Refused'))
   const words = ['dev', '.', '--inspect-node', process.execPath]

@@ -63,15 +63,21 @@ export function isExcerpt({ words, code }: Block): boolean {
 
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc')
 
-/** What an editor marks in the solution: each as `file:line: what`. */
-export async function editorErrors(files: Readonly<Record<string, string>>): Promise<string[]> {
-  using folder = temporaryFolder(files)
-  writeFiles(folder.path, Object.fromEntries(editorFiles(readSolutionFolder(folder.path).files)))
-  return await editorErrorsIn(folder.path)
+/** What an editor marks in the solutions: each as `number/file:line: what`, by the solution's place in the list. */
+export async function editorErrors(solutions: readonly Readonly<Record<string, string>>[]): Promise<string[]> {
+  using folder = temporaryFolder()
+  const names = [...solutions.keys()].map(String)
+  for (const name of names) {
+    const path = join(folder.path, name)
+    writeFiles(path, solutions[Number(name)] ?? {})
+    writeFiles(path, Object.fromEntries(editorFiles(readSolutionFolder(path).files)))
+  }
+  return await editorErrorsIn(folder.path, names)
 }
 
-export async function editorErrorsIn(folder: string): Promise<string[]> {
-  const words = [TSC, '-p', join(folder, 'jsconfig.json'), '--pretty', 'false']
+/** @param names folders of solutions in the folder */
+export async function editorErrorsIn(folder: string, names: readonly string[]): Promise<string[]> {
+  const words = [TSC, '-b', ...names.map((name) => join(name, 'jsconfig.json')), '--pretty', 'false']
   const child = spawn(process.execPath, words, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] })
   const [printed, code] = await Promise.all([
     text(child.stdout),
