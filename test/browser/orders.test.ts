@@ -296,8 +296,7 @@ test('another language: labels, numbers, dates and the page’s own texts at onc
   expect(complaints).toEqual([])
 })
 
-// Together, since one of them waits for 10 s.
-describe.concurrent('what a client outlives', () => {
+describe('what a client outlives', () => {
   test('10 s without a network: said so, typing goes on, buttons wait; back by itself, what was typed arrives', async () => {
     const network = await openNetwork(host.url)
     await using opened = await open('edith', network.url)
