@@ -223,22 +223,46 @@ else {
       server.close()
     })
 
-    /** Opens the sample form in a browser profile of its own; `complaints` is what its console says. */
+    const VIEWPORT = { width: 1280, height: 900 }
+    /** What answers the connections of pages. */
+    let formHost: ReturnType<typeof createFormHost>
+    /** The page of all tests that ask for nothing special: a new one costs more than most of them. */
+    let usual: Page | undefined
+
+    async function newPage(within: Browser, options: BrowserContextOptions, script: string, isRouted: boolean) {
+      const profile = await within.newContext({ viewport: VIEWPORT, ...options })
+      await profile.addInitScript(script)
+      if (isRouted) await profile.routeWebSocket(/\/client\?argument=4711$/, (route) => formHost.connect(route))
+      else sockets.removeAllListeners().on('connection', (socket) => formHost.connect(routeOf(socket)))
+      return profile.newPage()
+    }
+
+    /** The usual page without what other tests have left. */
+    async function usualPage(): Promise<Page> {
+      usual ??= await newPage(browser, {}, '', true)
+      for (const page of usual.context().pages()) if (page !== usual) await page.close()
+      usual.removeAllListeners()
+      await usual.setViewportSize(VIEWPORT)
+      await usual.goto(`${origin}/signed-out`)
+      await usual.evaluate('sessionStorage.clear(), localStorage.clear()')
+      return usual
+    }
+
+    /** Opens the sample form, in a browser profile of its own if that has options; `complaints` is what its console says. */
     async function open(
       options: BrowserContextOptions = {},
       prepare: (host: ReturnType<typeof createFormHost>) => void = () => {},
       { definition = SAMPLE_FORM, path = '/', within = browser, script = '', isRouted = true } = {},
     ) {
-      const profile = await within.newContext({ viewport: { width: 1280, height: 900 }, ...options })
-      await profile.addInitScript(script)
-      const page = await profile.newPage()
+      const isUsual = Object.keys(options).length === 0 && within === browser && script === '' && isRouted
+      const page = isUsual ? await usualPage() : await newPage(within, options, script, isRouted)
+      const profile = page.context()
       const complaints: string[] = []
       page.on('console', (message) => complaints.push(message.text()))
       page.on('pageerror', (error) => complaints.push(error.message))
       const host = createFormHost(definition, context)
       prepare(host)
-      if (isRouted) await profile.routeWebSocket(/\/client\?argument=4711$/, (route) => host.connect(route))
-      else sockets.removeAllListeners().on('connection', (socket) => host.connect(routeOf(socket)))
+      formHost = host
       await page.goto(`${origin}${path}`)
       await page.waitForSelector('#f-order')
       const focused = () => page.evaluate<string>('document.activeElement.id')
@@ -254,7 +278,9 @@ else {
         focused,
         events,
         eventCount,
-        [Symbol.asyncDispose]: () => profile.close(),
+        [Symbol.asyncDispose]: async () => {
+          if (!isUsual) await profile.close()
+        },
       }
     }
 
@@ -982,7 +1008,7 @@ else {
     })
 
     test('motion is reduced where that is asked for, and with the system’s own few colors an open tab is told from a closed one', async () => {
-      await using opened = await open()
+      await using opened = await open({ reducedMotion: 'reduce' })
       for (const reducedMotion of ['reduce', 'no-preference'] as const) {
         await opened.page.emulateMedia({ reducedMotion })
         const moves = await opened.page.evaluate(

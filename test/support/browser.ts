@@ -109,7 +109,7 @@ export const SOUND_LOOK: Look = { light: [], dark: [], tooWide: 0, tooWideAt320:
  */
 export async function lookOf(page: Page, darkAt?: 320): Promise<Look> {
   const size = page.viewportSize()
-  await page.emulateMedia({ colorScheme: 'light' })
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
   const light = await axeViolations(page)
   const tooWide = await tooWideBy(page)
   await page.emulateMedia({ colorScheme: 'dark' })
@@ -118,7 +118,7 @@ export async function lookOf(page: Page, darkAt?: 320): Promise<Look> {
   await page.setViewportSize(NARROW)
   const tooWideAt320 = await tooWideBy(page)
   if (size !== null) await page.setViewportSize(size)
-  await page.emulateMedia({ colorScheme: 'light' })
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: null })
   return { light, dark, tooWide, tooWideAt320 }
 }
 
