@@ -15,46 +15,71 @@ const TENANT = '/solution/tenant-login/index.html'
 const STANDARD = '/solution/standard/index.html'
 const USERS = '/solution/users/index.html'
 
-/** A page of the platform as a user comes to it; the page is empty before. */
-type Way = { readonly come: (page: Page) => Promise<unknown>; readonly heading: string }
+/** A page of the platform, how a user comes to it from the page before it, and what else it shows. */
+type Step = {
+  readonly name: string
+  readonly come: (page: Page) => Promise<unknown>
+  readonly heading: string
+  readonly also?: (page: Page) => Promise<void>
+}
 
-const WAYS: Readonly<Record<string, Way>> = {
-  'the login page of tenant-login': { come: (page) => page.goto(at(TENANT)), heading: 'Sign in to your workspace' },
-  'the refused login page of tenant-login': {
-    come: (page) => signInAtTenant(page, 'wrong-one'),
-    heading: 'Sign in to your workspace',
-  },
-  'the default login page': { come: (page) => page.goto(at(STANDARD)), heading: 'Sign in' },
-  'the refused default login page': { come: (page) => signInAtStandard(page, 'wrong-one'), heading: 'Sign in' },
-  'the page after sign-in at tenant-login': { come: signInAtTenant, heading: 'Tenant login' },
-  'the page after sign-in by the default login page': { come: signInAtStandard, heading: 'standard' },
-  'the page after sign-out': {
-    async come(page) {
-      await signInAtTenant(page)
-      await page.getByRole('button', { name: 'Sign out' }).click()
+/** Pages by the users who come to them one after the other. */
+const JOURNEYS: Readonly<Record<string, readonly Step[]>> = {
+  'tenant-login': [
+    {
+      name: 'login page',
+      come: (page) => page.goto(at(TENANT)),
+      heading: 'Sign in to your workspace',
+      also: expectNoAlert,
     },
-    heading: 'You are signed out',
-  },
-  'the page of somebody who has to choose a password': { come: comeToChoose, heading: 'Choose a new password' },
-  'the same after a password that is too short': {
-    async come(page) {
-      await comeToChoose(page)
-      await choose(page, 'password1', 'password1')
+    {
+      name: 'refused login page',
+      come: (page) => signInAtTenant(page, 'wrong-one'),
+      heading: 'Sign in to your workspace',
+      also: (page) => expectRefused(page, 'Sign-in failed – Sign in to your workspace', 'tenant'),
     },
-    heading: 'Choose a new password',
-  },
-  'the page on which a signed-in user changes the password': {
-    async come(page) {
-      await signInAtUsers(page, 'olga')
-      await page.getByRole('link', { name: 'Change password' }).click()
+    { name: 'page after sign-in', come: (page) => signInAtTenant(page), heading: 'Tenant login' },
+    {
+      name: 'page after sign-out',
+      come: (page) => page.getByRole('button', { name: 'Sign out' }).click(),
+      heading: 'You are signed out',
     },
-    heading: 'Choose a new password',
-  },
-  'the page after sign-in of a user of the users table': {
-    come: (page) => signInAtUsers(page, 'olga'),
-    heading: 'users',
-  },
-  'the page of an address with nothing': { come: (page) => page.goto(at('/solution/nobody/')), heading: '' },
+  ],
+  'the default login page': [
+    { name: 'login page', come: (page) => page.goto(at(STANDARD)), heading: 'Sign in', also: expectNoAlert },
+    {
+      name: 'refused login page',
+      come: (page) => signInAtStandard(page, 'wrong-one'),
+      heading: 'Sign in',
+      also: (page) => expectRefused(page, 'Sign-in failed – Sign in', 'username'),
+    },
+    { name: 'page after sign-in', come: (page) => signInAtStandard(page), heading: 'standard' },
+  ],
+  'somebody who has to choose a password': [
+    { name: 'page to choose it', come: comeToChoose, heading: 'Choose a new password' },
+    {
+      name: 'the same after a password that is too short',
+      come: (page) => choose(page, 'password1', 'password1'),
+      heading: 'Choose a new password',
+    },
+  ],
+  'a user of the users table': [
+    { name: 'page after sign-in', come: (page) => signInAtUsers(page, 'olga'), heading: 'users' },
+    {
+      name: 'page on which the password is changed',
+      come: (page) => page.getByRole('link', { name: 'Change password' }).click(),
+      heading: 'Choose a new password',
+    },
+  ],
+  'an address with nothing': [{ name: 'its page', come: (page) => page.goto(at('/solution/nobody/')), heading: '' }],
+}
+
+async function expectNoAlert(page: Page): Promise<void> {
+  expect(await page.getByRole('alert').count()).toBe(0)
+}
+
+async function expectRefused(page: Page, title: string, field: string): Promise<void> {
+  expect([await page.title(), await page.evaluate('document.activeElement.id')]).toEqual([title, field])
 }
 
 let host: TestHost
@@ -128,32 +153,23 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
     }
   }
 
-  describe.each(Object.entries(WAYS))('%s', (_name, { come, heading }) => {
-    test('axe finds nothing in light and dark, it fits 320 and 1280 px, the console is silent, and its Content-Security-Policy is a good one', async () => {
+  test.each(Object.entries(JOURNEYS))(
+    '%s: on each page axe finds nothing in light and dark, it fits 320 and 1280 px, the console is silent, and its Content-Security-Policy is a good one',
+    async (_who, steps) => {
       await using opened = await open({ viewport: { width: 1280, height: 640 } })
+      const { page } = opened
       const policies: string[] = []
-      opened.page.on('response', (response) => {
+      page.on('response', (response) => {
         if (response.request().isNavigationRequest()) policies.push(response.headers()['content-security-policy'] ?? '')
       })
-      await come(opened.page)
-      if (heading !== '') expect(await opened.page.innerText('h1')).toBe(heading)
-      expect(await lookOf(opened.page)).toEqual(SOUND_LOOK)
-      expect(opened.complaints()).toEqual([])
-      expect(policies.flatMap(seriousFindings)).toEqual([])
-    })
-  })
-
-  test.each([
-    ['the default page', signInAtStandard, 'Sign-in failed – Sign in', 'username'],
-    ['a template of a solution', signInAtTenant, 'Sign-in failed – Sign in to your workspace', 'tenant'],
-  ])(
-    'the title of %s says that a sign-in was refused, and its first field has the focus',
-    async (_what, signIn, title, field) => {
-      const page = await browser.newPage()
-      await signIn(page, 'wrong-one')
-      expect(await page.title()).toBe(title)
-      expect(await page.evaluate('document.activeElement.id')).toBe(field)
-      await page.close()
+      for (const { name, come, heading, also } of steps) {
+        await come(page)
+        if (heading !== '') await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
+        await also?.(page)
+        expect([name, await lookOf(page)]).toEqual([name, SOUND_LOOK])
+        expect([name, opened.complaints()]).toEqual([name, []])
+        expect([name, policies.flatMap(seriousFindings)]).toEqual([name, []])
+      }
     },
   )
 
@@ -246,12 +262,6 @@ describe.skipIf(browserPath === undefined)('signing in with a browser', () => {
     expect([await alert.isVisible(), await alert.innerText()]).toEqual([true, text])
     expect(await page.getAttribute('html', 'lang')).toBe('nl')
     expect([await page.inputValue('#username'), await page.inputValue('#password')]).toEqual(['anna', ''])
-  })
-
-  test.each([TENANT, STANDARD])('%s shows no alert before anybody tried', async (path) => {
-    await using opened = await open()
-    await opened.page.goto(at(path))
-    expect(await opened.page.getByRole('alert').count()).toBe(0)
   })
 
   test('tenant-login: a link of a tenant chooses it and goes on to the user name; its query lives on', async () => {

@@ -4,7 +4,7 @@ import type { HostFrame } from '../../host/clients/frames.ts'
 import { browserPath, closeContexts, sharedBrowser } from '../support/browser.ts'
 import { openWatched } from '../support/client-browser.ts'
 import { addClientSolution, outputOf } from '../support/client-solution.ts'
-import { startTestHost, type TestHost } from '../support/host.ts'
+import { sharedHost } from '../support/shared-host.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 // Each kind of input by keyboard alone, against a host that checks what is sent.
@@ -35,17 +35,16 @@ const input = (name: string) => `[id="e-main-${name}.input"]`
 if (browserPath === undefined) console.info('typing in a browser: there is no Chromium here')
 else {
   describe('typing in a browser', () => {
-    let host: TestHost
+    let host: Awaited<ReturnType<typeof sharedHost>>
     let browser: Browser
     let solutions = 0
 
     beforeAll(async () => {
-      host = await startTestHost()
+      host = await sharedHost()
       browser = await sharedBrowser()
     })
     afterAll(async () => {
       await closeContexts(browser)
-      await host?.stop()
     })
 
     async function open() {
