@@ -1,6 +1,6 @@
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { readCenterSettings } from '../../control-center/config/settings.ts'
 import { openCenterDatabase } from '../../control-center/database/open.ts'
 import { logInToRegistry, signingKey } from '../../control-center/pipelines/registry-login.ts'
@@ -18,11 +18,25 @@ function builderIn(folder: string, script: string): string {
   return file
 }
 
-async function startWithPipeline(builder: string, home?: string): Promise<TestCenter> {
-  const center = await startTestCenter({ BUILDER_COMMAND: builder }, home === undefined ? {} : { home })
-  onTestFinished(() => center.stop())
+/** The data of a control center with the package `shop` and the pipeline `image`. Tests copy it: an upload costs a process. */
+const prepared = temporaryFolder()
+beforeAll(async () => {
+  const center = await startTestCenter({}, { home: prepared.path })
   await uploadPackage(center, await bundleOf({ name: 'shop' }))
   await makeTestPipeline(center, { name: 'image', package: 'shop', host: 'registry.example.org', baseImage: 'scratch' })
+  await center.stop()
+})
+afterAll(() => prepared[Symbol.dispose]())
+
+async function startWithPipeline(builder: string, home?: string): Promise<TestCenter> {
+  const own = home === undefined ? temporaryFolder() : null
+  const copy = home ?? join(own?.path ?? '', 'home')
+  cpSync(prepared.path, copy, { recursive: true })
+  const center = await startTestCenter({ BUILDER_COMMAND: builder }, { home: copy })
+  onTestFinished(async () => {
+    await center.stop()
+    own?.[Symbol.dispose]()
+  })
   return center
 }
 

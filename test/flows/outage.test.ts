@@ -9,16 +9,17 @@ import { scaled, testAtFullScale } from '../support/scale.ts'
 const SEED = 47
 /** How often the host is killed. */
 const KILLS = scaled(1, 3)
+const SIZE = { beforeKill: scaled(15, 40), away: scaled(500, 2000) }
 
 describe('kill -9 of the host in mid-load, with the embedded database', () => {
   let kills: HostKills
   beforeAll(async () => {
-    kills = await killHosts(KILLS, seededRandom(SEED))
+    kills = await killHosts(KILLS, seededRandom(SEED), SIZE)
   })
 
   test('what was answered for is there after the next start', () => {
-    expect(kills.sessions).toBeGreaterThan(20 * KILLS)
-    expect(kills.users).toBeGreaterThan(6 * KILLS)
+    expect(kills.sessions).toBeGreaterThan(scaled(6, 60))
+    expect(kills.users).toBeGreaterThan(scaled(2, 20))
     expect(kills.lost).toEqual([])
     expect(kills.unexpected).toEqual([])
   })
@@ -37,7 +38,7 @@ describe.each([
     let kills: ServerKills
     beforeAll(async () => {
       server = await start()
-      kills = await killServer(kind, server, rounds, seededRandom(SEED))
+      kills = await killServer(kind, server, rounds, seededRandom(SEED), SIZE)
     }, SERVER_START + 60_000)
     afterAll(() => server?.stop())
 
@@ -66,8 +67,8 @@ describe.each([
     })
 
     test('nothing is lost that was answered for', () => {
-      expect(kills.sessions).toBeGreaterThan(40)
-      expect(kills.users).toBeGreaterThan(10)
+      expect(kills.sessions).toBeGreaterThan(scaled(14, 40))
+      expect(kills.users).toBeGreaterThan(scaled(4, 10))
       expect(kills.lost).toEqual([])
     })
   })

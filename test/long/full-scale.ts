@@ -33,9 +33,9 @@ export async function fullScale(rows: Rows): Promise<void> {
   }
 }
 
-/** Itself, or by what several tests share in a file named `*-contract.ts`. */
+/** Itself, or by what several tests share in a file named `*contract.ts`. */
 function usesScale(file: string): boolean {
   const text = readFileSync(join(ROOT, file), 'utf8')
-  const shared = [...text.matchAll(/'([^']+-contract\.ts)'/g)].map(([, path = '']) => join(file, '..', path))
+  const shared = [...text.matchAll(/'([^']*contract\.ts)'/g)].map(([, path = '']) => join(file, '..', path))
   return text.includes('/support/scale.ts') || shared.some(usesScale)
 }

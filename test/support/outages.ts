@@ -14,10 +14,13 @@ import { bundleOf } from './zip.ts'
 
 /** Sign-ins and created users that are under way at once. */
 const AT_ONCE = 6
-/** So much is answered for in a round before the kill, and again before the next. */
-const BEFORE_KILL = 40
-/** While a server is away it is asked for this long, in ms. */
-const AWAY = 2000
+export type Size = {
+  /** So much is answered for in a round before the kill, and again before the next. */
+  readonly beforeKill: number
+  /** While a server is away it is asked for this long, in ms. */
+  readonly away: number
+}
+const LARGE: Size = { beforeKill: 40, away: 2000 }
 const PAGE = '/solution/crm/index.html'
 
 export type Losses = {
@@ -55,7 +58,7 @@ export type ServerKills = Losses & {
 }
 
 /** Kills the host again and again while users sign in and others are made, with the embedded database. */
-export async function killHosts(rounds: number, random: Random): Promise<HostKills> {
+export async function killHosts(rounds: number, random: Random, size = LARGE): Promise<HostKills> {
   const home = mkdtempSync(join(tmpdir(), 'solhost-outage-'))
   const properties = { LOG_LEVEL: 'warn', SERVLET_PASSWORD: ADMIN_PASSWORD }
   const integrity: string[] = []
@@ -67,7 +70,7 @@ export async function killHosts(rounds: number, random: Random): Promise<HostKil
     await prepare(host.url)
     for (let round = 0; round < rounds; round++) {
       load.start(host.url)
-      await load.untilMore(BEFORE_KILL)
+      await load.untilMore(size.beforeKill)
       await pause(random.below(100))
       host.child.kill('SIGKILL')
       await host.gone
@@ -93,6 +96,7 @@ export async function killServer(
   server: TestServer,
   rounds: number,
   random: Random,
+  size = LARGE,
 ): Promise<ServerKills> {
   const home = mkdtempSync(join(tmpdir(), 'solhost-outage-'))
   const load = createLoad()
@@ -105,12 +109,12 @@ export async function killServer(
     await prepare(host.url)
     for (let round = 0; round < rounds; round++) {
       load.start(host.url)
-      await load.untilMore(BEFORE_KILL)
+      await load.untilMore(size.beforeKill)
       await pause(random.below(100))
       const open = await visit(host, 'crm', { 'accept-language': 'nl' })
       const remembered = await rememberedBrowser(host.url)
       await server.kill()
-      await away.askFor(AWAY, host.url, open)
+      await away.askFor(size.away, host.url, open)
       const meanwhile = await remembered.open()
       if (meanwhile.status !== 503) forgotten.push(`meanwhile: ${meanwhile.status}`)
       await server.restart()
@@ -119,7 +123,7 @@ export async function killServer(
       recovery = Math.max(recovery, performance.now() - start)
       const again = await remembered.open()
       if (!again.text.includes('Signed in as anna')) forgotten.push(`afterwards: ${again.status}`)
-      await load.untilMore(BEFORE_KILL)
+      await load.untilMore(size.beforeKill)
       await load.stop()
       await load.findAll(host.url)
     }

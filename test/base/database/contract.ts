@@ -12,6 +12,7 @@ import { firstRows, insertOnce, isUniqueViolation, put } from '../../../base/dat
 import { serverDialect } from '../../../base/database/server-dialect.ts'
 import type { Tables } from '../../../base/database/tables.ts'
 import { SERVER_START, type TestServer } from '../../support/database-server.ts'
+import { testAtFullScale } from '../../support/scale.ts'
 
 export type TestPlace = {
   readonly kind: KindName
@@ -379,7 +380,8 @@ export function testServer(kind: ServerKindName, place: TestPlace): void {
     })
   })
 
-  test(`${kind}: nobody waits longer than 5 s for a connection`, async () => {
+  // It waits for the time-out of the pool, which is real seconds.
+  testAtFullScale(`${kind}: nobody waits longer than 5 s for a connection`, async () => {
     const { promise: held, resolve: letGo } = Promise.withResolvers<void>()
     const holding = Array.from({ length: 10 }, () => place.db.transaction().execute(() => held))
     const begun = performance.now()
