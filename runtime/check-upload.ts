@@ -2,7 +2,7 @@ import type { Fault } from './bundle/faults.ts'
 import type { Limits } from './limits.ts'
 import type { CheckedFiles, FromSandbox, SandboxSolution, Unit, UploadFiles } from './protocol.ts'
 import type { SandboxProcess } from './sandbox-process.ts'
-import { DEADLINE_GRACE } from './worker.ts'
+import { DEADLINE_GRACE } from './served-call.ts'
 
 /** What an upload's own sandbox process found. */
 export type UploadCheck = {

@@ -1,11 +1,14 @@
-import { type ClientWorker, createClientWorker, type LogHandler, type SandboxClient } from './client-worker.ts'
+import { type ClientWorker, createClientWorker } from './client-worker.ts'
 import type { Limits } from './limits.ts'
 import { MEMORY_FULL } from './memory-full.ts'
 import type { Failed } from './outcome.ts'
+import type { Loadable } from './pending-call.ts'
+import { CRASHED } from './process-end.ts'
 import type { ProcessPool } from './process-pool.ts'
-import { bringForward, setBack } from './process-priority.ts'
 import { createQuarantine } from './quarantine.ts'
-import { CRASHED, type Loadable } from './worker.ts'
+import type { SandboxClient } from './sandbox-client.ts'
+import type { LogHandler } from './served-call.ts'
+import { createVersionWorkers, noteKill } from './version-workers.ts'
 
 /**
  * The sandbox processes of open clients. A version's clients have processes of their own, since a login holds its process
@@ -47,72 +50,32 @@ export function createClientProcesses(
   pool: Pick<ProcessPool, 'take' | 'fillSoon' | 'whenRoom'>,
   killed: () => void = () => {},
 ): ClientProcesses {
-  /** Those that take new clients, by key. */
-  const workers = new Map<string, ClientWorker[]>()
-  /** All that are not gone yet. */
-  const living = new Set<ClientWorker>()
-  const starting = new Map<string, Promise<ClientWorker | null>>()
   const quarantine = createQuarantine()
+  const workers = createVersionWorkers<ClientWorker>({
+    pool,
+    quarantine,
+    limits,
+    solutionOf: (version) => version.solution(),
+    create: (...given) => createClientWorker(...given, { gone, exited: (worker) => workers.exited(worker) }),
+  })
+  const { living } = workers
   let stopped = false
 
-  function start(version: Loadable): Promise<ClientWorker | null> {
-    const running = starting.get(version.key)
-    if (running !== undefined) return running
-    const started = startWorker(version).finally(() => starting.delete(version.key))
-    starting.set(version.key, started)
-    return started
-  }
-
-  async function startWorker(version: Loadable): Promise<ClientWorker | null> {
-    // Made before a process is taken: a plugin's settings may throw.
-    const solution = version.solution()
-    const process = await pool.take()
-    if (process === null) return null
-    const worker = createClientWorker(process, version.key, solution, limits, { gone, exited })
-    if (quarantine.isSuspect(version.key)) setBack(process.pid)
-    else bringForward(process.pid)
-    living.add(worker)
-    workers.set(version.key, [...(workers.get(version.key) ?? []), worker])
-    pool.fillSoon()
-    return worker
-  }
-
   function gone(worker: ClientWorker, wentWell: boolean, culprits: readonly LogHandler[]): void {
-    forget(worker)
-    if (!wentWell && !stopped) {
-      killed()
-      noteKill(worker.key, culprits)
-    }
-  }
-
-  function exited(worker: ClientWorker): void {
-    living.delete(worker)
-  }
-
-  function noteKill(key: string, culprits: readonly LogHandler[]): void {
-    const until = quarantine.killed(key)
-    if (until === null) return
-    const seconds = Math.ceil((until - Date.now()) / 1000)
-    const message = `the processes of the solution’s clients had to be ended again and again; no client opens for ${seconds} s`
-    for (const { log } of culprits) log({ level: 'error', message })
-  }
-
-  function forget(worker: ClientWorker): void {
-    const others = (workers.get(worker.key) ?? []).filter((one) => one !== worker)
-    if (others.length === 0) workers.delete(worker.key)
-    else workers.set(worker.key, others)
+    workers.forget(worker)
+    if (wentWell || stopped) return
+    killed()
+    noteKill(quarantine, worker.key, culprits, pauseText)
   }
 
   /** The fullest with room, so that few processes serve all. */
   async function workerWithRoom(version: Loadable): Promise<ClientWorker | null> {
     for (;;) {
-      const open = (workers.get(version.key) ?? []).filter(
-        (one) => !one.isEnding() && one.clientCount() < CLIENTS_PER_PROCESS,
-      )
+      const open = workers.of(version.key).filter((one) => !one.isEnding() && one.clientCount() < CLIENTS_PER_PROCESS)
       const [best] = open.sort((a, b) => b.clientCount() - a.clientCount())
       if (best !== undefined) return best
       // Others may have waited for the same process, and filled it by now.
-      if (stopped || (await start(version)) === null) return null
+      if (stopped || (await workers.start(version)) === null) return null
     }
   }
 
@@ -135,7 +98,7 @@ export function createClientProcesses(
   }
 
   function end(worker: ClientWorker): number {
-    forget(worker)
+    workers.forget(worker)
     worker.kill()
     return worker.pid
   }
@@ -152,8 +115,8 @@ export function createClientProcesses(
     },
     workerFor: workerWithRoom,
     retire(key) {
-      for (const worker of workers.get(key) ?? []) {
-        forget(worker)
+      for (const worker of workers.of(key)) {
+        workers.forget(worker)
         worker.retire()
       }
     },
@@ -185,6 +148,10 @@ export function createClientProcesses(
 /** A debugger is attached to it. */
 export function isDebugged({ debug }: Pick<ClientWorker, 'debug'>): boolean {
   return debug !== null && debug.count() > 0
+}
+
+function pauseText(seconds: number): string {
+  return `the processes of the solution’s clients had to be ended again and again; no client opens for ${seconds} s`
 }
 
 function busy(message: string): Failed {

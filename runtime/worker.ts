@@ -1,48 +1,13 @@
-import { answerRequest, type RequestHandler } from './answer-request.ts'
-import { type CallCounts, createCallCounts } from './call-counts.ts'
 import type { Limits } from './limits.ts'
-import type { Failed, GuestLogLine, Outcome } from './outcome.ts'
-import { processorTime, residentSize } from './process-memory.ts'
-import { setBack } from './process-priority.ts'
-import type { FromSandbox, SandboxCall, SandboxOutcome, SandboxSolution } from './protocol.ts'
+import type { Failed } from './outcome.ts'
+import type { PendingCall, Run } from './pending-call.ts'
+import { createProcessEnd } from './process-end.ts'
+import { residentSize } from './process-memory.ts'
+import { megabytes } from './process-watch.ts'
+import type { FromSandbox, SandboxOutcome, SandboxSolution } from './protocol.ts'
 import type { SandboxProcess } from './sandbox-process.ts'
-
-/** A solution version as the supervisor needs it: `solution` is asked for only when a process has to load it. */
-export type Loadable = { readonly key: string; readonly solution: () => SandboxSolution }
-
-export type CallHandlers = {
-  readonly log: (line: GuestLogLine) => void
-  readonly request: RequestHandler
-  /** Told when a process begins with the call; again when another one does, since the first was lost. Must not throw. */
-  readonly began?: () => void
-}
-
-export type PendingCall = {
-  readonly id: number
-  readonly version: Loadable
-  readonly call: SandboxCall
-  readonly handlers: CallHandlers
-  readonly settle: (outcome: Outcome) => void
-  readonly outcome: Promise<Outcome>
-  timer: NodeJS.Timeout | null
-  /** Whether it made a request that can change something: then it is never run again. */
-  changedSomething: boolean
-  replayed: boolean
-  /** Of the process that runs it now. */
-  counts: CallCounts | null
-  /** Whether it was let in as one of the calls of suspects that may run at once. */
-  hasTurn: boolean
-  /**
-   * By `performance.now()`; null until the process said that it began, or for one that is not announced when it was sent.
-   * A call that is lost before it began cannot be what its process died of and runs again.
-   */
-  startedAt: number | null
-  /**
-   * Whether the process says when it begins. The first call of an idle process begins at once, so it is not said; should
-   * the process be lost, such as one that had died already, the call runs again, announced.
-   */
-  announced: boolean
-}
+import { DEADLINE_GRACE, latestStarted, outcomeOf, servedCall, takeLine, takeRequest, timedOut } from './served-call.ts'
+import { createWorkerWatch } from './worker-watch.ts'
 
 export type WorkerEvents = {
   /**
@@ -84,26 +49,12 @@ export interface Worker {
   readonly debug: SandboxProcess['debug']
 }
 
-/** Beyond a limit that the sandbox process watches itself, the host waits this long before it kills, in ms. */
-export const DEADLINE_GRACE = 250
 /** How long a call may wait behind others for its start, in ms. */
 const QUEUE_TIME = 10_000
-/** How often the resident size and the processor time are looked at while a call runs, in ms. */
-const WATCH = 50
-/** A process whose call used more processor time than this, in ms, runs behind all others from then on. */
-const LONG_CALL = 40
 /** A call that comes so soon after another one, in ms, has to wait for its context. */
 const SETTLE_TIME = 2
-/** An idle process's size is looked at no oftener than this, in ms: a login should not wait for the file system. */
-const IDLE_MEASURE = 250
 /** A process that served so many calls makes room for a fresh one, whatever it may have gathered. */
 const CALLS_SERVED = 20_000
-
-export const CRASHED: Failed = {
-  code: 'script_crashed',
-  message: 'the sandbox process ended while the script ran',
-  milliseconds: 0,
-}
 
 export function createWorker(
   process: SandboxProcess,
@@ -112,28 +63,28 @@ export function createWorker(
   limits: Limits,
   events: WorkerEvents,
 ): Worker {
-  const calls = new Map<number, PendingCall>()
-  const failed = new Map<PendingCall, Failed>()
+  const runs = new Map<number, Run>()
+  const end = createProcessEnd<PendingCall>(process)
+  const use = createUse()
   /** Answered, since they waited too long for their start. */
   const givenUp = new WeakSet<PendingCall>()
-  let lastUsed = Date.now()
-  let served = 0
-  let lastEndedAt = 0
-  let inARow = 0
   let retiring = false
-  let killed = false
-  let heartbeatMissing = false
   let lastEnded: PendingCall | null = null
   /** When the last call returned well, by `performance.now()`, and no sign since that the context for the next is made. */
   let unsettledSince: number | null = null
-  /** The call after which it hung. */
   let isEndedForRoom = false
+  /** The call after which it hung. */
   let hungAfter: PendingCall | null = null
-  let watching: NodeJS.Timeout | null = null
-  /** The call that ran when it was last looked, and the processor time by then. */
-  let watched: { readonly pending: PendingCall; readonly time: number; isLong: boolean } | null = null
-  let isSetBack = false
-  let lastMeasured = 0
+  const watch = createWorkerWatch({
+    process,
+    limits,
+    end,
+    running,
+    isIdle,
+    unsettledSince: () => unsettledSince,
+    killHung,
+    isLong: events.isLong,
+  })
 
   process.onMessage = receive
   process.onEnd = lose
@@ -141,131 +92,61 @@ export function createWorker(
   process.send({ kind: 'load', solution, ...(process.debug === null ? {} : { debug: true }) })
 
   function receive(message: FromSandbox): void {
-    if (message.kind === 'pong') heartbeatMissing = false
+    if (message.kind === 'pong') watch.answered()
     else if (message.kind === 'settled') settled()
-    const pending = 'id' in message ? calls.get(message.id) : undefined
-    if (pending === undefined) return
-    if (message.kind === 'started') started(pending)
-    else if (message.kind === 'log') log(pending, message)
-    else if (message.kind === 'request') answer(pending, message)
-    else if (message.kind === 'ended') ended(pending, message.outcome)
+    const run = 'id' in message ? runs.get(message.id) : undefined
+    if (run === undefined) return
+    if (message.kind === 'started') started(run)
+    else if (message.kind === 'log') takeLine(run, message, run.pending.handlers)
+    else if (message.kind === 'request') answer(run, message)
+    else if (message.kind === 'ended') ended(run, message.outcome)
     // Only a process that is debugged says it: it watches the time of its calls itself.
-    else if (message.kind === 'hung') killFor(pending, timedOut(pending))
+    else if (message.kind === 'hung') end.killFor(run.pending, timedOut(run))
   }
 
-  function answer(pending: PendingCall, message: Extract<FromSandbox, { kind: 'request' }>): void {
-    const failure = pending.counts?.request(elapsed(pending)) ?? null
-    if (failure !== null) {
-      killFor(pending, failure)
-      return
-    }
-    void answerRequest(process, message, pending.handlers.request, () => {
+  function answer(run: Run, message: Extract<FromSandbox, { kind: 'request' }>): void {
+    const { pending } = run
+    const failure = takeRequest(run, process, message, pending.handlers.request, () => {
       pending.changedSomething = true
     })
+    if (failure !== null) end.killFor(pending, failure)
   }
 
-  /** What goes wrong while a line is written must not end the host. */
-  function log(pending: PendingCall, line: GuestLogLine): void {
-    try {
-      if (pending.counts?.logLine()) pending.handlers.log(line)
-    } catch {
-      // The line is lost; the call goes on.
-    }
-  }
-
-  function started(pending: PendingCall): void {
+  function started(run: Run): void {
     // A compromised process may report this repeatedly: the deadline stays.
-    if (pending.startedAt !== null) return
+    if (run.clock.startedAt() !== null) return
     unsettledSince = null
-    begin(pending)
+    begin(run)
   }
 
-  function begin(pending: PendingCall): void {
-    if (pending.timer) clearTimeout(pending.timer)
-    pending.startedAt = performance.now()
+  function begin(run: Run): void {
+    const { pending, clock } = run
+    clock.begin()
     pending.handlers.began?.()
     if (process.debug !== null) return
-    const deadline = limits.LOAD_TIME + limits[pending.call.timeLimit] + DEADLINE_GRACE
-    pending.timer = setTimeout(() => killFor(pending, timedOut(pending)), deadline)
-  }
-
-  function timedOut(pending: PendingCall): Failed {
-    const allowed = limits[pending.call.timeLimit]
-    const used = elapsed(pending)
-    const message = `the call took longer than ${allowed} ms and its process was ended`
-    return {
-      code: 'script_timeout',
-      message,
-      limit: { name: pending.call.timeLimit, allowed, used },
-      milliseconds: used,
-    }
-  }
-
-  /** Not ended with each call: another one may come before it would look. */
-  function watch(): void {
-    if (isIdle()) {
-      stopWatching()
-      return
-    }
-    watchMemory()
-    if (isUnsettledFor(limits.LOAD_TIME + DEADLINE_GRACE)) killHung()
-    watchProcessor()
-  }
-
-  /** A call that was sent meanwhile has a deadline of its own. */
-  function isUnsettledFor(milliseconds: number): boolean {
-    return unsettledSince !== null && latestStarted() === null && performance.now() - unsettledSince > milliseconds
-  }
-
-  /** One solution's endless loop must not take from the others what their logins need. */
-  function watchProcessor(): void {
-    const pending = latestStarted()
-    if (pending === null) return
-    const time = processorTime(process.pid)
-    if (watched?.pending !== pending) watched = { pending, time, isLong: false }
-    else if (!watched.isLong && time - watched.time >= LONG_CALL) {
-      watched.isLong = true
-      events.isLong(pending)
-      if (!isSetBack) setBack(process.pid)
-      isSetBack = true
-    }
-  }
-
-  /** isolated-vm's heap limit is a trigger and not a bound, and much lies outside of the heap: so it is watched here. */
-  function watchMemory(): void {
-    const used = residentSize(process.pid)
-    const allowed = limits.PROCESS_MEMORY
-    if (used <= allowed) return
-    const culprit = latestStarted()
-    if (culprit === null) {
-      if (unsettledSince !== null) killHung()
-      return
-    }
-    const message = `the sandbox process grew to ${megabytes(used)} MB; ${megabytes(allowed)} MB are allowed`
-    const limit = { name: 'PROCESS_MEMORY', allowed, used }
-    killFor(culprit, { code: 'script_memory', message, limit, milliseconds: elapsed(culprit) })
+    clock.alarm(limits.LOAD_TIME + clock.allowed + DEADLINE_GRACE, () => end.killFor(pending, timedOut(run)))
   }
 
   /** Inside a sandbox process calls run one after the other, so the one that started last is the one that runs. */
-  function latestStarted(): PendingCall | null {
-    let latest: PendingCall | null = null
-    for (const pending of calls.values()) {
-      if (pending.startedAt !== null && pending.startedAt >= (latest?.startedAt ?? 0)) latest = pending
-    }
-    return latest
+  function running(): Run | null {
+    return latestStarted(runs.values())
   }
 
-  function ended(pending: PendingCall, outcome: SandboxOutcome): void {
+  function ended(run: Run, outcome: SandboxOutcome): void {
     // The isolate is gone after it ran out of memory, and what a call that was cut off left in the isolate's queue would
     // run inside the next one: neither serves anybody any more.
     if (!outcome.ok && (outcome.code === 'script_memory' || outcome.cutOff)) {
-      killFor(pending, outcomeOf(outcome) as Failed)
+      end.killFor(run.pending, outcomeOf(outcome) as Failed)
       return
     }
     // After a call that failed no context is made ahead.
     unsettledSince = outcome.ok ? performance.now() : null
-    lastEnded = pending
-    finish(pending, outcomeOf(outcome))
+    lastEnded = run.pending
+    run.clock.stop()
+    runs.delete(run.pending.id)
+    use.ended()
+    if (isIdle()) becomeIdle()
+    run.pending.settle(outcomeOf(outcome))
   }
 
   function settled(): void {
@@ -276,7 +157,7 @@ export function createWorker(
   /** Top-level code that runs ahead of a call has no call that could fail for it. */
   function killHung(): void {
     hungAfter = lastEnded
-    kill()
+    end.kill('for fault')
   }
 
   /**
@@ -287,117 +168,104 @@ export function createWorker(
     givenUp.add(pending)
     pending.settle(waitedTooLong())
     // Nothing runs that has a deadline, and yet nothing starts: the process hangs.
-    if (latestStarted() === null) kill()
+    if (running() === null) end.kill('for fault')
     else process.send({ kind: 'cancel', id: pending.id })
   }
 
-  function killFor(pending: PendingCall, failure: Failed): void {
-    failed.set(pending, failure)
-    kill()
-  }
-
-  function kill(): void {
-    killed = true
-    process.kill()
-  }
-
-  function finish(pending: PendingCall, outcome: Outcome): void {
-    if (pending.timer) clearTimeout(pending.timer)
-    calls.delete(pending.id)
-    lastUsed = Date.now()
-    lastEndedAt = performance.now()
-    served++
-    if (isIdle()) becomeIdle()
-    pending.settle(outcome)
-  }
-
   function isIdle(): boolean {
-    return calls.size === 0 && unsettledSince === null
-  }
-
-  function stopWatching(): void {
-    if (watching) clearInterval(watching)
-    watching = null
+    return runs.size === 0 && unsettledSince === null
   }
 
   function becomeIdle(): void {
-    watched = null
-    if (retiring || served >= CALLS_SERVED || isTooLarge()) kill()
-  }
-
-  /** What is left when nothing runs. */
-  function isTooLarge(): boolean {
-    if (Date.now() - lastMeasured < IDLE_MEASURE) return false
-    lastMeasured = Date.now()
-    return residentSize(process.pid) > limits.PROCESS_MEMORY / 2
+    watch.rest()
+    if (retiring || use.served() >= CALLS_SERVED || watch.isTooLarge()) end.kill('well')
   }
 
   /** @param byOthers whether something else killed the process, such as the system when its memory runs out */
   function lose(byOthers: boolean): void {
-    stopWatching()
-    const open = [...calls.values()]
-    calls.clear()
-    for (const pending of open) if (pending.timer) clearTimeout(pending.timer)
-    const lost = open.filter((pending) => !givenUp.has(pending))
-    const running = lost.filter(({ startedAt }) => startedAt !== null)
-    const [only] = running
-    if (!killed && only !== undefined && running.length === 1 && isCulprit(only, byOthers)) failed.set(only, CRASHED)
-    events.gone(made, lost, failed)
-  }
-
-  /** A process that ended while one call ran ended through that call, as far as anybody can know; twice is no chance. */
-  function isCulprit(pending: PendingCall, byOthers: boolean): boolean {
-    return pending.replayed || (!byOthers && (pending.announced || pending.changedSomething))
-  }
-
-  function endForRoom(): void {
-    isEndedForRoom = true
-    const running = latestStarted()
-    const held = megabytes(residentSize(process.pid))
-    if (running === null) kill()
-    else killFor(running, { code: 'sandbox_busy', message: endedForRoom(held), milliseconds: elapsed(running) })
+    watch.stop()
+    const open = [...runs.values()]
+    runs.clear()
+    for (const { clock } of open) clock.stop()
+    const lost = open.filter(({ pending }) => !givenUp.has(pending))
+    const begun = lost.filter(({ clock }) => clock.startedAt() !== null)
+    const [only] = begun
+    if (end.killed() === null && only !== undefined && begun.length === 1 && isCulprit(only, byOthers)) {
+      end.crashedThrough(only.pending)
+    }
+    events.gone(
+      made,
+      lost.map(({ pending }) => pending),
+      end.failed,
+    )
   }
 
   const made: Worker = {
     key,
     pid: process.pid,
-    endForRoom,
+    ...use.facts,
+    callCount: () => runs.size,
     isEndedForRoom: () => isEndedForRoom,
-    callCount: () => calls.size,
-    lastUsed: () => lastUsed,
-    lastEnded: () => lastEndedAt,
-    callsInARow: () => inARow,
     hungAfter: () => hungAfter,
     run(pending, isSuspect) {
-      pending.startedAt = null
-      pending.counts = createCallCounts(limits)
-      pending.announced = isSuspect || pending.replayed || calls.size > 0
-      calls.set(pending.id, pending)
-      lastUsed = Date.now()
-      const isAlone = calls.size === 1
-      inARow = isAlone && performance.now() - lastEndedAt < SETTLE_TIME ? inARow + 1 : 0
-      watching ??= setInterval(watch, WATCH)
-      if (!pending.announced) begin(pending)
+      const announced = isSuspect || pending.replayed || runs.size > 0
+      const run = { ...servedCall(pending.call.timeLimit, limits), pending, announced }
+      runs.set(pending.id, run)
+      use.began(runs.size === 1)
+      watch.start()
+      if (!announced) begin(run)
       // Where scripts are debugged a call may wait behind one that is held.
-      else if (process.debug === null) pending.timer = setTimeout(() => giveUpWaiting(pending), QUEUE_TIME)
-      process.send({ kind: 'call', id: pending.id, call: pending.call, announce: pending.announced })
+      else if (process.debug === null) run.clock.alarm(QUEUE_TIME, () => giveUpWaiting(pending))
+      process.send({ kind: 'call', id: pending.id, call: pending.call, announce: announced })
     },
     retire() {
       retiring = true
-      if (calls.size === 0) kill()
+      if (runs.size === 0) end.kill('well')
     },
-    kill,
+    endForRoom() {
+      isEndedForRoom = true
+      const run = running()
+      const message = endedForRoom(megabytes(residentSize(process.pid)))
+      if (run === null) end.kill('well')
+      else end.killFor(run.pending, { code: 'sandbox_busy', message, milliseconds: run.clock.elapsed() })
+    },
+    kill: () => end.kill('well'),
     isEnding: process.ended,
     debug: process.debug,
     checkHeartbeat() {
-      if (calls.size > 0) return
-      if (heartbeatMissing) return killHung()
-      if (isTooLarge()) return kill()
-      heartbeatMissing = true
-      process.send({ kind: 'ping' })
+      if (runs.size > 0) return
+      if (watch.isSilent()) killHung()
+      else if (watch.isTooLarge()) end.kill('well')
+      else watch.ask()
     },
   }
   return made
+}
+
+/** What the supervisor chooses processes by. */
+function createUse() {
+  let lastUsed = Date.now()
+  let lastEnded = 0
+  let inARow = 0
+  let served = 0
+  return {
+    facts: { lastUsed: () => lastUsed, lastEnded: () => lastEnded, callsInARow: () => inARow },
+    served: () => served,
+    began(isAlone: boolean): void {
+      lastUsed = Date.now()
+      inARow = isAlone && performance.now() - lastEnded < SETTLE_TIME ? inARow + 1 : 0
+    },
+    ended(): void {
+      lastUsed = Date.now()
+      lastEnded = performance.now()
+      served++
+    },
+  }
+}
+
+/** A process that ended while one call ran ended through that call, as far as anybody can know; twice is no chance. */
+function isCulprit({ pending, announced }: Run, byOthers: boolean): boolean {
+  return pending.replayed || (!byOthers && (announced || pending.changedSomething))
 }
 
 /** @param held by the process that was ended, in MB */
@@ -407,21 +275,4 @@ function endedForRoom(held: number): string {
 
 function waitedTooLong(): Failed {
   return { code: 'sandbox_busy', message: `the call waited ${QUEUE_TIME} ms for its sandbox process`, milliseconds: 0 }
-}
-
-function elapsed(pending: PendingCall): number {
-  return Math.round(performance.now() - (pending.startedAt ?? performance.now()))
-}
-
-export function megabytes(bytes: number): number {
-  return Math.round(bytes / 1024 ** 2)
-}
-
-export function outcomeOf(outcome: SandboxOutcome): Outcome {
-  if (!outcome.ok) {
-    const { code, message, position, limit, milliseconds } = outcome
-    return { code, message, ...(position ? { position } : {}), ...(limit ? { limit } : {}), milliseconds }
-  }
-  const { result, odd, commands, milliseconds } = outcome
-  return { code: 'returned', result, ...(odd === undefined ? {} : { oddResult: odd }), commands, milliseconds }
 }

@@ -1,10 +1,12 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createClientWorker, type SandboxClient } from '../../runtime/client-worker.ts'
+import { createClientWorker } from '../../runtime/client-worker.ts'
 import { createLimits } from '../../runtime/limits.ts'
 import type { Failed, Outcome } from '../../runtime/outcome.ts'
+import type { PendingCall } from '../../runtime/pending-call.ts'
 import type { FromSandbox, SandboxCall, SandboxSolution, ToSandbox } from '../../runtime/protocol.ts'
+import type { SandboxClient } from '../../runtime/sandbox-client.ts'
 import type { SandboxProcess } from '../../runtime/sandbox-process.ts'
-import { createWorker, type PendingCall } from '../../runtime/worker.ts'
+import { createWorker } from '../../runtime/worker.ts'
 
 // What a sandbox process that was taken over can do to the host by the messages it sends. The process is played: it says
 // whatever the test wants, and is killed but never gone: what the host does must not wait for that.
@@ -82,13 +84,9 @@ function pendingCall(id: number, logged: string[], asked: string[], settle: Pend
     },
     settle,
     outcome: new Promise(() => {}),
-    timer: null,
     changedSomething: false,
     replayed: false,
-    counts: null,
     hasTurn: false,
-    startedAt: null,
-    announced: true,
   }
 }
 

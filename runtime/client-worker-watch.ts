@@ -1,0 +1,107 @@
+import { type ClientCall, HUNG_TIME } from './client-calls.ts'
+import type { Limits } from './limits.ts'
+import type { ProcessEnd } from './process-end.ts'
+import { processorTime } from './process-memory.ts'
+import { bringForward, startBehind } from './process-priority.ts'
+import { createProcessWatch, type ProcessWatch, WATCH } from './process-watch.ts'
+import type { SandboxProcess } from './sandbox-process.ts'
+import { latestStarted } from './served-call.ts'
+
+/** While a call runs for longer than this, in ms, and the process uses the processor, it runs behind all others. */
+const LONG_CALL = 250
+
+export type ClientWorkerWatch = Omit<ProcessWatch, 'grown'> & {
+  readonly stopIfQuiet: () => void
+  readonly watchMemory: () => void
+  /** Kills it for what a call that has ended left behind. */
+  readonly killHung: () => void
+  /** The call ended since the isolate's memory was used up: that may grow on for all that. */
+  readonly outOfMemory: (call: ClientCall) => void
+  /** What has ended for the host may still run in the process, for so long, in ms. */
+  readonly watchFor: (milliseconds: number) => void
+  /** The call that ran out of memory, once its process had to be killed for what that left behind. */
+  readonly blamed: () => ClientCall | null
+}
+
+/**
+ * Looks after a process for clients: memory, and processor time while calls run.
+ * @param calls those that run, and whether there are any
+ */
+export function createClientWorkerWatch(
+  process: SandboxProcess,
+  limits: Limits,
+  end: ProcessEnd<ClientCall>,
+  calls: { readonly running: () => readonly ClientCall[]; readonly isEmpty: () => boolean },
+): ClientWorkerWatch {
+  const watch = createProcessWatch(process, limits, look)
+  let lastMemory: ClientCall | null = null
+  let blamed: ClientCall | null = null
+  /** By `performance.now()`. */
+  let watchUntil = 0
+  let watchedTime = 0
+  let isBehind = false
+
+  function look(): void {
+    stopIfQuiet()
+    watchMemory()
+    watchProcessor()
+  }
+
+  /** Whose call it was cannot be known when several run: the one that began last is taken. */
+  function watchMemory(): void {
+    const failure = process.ended() ? null : watch.grown()
+    if (failure === null) return
+    if (lastMemory !== null && performance.now() < watchUntil) {
+      killHung()
+      return
+    }
+    const culprit = latestStarted(calls.running())
+    if (culprit === null) end.kill('for fault')
+    else end.killFor(culprit, { ...failure, milliseconds: culprit.clock.elapsed() })
+  }
+
+  /** The call has ended, and what it began runs on. */
+  function killHung(): void {
+    if (end.killed() !== null) return
+    blamed = lastMemory
+    end.kill('for fault')
+  }
+
+  /** One solution's long handlers must not take from others what their logins need, and only while they run. */
+  function watchProcessor(): void {
+    const time = processorTime(process.pid)
+    const isBusy = time - watchedTime >= WATCH / 2
+    watchedTime = time
+    const isLong = isBusy && calls.running().some(({ clock }) => clock.elapsed() > LONG_CALL)
+    if (isLong === isBehind) return
+    isBehind = isLong
+    if (isLong) startBehind(process.pid)
+    else bringForward(process.pid)
+  }
+
+  function stopIfQuiet(): void {
+    if (calls.isEmpty() && performance.now() > watchUntil) stop()
+  }
+
+  function stop(): void {
+    watch.stop()
+    if (isBehind && !process.ended()) bringForward(process.pid)
+    isBehind = false
+  }
+
+  return {
+    ...watch,
+    stop,
+    stopIfQuiet,
+    watchMemory,
+    killHung,
+    outOfMemory(call) {
+      lastMemory = call
+      watchUntil = performance.now() + HUNG_TIME
+    },
+    watchFor(milliseconds) {
+      watchUntil = performance.now() + milliseconds
+    },
+    blamed: () => blamed,
+  }
+}

@@ -1,0 +1,224 @@
+import { availableParallelism } from 'node:os'
+import { isDebugged } from './client-processes.ts'
+import { createGate } from './gate.ts'
+import type { Limits } from './limits.ts'
+import { MEMORY_FULL } from './memory-full.ts'
+import type { Failed, Outcome } from './outcome.ts'
+import type { CallHandlers, Loadable, PendingCall } from './pending-call.ts'
+import { CRASHED } from './process-end.ts'
+import type { ProcessPool } from './process-pool.ts'
+import type { SandboxCall } from './protocol.ts'
+import { createQuarantine } from './quarantine.ts'
+import { createVersionWorkers, noteKill } from './version-workers.ts'
+import { createWorker, type Worker } from './worker.ts'
+
+/** The sandbox processes of logins and of other calls that need no client. */
+export interface LoginProcesses {
+  /** Runs one entry function. Never rejects for what a script does: every end is an outcome. */
+  call(version: Loadable, call: SandboxCall, handlers: CallHandlers): Promise<Outcome>
+  retire(key: string): void
+  /** Until when the version's calls are paused, in epoch ms; null: they are not. */
+  retryAt(key: string): number | null
+  /** A process of the version; null when none could be started. */
+  workerFor(version: Loadable): Promise<Worker | null>
+  /** Those that are not gone yet. */
+  readonly living: () => readonly Worker[]
+  /** Ends the longest unused process without calls. @returns its id; null when none is left */
+  makeRoom(): number | null
+  /** Ends processes that were not used for `SANDBOX_IDLE`, asks the other idle ones for a sign of life. */
+  sweep(): void
+  stop(): void
+}
+
+export type LoginProcessesOptions = {
+  readonly limits: Limits
+  readonly pool: Pick<ProcessPool, 'take' | 'fillSoon' | 'isFull' | 'whenRoom'>
+  /** A version has one process, which debuggers attach to. */
+  readonly isDebugging: boolean
+  readonly killed: (reason: Failed['code'] | 'hung') => void
+}
+
+/** A version gets a further process when so many calls are with each that it has. One core is left to the host. */
+const HOT = 2
+const MOST_PROCESSES = Math.max(1, availableParallelism() - 1)
+/**
+ * Solutions whose processes had to be killed lately start a call only when no more than so many of theirs and other long
+ * calls run. However low their priority: what wants the processor while such a script uses it waits until the kernel looks
+ * again, some milliseconds, at each of a login's steps.
+ */
+const LONG_CALLS = MOST_PROCESSES
+/** How long such a call waits for its turn, in ms. */
+const TURN_TIME = 10_000
+/** One whose calls come alone, but so many in a row before the context for the next could be made, gets a second one. */
+const HOT_IN_A_ROW = 30
+const MOST_IN_TURN = Math.min(2, availableParallelism())
+
+export function createLoginProcesses(options: LoginProcessesOptions): LoginProcesses {
+  const { limits, pool, isDebugging } = options
+  const quarantine = createQuarantine()
+  const suspectTurns = createGate(LONG_CALLS)
+  const workers = createVersionWorkers<Worker>({
+    pool,
+    quarantine,
+    limits,
+    solutionOf(version) {
+      const { clients: _, ...solution } = version.solution()
+      return solution
+    },
+    create: (...given) => createWorker(...given, { gone, exited: (worker) => workers.exited(worker), isLong }),
+  })
+  let lastId = 0
+  let stopped = false
+
+  async function dispatch(pending: PendingCall): Promise<void> {
+    try {
+      if (quarantine.isSuspect(pending.version.key) && !pending.hasTurn) await takeTurn(pending)
+      else await findWorker(pending)
+    } catch (error) {
+      // Our own side failed, such as a plugin of the operator: the author cannot help it, but must hear of it.
+      const message = `the solution could not be loaded: ${error instanceof Error ? error.message : 'unknown error'}`
+      pending.settle({ ...CRASHED, message })
+    }
+  }
+
+  async function takeTurn(pending: PendingCall): Promise<void> {
+    if (!(await suspectTurns.enter(TURN_TIME))) {
+      pending.settle(busy(`the call waited ${TURN_TIME} ms, since others like it run`))
+      return
+    }
+    pending.hasTurn = true
+    try {
+      await findWorker(pending)
+      await pending.outcome
+    } finally {
+      suspectTurns.leave()
+    }
+  }
+
+  /** It runs already, so the others wait for it. */
+  async function isLong(pending: PendingCall): Promise<void> {
+    if (pending.hasTurn) return
+    suspectTurns.force()
+    await pending.outcome
+    suspectTurns.leave()
+  }
+
+  async function findWorker(pending: PendingCall): Promise<void> {
+    const { version } = pending
+    const retryAt = quarantine.retryAt(version.key)
+    if (retryAt !== null) return pending.settle(quarantined(retryAt))
+    // What runs again was let in before.
+    const mayBegin = pending.replayed || !pool.isFull() || (await pool.whenRoom())
+    if (!mayBegin) return pending.settle(busy(MEMORY_FULL))
+    const serving = workers.of(version.key)
+    const best = serving.reduce<Worker | null>(
+      (least, one) => (least === null || isLess(one, least) ? one : least),
+      null,
+    )
+    if (best !== null && !isDebugging && isHot(best, serving.length)) void workers.start(version).catch(() => {})
+    const worker = best ?? (await workers.start(version))
+    if (stopped) pending.settle({ ...CRASHED, message: 'the host is stopping' })
+    else if (worker === null) pending.settle(busy('no sandbox process could be started'))
+    else if (!worker.isEnding()) worker.run(pending, quarantine.isSuspect(version.key))
+    else replayOrFail(pending)
+  }
+
+  /** The call that a process was killed for fails; those that only shared it with that call run once more. */
+  function gone(worker: Worker, lost: readonly PendingCall[], failed: ReadonlyMap<PendingCall, Failed>): void {
+    workers.forget(worker)
+    const hungAfter = worker.hungAfter()
+    const culprits = hungAfter === null ? [...failed.keys()] : [...failed.keys(), hungAfter]
+    if (culprits.length > 0 && !stopped) {
+      options.killed([...failed.values()][0]?.code ?? 'hung')
+      noteKill(
+        quarantine,
+        worker.key,
+        culprits.map(({ handlers }) => handlers),
+        pauseText,
+      )
+    }
+    for (const pending of lost) {
+      const failure = failed.get(pending)
+      if (failure) pending.settle(failure)
+      else replayOrFail(pending, worker.isEndedForRoom() ? busy(MEMORY_FULL) : CRASHED)
+    }
+  }
+
+  /** @param failure how the call ends if it cannot run again */
+  function replayOrFail(pending: PendingCall, failure: Failed = CRASHED): void {
+    if (stopped || pending.replayed || pending.changedSomething) {
+      pending.settle(failure)
+      return
+    }
+    pending.replayed = true
+    void dispatch(pending)
+  }
+
+  function retire(worker: Worker): void {
+    workers.forget(worker)
+    worker.retire()
+  }
+
+  /** The longest unused first. */
+  function idle(): Worker[] {
+    const found = [...workers.living].filter((one) => one.callCount() === 0 && workers.of(one.key).includes(one))
+    return found.sort((a, b) => a.lastUsed() - b.lastUsed())
+  }
+
+  return {
+    call(version, call, handlers) {
+      const { promise: outcome, resolve: settle } = Promise.withResolvers<Outcome>()
+      const state = { changedSomething: false, replayed: false, hasTurn: false }
+      void dispatch({ id: ++lastId, version, call, handlers, outcome, settle, ...state })
+      return outcome
+    },
+    retire(key) {
+      for (const worker of workers.of(key)) retire(worker)
+    },
+    retryAt: (key) => quarantine.retryAt(key),
+    workerFor: async (version) => workers.of(version.key)[0] ?? (await workers.start(version)),
+    living: () => [...workers.living],
+    makeRoom() {
+      const [oldest] = idle()
+      if (oldest === undefined) return null
+      retire(oldest)
+      return oldest.pid
+    },
+    sweep() {
+      quarantine.sweep()
+      const oldest = Date.now() - limits.SANDBOX_IDLE
+      for (const worker of idle()) {
+        if (worker.lastUsed() < oldest && !isDebugged(worker)) retire(worker)
+        else worker.checkHeartbeat()
+      }
+    },
+    stop() {
+      stopped = true
+      for (const worker of workers.living) worker.kill()
+    },
+  }
+}
+
+function pauseText(seconds: number): string {
+  return `the solution’s sandbox processes had to be ended again and again; its scripts pause for ${seconds} s`
+}
+
+/** @param worker the one with the least to do, of `count` */
+function isHot(worker: Worker, count: number): boolean {
+  if (worker.callCount() >= HOT) return count < MOST_PROCESSES
+  return worker.callsInARow() >= HOT_IN_A_ROW && count < MOST_IN_TURN
+}
+
+/** Of two that have as little to do, the one that had longer to make the context for its next call. */
+function isLess(one: Worker, other: Worker): boolean {
+  const difference = one.callCount() - other.callCount()
+  return difference < 0 || (difference === 0 && one.lastEnded() < other.lastEnded())
+}
+
+function busy(message: string): Failed {
+  return { code: 'sandbox_busy', message, milliseconds: 0 }
+}
+
+function quarantined(retryAt: number): Failed {
+  return { ...busy('the solution is paused, since its sandbox processes had to be ended again and again'), retryAt }
+}

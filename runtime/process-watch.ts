@@ -1,0 +1,57 @@
+import type { Limits } from './limits.ts'
+import type { Failed } from './outcome.ts'
+import { residentSize } from './process-memory.ts'
+import type { SandboxProcess } from './sandbox-process.ts'
+
+/** Looks after a sandbox process from outside while calls run in it, and asks an idle one whether it still answers. */
+export interface ProcessWatch {
+  /** Looks every 50 ms from now on. */
+  readonly start: () => void
+  readonly stop: () => void
+  /**
+   * isolated-vm's heap limit is a trigger and not a bound, and much lies outside of the heap: so memory is watched here.
+   * @returns how the call fails that let the process grow beyond PROCESS_MEMORY; null: it is within
+   */
+  readonly grown: () => Failed | null
+  /** It was asked for a sign of life and has not answered. */
+  readonly isSilent: () => boolean
+  readonly ask: () => void
+  readonly answered: () => void
+}
+
+/** How often a process is looked at while a call runs, in ms. */
+export const WATCH = 50
+
+export function createProcessWatch(process: SandboxProcess, limits: Limits, look: () => void): ProcessWatch {
+  let timer: NodeJS.Timeout | null = null
+  let isSilent = false
+
+  return {
+    start() {
+      timer ??= setInterval(look, WATCH)
+    },
+    stop() {
+      if (timer) clearInterval(timer)
+      timer = null
+    },
+    grown() {
+      const used = residentSize(process.pid)
+      const allowed = limits.PROCESS_MEMORY
+      if (used <= allowed) return null
+      const message = `the sandbox process grew to ${megabytes(used)} MB; ${megabytes(allowed)} MB are allowed`
+      return { code: 'script_memory', message, limit: { name: 'PROCESS_MEMORY', allowed, used }, milliseconds: 0 }
+    },
+    isSilent: () => isSilent,
+    ask() {
+      isSilent = true
+      process.send({ kind: 'ping' })
+    },
+    answered() {
+      isSilent = false
+    },
+  }
+}
+
+export function megabytes(bytes: number): number {
+  return Math.round(bytes / 1024 ** 2)
+}

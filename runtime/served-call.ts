@@ -1,0 +1,71 @@
+import { answerRequest, type RequestHandler } from './answer-request.ts'
+import { type CallClock, createCallClock } from './call-clock.ts'
+import { type CallCounts, createCallCounts } from './call-counts.ts'
+import type { Limits } from './limits.ts'
+import type { Failed, GuestLogLine, Outcome } from './outcome.ts'
+import type { FromSandbox, SandboxCall, SandboxOutcome } from './protocol.ts'
+import type { SandboxProcess } from './sandbox-process.ts'
+
+/** A call while a sandbox process serves it: its time by the host's clock, and what the host counts of it. */
+export type ServedCall = {
+  readonly limit: 'LOAD_TIME' | SandboxCall['timeLimit']
+  readonly clock: CallClock
+  readonly counts: CallCounts
+}
+
+export type LogHandler = { readonly log: (line: GuestLogLine) => void }
+
+/** Beyond a limit that the sandbox process watches itself, the host waits this long before it kills, in ms. */
+export const DEADLINE_GRACE = 250
+
+export function servedCall(limit: ServedCall['limit'], limits: Limits): ServedCall {
+  return { limit, clock: createCallClock(limits[limit]), counts: createCallCounts(limits) }
+}
+
+/** What goes wrong while a line is written must not end the host. */
+export function takeLine({ counts }: ServedCall, line: GuestLogLine, handlers: LogHandler): void {
+  try {
+    if (counts.logLine()) handlers.log(line)
+  } catch {
+    // The line is lost; the call goes on.
+  }
+}
+
+/** @param changes see `answerRequest` @returns how the call fails when it asked too often; null: it is answered */
+export function takeRequest(
+  { counts, clock }: ServedCall,
+  process: SandboxProcess,
+  message: Extract<FromSandbox, { kind: 'request' }>,
+  handler: RequestHandler,
+  changes: () => void,
+): Failed | null {
+  const failure = counts.request(clock.elapsed())
+  if (failure === null) void answerRequest(process, message, handler, changes)
+  return failure
+}
+
+export function timedOut({ limit, clock }: ServedCall): Failed {
+  const { allowed } = clock
+  const used = clock.elapsed()
+  const message = `the call took longer than ${allowed} ms and its process was ended`
+  return { code: 'script_timeout', message, limit: { name: limit, allowed, used }, milliseconds: used }
+}
+
+/** Whose call it was cannot be known when several run: the one that began last is taken. */
+export function latestStarted<C extends ServedCall>(calls: Iterable<C>): C | null {
+  let latest: C | null = null
+  for (const call of calls) {
+    const startedAt = call.clock.startedAt()
+    if (startedAt !== null && startedAt >= (latest?.clock.startedAt() ?? 0)) latest = call
+  }
+  return latest
+}
+
+export function outcomeOf(outcome: SandboxOutcome): Outcome {
+  if (!outcome.ok) {
+    const { code, message, position, limit, milliseconds } = outcome
+    return { code, message, ...(position ? { position } : {}), ...(limit ? { limit } : {}), milliseconds }
+  }
+  const { result, odd, commands, milliseconds } = outcome
+  return { code: 'returned', result, ...(odd === undefined ? {} : { oddResult: odd }), commands, milliseconds }
+}
