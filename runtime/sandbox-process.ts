@@ -19,6 +19,7 @@ export const SANDBOX_SOURCES = [
   'forms',
   'frames.ts',
   'address.ts',
+  'call-clock.ts',
   'visible-name.ts',
   'zod.ts',
   'bundle/strict-json.ts',

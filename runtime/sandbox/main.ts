@@ -8,7 +8,8 @@ import type { CallEnd } from './call-end.ts'
 import type { Clients } from './clients.ts'
 import type { DebuggedLogins } from './debugged-logins.ts'
 import type { Debugging } from './debugging.ts'
-import { type IsolateEvents, loadSolution, type PreparedIsolate, prepareIsolate } from './isolate.ts'
+import { type IsolateEvents, type PreparedIsolate, prepareIsolate } from './isolate.ts'
+import { loadSolution } from './load-solution.ts'
 
 /** The host's frames hold whole solutions; 256 MiB is above what the bundle limits let through. */
 const MAX_FRAME = 256 * 1024 ** 2

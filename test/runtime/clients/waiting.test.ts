@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { CallEnd } from '../../../runtime/sandbox/call-end.ts'
-import { type Client, createClientIsolate } from '../../../runtime/sandbox/client-isolate.ts'
+import type { Client } from '../../../runtime/sandbox/client.ts'
+import { createClientIsolate } from '../../../runtime/sandbox/client-isolate.ts'
 import type { Callback, Isolate } from '../../../runtime/sandbox/isolate.ts'
 
 // The isolate and the clock are played: a call that only asks and waits for its answers.

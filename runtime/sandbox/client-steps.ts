@@ -1,0 +1,107 @@
+import type { Position } from '../outcome.ts'
+import type { SandboxCall } from '../protocol.ts'
+import { brokenOff, callText, cutOffAt, endOf, type FailedEnd, timedOut } from './call-end.ts'
+import type { Client, LoadedClient, OpenCall } from './client.ts'
+import { type Context, finderSource, type Isolate, type Reference, type Script, TRUSTED } from './isolate.ts'
+import type { IsolateCalls } from './isolate-calls.ts'
+import type { Sweeper } from './sweeper.ts'
+
+/** One of the platform's own, which the guest knows itself. */
+const OWN_ENTRY = /^[A-Za-z_$][\w$]{0,62}\.[a-zA-Z]{1,30}$/
+const ENTRY = /^[A-Za-z_$][\w$]{0,99}$/
+
+export type ClientStepsOptions = {
+  readonly isolate: Isolate
+  readonly limits: Readonly<Record<string, number>>
+  readonly files: ReadonlySet<string>
+  readonly calls: IsolateCalls
+  readonly sweeper: Sweeper
+  readonly isDebugged: boolean
+}
+
+/** The steps of clients' calls: a call runs until it ends or waits for an answer, which begins its next step. */
+export function createClientSteps({ isolate, limits, files, calls, sweeper, isDebugged }: ClientStepsOptions) {
+  const finders = new Map<string, Script>()
+
+  async function enter(client: Client, id: number, what: SandboxCall): Promise<void> {
+    const call = calls.begin(client, id, what.timeLimit, limits[what.timeLimit] as number)
+    const isOwn = OWN_ENTRY.test(what.entry)
+    if (client.loaded === null || !(isOwn || ENTRY.test(what.entry))) {
+      calls.end(client, call, brokenOff(new TypeError('there is no such entry'), 0))
+      return
+    }
+    const { finders: known, context } = client.loaded
+    const args: unknown[] = [callText(what, { number: id, counted: client.counted })]
+    try {
+      if (!isOwn && !known.has(what.entry)) args.push(await findBy(call, context, what.entry))
+    } catch (error) {
+      if (isolate.isDisposed) calls.loseMemory(call)
+      else calls.end(client, call, brokenOff(error, call.clock.elapsed()))
+      return
+    }
+    if (calls.isLost()) return
+    known.add(what.entry)
+    await step(client, call, args)
+  }
+
+  /** Scripts cannot notice it: nothing of theirs runs. */
+  async function findBy(call: OpenCall, context: Context, entry: string) {
+    const script = finders.get(entry) ?? (await isolate.compileScript(finderSource(entry), { filename: TRUSTED }))
+    finders.set(entry, script)
+    const timeout = call.clock.allowed
+    const run = script.run(context, { reference: true, timeout })
+    const found = (await calls.watched(call, timeout, run)) as Reference | null
+    return found?.derefInto({ release: true })
+  }
+
+  /** Lets the guest go on with a call, for as long as the call has left. */
+  async function step(client: Client, call: OpenCall, args: unknown[]): Promise<void> {
+    const { clock } = call
+    const timeout = clock.run()
+    try {
+      const entered = (client.loaded as LoadedClient).enter.apply(undefined, args, { timeout }) as Promise<string>
+      const answered = await calls.watched(call, timeout, entered)
+      if (answered === null) return
+      const told = answered === '' ? call.told : answered
+      if (told === null) wait(client, call)
+      else conclude(client, call, told)
+    } catch (error) {
+      if (calls.isLost()) return
+      if (isolate.isDisposed) return calls.loseMemory(call)
+      const isOver = clock.left() < 1
+      if (isOver) await sweep(client, call)
+      if (calls.isLost()) return
+      calls.end(client, call, isOver ? overdue(call, cutOffAt(error, files)) : brokenOff(error, clock.elapsed()))
+    }
+  }
+
+  /** As the guest told it. */
+  function conclude(client: Client, call: OpenCall, told: string): void {
+    const how = endOf(told, call.clock.elapsed(), files)
+    if (how.ok && client.call === call) client.counted = call.id
+    calls.end(client, call, how)
+  }
+
+  /** It waits for an answer: its time goes on, unless one is there already and only waits for its turn. */
+  function wait(client: Client, call: OpenCall): void {
+    const { clock } = call
+    if (call.answers > 0) clock.stop()
+    else clock.alarm(clock.run(), endIfOver)
+
+    function endIfOver(): void {
+      // Of a debugged call the clock may have stood still meanwhile; else only what timers are early by can be left.
+      if (isDebugged && clock.run() > 1) wait(client, call)
+      else calls.end(client, call, overdue(call))
+    }
+  }
+
+  function overdue({ limitName, clock }: OpenCall, where?: Position): FailedEnd {
+    return timedOut(limitName, clock.allowed, clock.elapsed(), where)
+  }
+
+  function sweep(client: Client, call: OpenCall): Promise<void> {
+    return sweeper.sweep(client, call, () => overdue(call))
+  }
+
+  return { enter, step, sweep }
+}

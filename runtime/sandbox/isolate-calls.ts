@@ -1,0 +1,109 @@
+import { createCallClock } from '../call-clock.ts'
+import { type CallEnd, outOfMemory } from './call-end.ts'
+import type { Client, OpenCall } from './client.ts'
+import type { Isolate } from './isolate.ts'
+
+export type IsolateCallsEvents = {
+  readonly started: (call: number) => void
+  readonly ended: (call: number, end: CallEnd) => void
+  /** A step of the call neither ends nor can be ended: only the end of the process helps. */
+  readonly hung: (call: number) => void
+  /** Its memory was used up, or it could not be brought to rest: all its clients are lost. */
+  readonly lost: () => void
+}
+
+/** How long a call may wait behind the steps of other clients, to begin and then in all, in ms; see client-calls.ts. */
+export const QUEUE_TIME = 10_000
+/**
+ * A step that is not over so long after its time, in ms, will never be: it is in a loop that V8 cannot interrupt. Not less,
+ * since on a busy machine a thread may wait that long for its core.
+ */
+const HUNG_AFTER = 1500
+/** How often a running step is looked at, in ms. */
+const LOOK = 50
+
+export type IsolateCalls = ReturnType<typeof createIsolateCalls>
+
+/**
+ * The calls that run in an isolate of clients: their time, the watch over their steps, and their end with the isolate.
+ * @param now the clock of the calls, in ms
+ */
+export function createIsolateCalls(
+  isolate: Isolate,
+  limits: Readonly<Record<string, number>>,
+  clients: Iterable<Client>,
+  events: IsolateCallsEvents,
+  now: () => number,
+) {
+  let lost = false
+
+  function end(client: Client, call: OpenCall, how: CallEnd): void {
+    if (client.call !== call) return
+    call.clock.stop()
+    client.call = null
+    events.ended(call.id, how)
+  }
+
+  function loseMemory(call: OpenCall): void {
+    for (const client of clients) {
+      if (client.call === call) end(client, call, outOfMemory(limits, call.clock.elapsed()))
+    }
+    lose()
+  }
+
+  function lose(): void {
+    if (lost) return
+    lost = true
+    for (const { call } of clients) if (call !== null) call.clock.stop()
+    if (!isolate.isDisposed) isolate.dispose()
+    events.lost()
+  }
+
+  /**
+   * Waits for something that runs in the isolate, and looks after it meanwhile.
+   * @param allowed in ms. @returns null when the isolate is lost, whether `work` ends or not
+   */
+  async function watched<T>(call: OpenCall, allowed: number, work: Promise<T>): Promise<T | null> {
+    const since = now()
+    let isHung = false
+    const { promise: given, resolve: giveUp } = Promise.withResolvers<null>()
+    const look = setInterval(() => {
+      const late = now() - since > allowed + HUNG_AFTER
+      if (late && !isHung) events.hung(call.id)
+      isHung ||= late
+      // It may go on all the same, until it is late: the host ends the process then, or when that grows too large.
+      if (isolate.isDisposed && !lost) {
+        loseMemory(call)
+        giveUp(null)
+      }
+    }, LOOK)
+    const over = work.finally(() => clearInterval(look))
+    // Of one that was given up nobody waits for the end.
+    over.catch(() => {})
+    const done = await Promise.race([over, given])
+    return lost ? null : done
+  }
+
+  return {
+    begin(client: Client, id: number, limitName: string, allowed: number): OpenCall {
+      const call: OpenCall = { id, limitName, clock: createCallClock(allowed, now), answers: 0, told: null }
+      call.clock.begin()
+      client.call = call
+      events.started(id)
+      return call
+    },
+    end,
+    endBusy(client: Client, call: OpenCall): void {
+      const message = `the call waited ${QUEUE_TIME} ms behind those of other clients`
+      end(client, call, { ok: false, code: 'sandbox_busy', message, milliseconds: call.clock.elapsed() })
+    },
+    watched,
+    loseMemory,
+    lose,
+    isLost: () => lost,
+    dispose(): void {
+      lost = true
+      if (!isolate.isDisposed) isolate.dispose()
+    },
+  }
+}

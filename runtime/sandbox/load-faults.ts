@@ -1,0 +1,28 @@
+import { describeFault, isLoadFault, type LoadFault, loadTimedOut, memoryText } from './call-end.ts'
+import type { Isolate } from './isolate.ts'
+
+export type LoadFaults = ReturnType<typeof createLoadFaults>
+
+/** How loading the scripts of a solution into an isolate fails. @param files of the solution */
+export function createLoadFaults(
+  isolate: Isolate,
+  limits: Readonly<Record<string, number>>,
+  files: ReadonlySet<string>,
+) {
+  function outOfMemory(file: string): LoadFault {
+    return { code: 'script_memory', file, message: memoryText(limits) }
+  }
+
+  return {
+    outOfMemory,
+    /** What came out of the top-level code of a file. @param isOver whether its time was over */
+    ofTopLevel(file: string, error: unknown, isOver: boolean): LoadFault {
+      if (isolate.isDisposed) return outOfMemory(file)
+      return isOver ? loadTimedOut(limits, file, error, files) : describeFault(error, 'script_load', file, files)
+    },
+    of(error: unknown): LoadFault {
+      if (isLoadFault(error)) return error
+      return isolate.isDisposed ? outOfMemory('') : describeFault(error, 'script_load', '', files)
+    },
+  }
+}

@@ -1,0 +1,126 @@
+import { type CallClock, createCallClock } from '../call-clock.ts'
+import type { Json } from '../plugin.ts'
+import type { SandboxCall, SandboxSolution, Unit } from '../protocol.ts'
+import {
+  brokenOff,
+  type CallEnd,
+  callText,
+  cutOffAt,
+  endOf,
+  type FailedEnd,
+  type LoadFault,
+  loadFailure,
+  outOfMemory,
+  timedOut,
+} from './call-end.ts'
+import type { IsolateEvents, Loading, PreparedIsolate } from './isolate.ts'
+import { createLoadFaults } from './load-faults.ts'
+import { createLoginContexts, type LoadedContext, NOBODY } from './login-contexts.ts'
+
+type OpenCall = {
+  readonly loaded: LoadedContext
+  readonly limitName: SandboxCall['timeLimit']
+  readonly clock: CallClock
+}
+
+/** One solution version in one isolate. @throws nothing: faults of loading are returned */
+export function loadSolution(prepared: PreparedIsolate, solution: SandboxSolution, events: IsolateEvents) {
+  const { isolate, limits } = prepared
+  const files = new Set(solution.scripts.map((script) => script.file))
+  const faults = createLoadFaults(isolate, limits, files)
+  const contexts = createLoginContexts(prepared, solution, faults, {
+    log: events.log,
+    request: events.request,
+    // The context is still running: it is given back after this callback returned.
+    done: (call, text) => void setImmediate(() => end(call, endOf(text, elapsed(call), files))),
+  })
+  const open = new Map<number, OpenCall>()
+
+  function settle({ unit, entry }: LoadedContext): void {
+    if (open.size === 0) contexts.makeAhead(unit, entry)
+    events.settled()
+  }
+
+  function elapsed(call: number): number {
+    return open.get(call)?.clock.elapsed() ?? 0
+  }
+
+  function end(call: number, how: CallEnd): void {
+    const one = open.get(call)
+    if (one === undefined) return
+    open.delete(call)
+    one.clock.stop()
+    events.ended(call, how)
+    contexts.giveBack(one.loaded)
+    // A call that failed may have left something in the isolate; the host decides whether its process goes on.
+    if (how.ok) setImmediate(() => settle(one.loaded))
+  }
+
+  /** Lets the guest go on with a call, for as long as the call has left. */
+  function enter(call: number, text: string): void {
+    const one = open.get(call)
+    if (one === undefined) return
+    const { loaded, limitName, clock } = one
+    const timeout = clock.run()
+    try {
+      const answered = loaded.enter.applySync(undefined, [text], { timeout }) as string
+      if (answered !== '') end(call, endOf(answered, clock.elapsed(), files))
+      else if (!clock.hasAlarm()) {
+        clock.alarm(timeout, () => end(call, timedOut(limitName, clock.allowed, clock.elapsed())))
+      }
+    } catch (error) {
+      end(call, interrupted(error, one))
+    }
+  }
+
+  /** The guest's wrapper catches all that a script throws, so what comes out here is the isolate's own doing. */
+  function interrupted(error: unknown, { limitName, clock }: OpenCall): FailedEnd {
+    const milliseconds = clock.elapsed()
+    if (isolate.isDisposed) return outOfMemory(limits, milliseconds)
+    if (milliseconds < clock.allowed - 1) return brokenOff(error, milliseconds)
+    return { ...timedOut(limitName, clock.allowed, milliseconds, cutOffAt(error, files)), cutOff: true }
+  }
+
+  return {
+    faults: contexts.syntaxFaults,
+    isDisposed: () => isolate.isDisposed,
+    /** Runs one entry function in a fresh context; the end is told by the event `ended`. */
+    call(id: number, call: SandboxCall): void {
+      const loading = performance.now()
+      let loaded: LoadedContext
+      try {
+        loaded = contexts.take(call, id)
+      } catch (fault) {
+        events.ended(id, loadFailure(faults.of(fault), limits, Math.round(performance.now() - loading)))
+        return
+      }
+      const limitName = call.timeLimit
+      const clock = createCallClock(limits[limitName] as number)
+      clock.begin()
+      open.set(id, { loaded, limitName, clock })
+      enter(id, callText(call))
+    },
+    answer(id: number, request: number, ok: boolean, value: Json): void {
+      enter(id, JSON.stringify({ kind: 'answer', id: request, ok, value }))
+    },
+    /** No further call will come, so no context is made ahead. */
+    close: contexts.stopAhead,
+    /** Loads a unit's scripts without calling anything. @returns the entry functions that exist */
+    probe(
+      unit: Unit,
+      entries: readonly string[],
+      loading?: Loading,
+    ): { found: readonly string[]; fault: LoadFault | null } {
+      try {
+        const made = contexts.create(unit, 'onSolutionOpen', NOBODY, loading)
+        const found = entries.filter((entry) =>
+          made.context.evalSync(`typeof ${entry} === 'function'`, { timeout: 100 }),
+        )
+        contexts.giveBack(made)
+        return { found, fault: null }
+      } catch (error) {
+        return { found: [], fault: faults.of(error) }
+      }
+    },
+  }
+}

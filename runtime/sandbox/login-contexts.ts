@@ -1,0 +1,174 @@
+import type { LogLevel, Position } from '../outcome.ts'
+import type { SandboxCall, SandboxSolution, Unit } from '../protocol.ts'
+import { describeFault, type LoadFault } from './call-end.ts'
+import { createFromGuest, type GuestListener } from './guest-questions.ts'
+import {
+  type Context,
+  callbackOf,
+  compile,
+  finderSource,
+  type Loading,
+  type PreparedIsolate,
+  type Reference,
+  type Script,
+  scopeText,
+  TRUSTED,
+} from './isolate.ts'
+import type { LoadFaults } from './load-faults.ts'
+
+/** A context with its scripts loaded. What it logs before it belongs to a call waits in `lines`. */
+export type LoadedContext = {
+  readonly id: number
+  readonly unit: Unit
+  readonly entry: string
+  readonly context: Context
+  readonly enter: Reference
+  readonly madeAt: number
+  readonly lines: (readonly [LogLevel, string, (Position | undefined)?])[]
+  /** The call that it serves; `NOBODY` while it waits for one. */
+  call: number
+}
+
+/** A context made ahead is used for so long, in ms: what scripts did at load time must not grow old. */
+const AHEAD_FOR = 30_000
+/** The call of a context that no call has taken yet. */
+export const NOBODY = 0
+/** What a context asks, by the call that it serves. */
+export type LoginListener = {
+  readonly [Name in 'log' | 'request' | 'done']: GuestListener<number>[Name]
+}
+
+/**
+ * The contexts of logins: each call has one of its own, and the next one is made ahead of its call.
+ * @param faults of the solution's scripts
+ */
+export function createLoginContexts(
+  prepared: PreparedIsolate,
+  solution: SandboxSolution,
+  faults: LoadFaults,
+  listener: LoginListener,
+) {
+  const { isolate, limits } = prepared
+  const files = new Set(solution.scripts.map((script) => script.file))
+  const settings = JSON.stringify(solution.settings)
+  const contexts = new Map<number, LoadedContext>()
+  /** One function for all contexts; each says which one it is. Only the trusted part holds it. */
+  const ask = callbackOf(
+    createFromGuest<LoadedContext>({
+      files,
+      tables: solution.tables,
+      contextOf: (id) => contexts.get(id),
+      log: (made, ...line) => {
+        if (made.call === NOBODY) made.lines.push(line)
+        else listener.log(made.call, ...line)
+      },
+      request: ({ call }, ...request) => listener.request(call, ...request),
+      done: ({ call }, text) => listener.done(call, text),
+    }),
+  )
+  let lastContext = 0
+  /** Scripts that give a function which finds an entry function by its name, in whatever way it was declared. */
+  const finders = new Map<string, Script>()
+  const syntaxFaults: LoadFault[] = []
+  const scripts = solution.scripts.map(({ file, source, scope }) => {
+    try {
+      return compile(isolate, file, source, scope)
+    } catch (error) {
+      syntaxFaults.push(describeFault(error, 'script_syntax', file, files))
+      return null
+    }
+  })
+  /** At most one for each unit, made after a call of it: whoever is asked once is asked again. */
+  const ahead = new Map<Unit, LoadedContext>()
+  let mayMakeAhead = true
+
+  function takeContext({ unit, entry }: SandboxCall, call: number): LoadedContext {
+    const made = ahead.get(unit)
+    ahead.delete(unit)
+    if (made === undefined) return createContext(unit, entry, call)
+    if (made.entry !== entry || performance.now() - made.madeAt > AHEAD_FOR) {
+      giveBack(made)
+      return createContext(unit, entry, call)
+    }
+    made.call = call
+    for (const line of made.lines.splice(0)) listener.log(call, ...line)
+    return made
+  }
+
+  /** Scripts that cannot be loaded are told of when a call needs them. */
+  function makeAhead(unit: Unit, entry: string): void {
+    if (!mayMakeAhead || isolate.isDisposed || ahead.has(unit)) return
+    try {
+      ahead.set(unit, createContext(unit, entry, NOBODY))
+    } catch {
+      // The next call meets the same fault and says so.
+      mayMakeAhead = false
+    }
+  }
+
+  function giveBack({ id, context, enter }: LoadedContext): void {
+    contexts.delete(id)
+    if (isolate.isDisposed) return
+    enter.release()
+    context.release()
+  }
+
+  /** A fresh context with its bindings and the unit's scripts. @throws LoadFault */
+  function createContext(unit: Unit, entry: string, call: number, loading?: Loading): LoadedContext {
+    const { context, start } = prepared.freshContext()
+    const id = ++lastContext
+    const findEntry = finderOf(entry).runSync(context, { reference: true }) as Reference
+    const enter = start.applySync(undefined, [ask, id, settings, findEntry.derefInto({ release: true })], {
+      result: { reference: true },
+    }) as Reference
+    start.release()
+    const made: LoadedContext = { id, unit, entry, context, enter, madeAt: performance.now(), lines: [], call }
+    contexts.set(id, made)
+    try {
+      runScripts(made, solution.units[unit] ?? [], loading)
+      return made
+    } catch (error) {
+      giveBack(made)
+      throw error
+    }
+  }
+
+  function finderOf(entry: string): Script {
+    const known = finders.get(entry)
+    if (known !== undefined) return known
+    const made = isolate.compileScriptSync(finderSource(entry), { filename: TRUSTED })
+    finders.set(entry, made)
+    return made
+  }
+
+  function runScripts({ context, enter }: LoadedContext, indexes: readonly number[], loading?: Loading): void {
+    const allowed = limits.LOAD_TIME as number
+    const end = performance.now() + allowed
+    for (const index of indexes) {
+      const { file = '', scope } = solution.scripts[index] ?? {}
+      loading?.(file)
+      try {
+        const timeout = Math.max(1, Math.ceil(end - performance.now()))
+        if (scope === undefined) scripts[index]?.runSync(context, { timeout })
+        else {
+          const view = scripts[index]?.runSync(context, { timeout, reference: true }) as Reference
+          enter.applySync(undefined, [scopeText(scope), view.derefInto({ release: true })], { timeout })
+        }
+      } catch (error) {
+        throw faults.ofTopLevel(file, error, performance.now() >= end)
+      }
+    }
+  }
+
+  return {
+    syntaxFaults,
+    take: takeContext,
+    create: createContext,
+    giveBack,
+    makeAhead,
+    /** No further call will come. */
+    stopAhead(): void {
+      mayMakeAhead = false
+    },
+  }
+}
