@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { createMemoryBound, type MemoryBound, type MemoryState, NEW_PROCESS } from './memory-bound.ts'
 import { memoryOf } from './process-memory.ts'
 import { type SandboxProcess, type SandboxProcessOptions, startSandboxProcess } from './sandbox-process.ts'
+import { createWaitingRoom } from './waiting-room.ts'
 
 /** Spare sandbox processes: started, empty, waiting, so that a cold solution is answered without a process start. */
 export interface ProcessPool {
@@ -76,7 +77,7 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
   let refill: NodeJS.Timeout | null = null
   let failure: string | null = null
   let full = false
-  const waiting = new Set<(hasRoom: boolean) => void>()
+  const waiting = createWaitingRoom(MOST_WAITING, ROOM_WAIT)
   let looking = setTimeout(look, LOOK_EVERY).unref()
 
   function measure(): MemoryState {
@@ -120,24 +121,8 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
   function look(): void {
     const left = keepBelowMaximum()
     full = left < 0 || bound.isHeapFull()
-    if (!full) answerWaiting(true)
+    if (!full) waiting.answer(true)
     if (!stopped) looking = setTimeout(look, left < NEAR ? LOOK_NEAR : LOOK_EVERY).unref()
-  }
-
-  function answerWaiting(hasRoom: boolean): void {
-    for (const answer of [...waiting]) answer(hasRoom)
-  }
-
-  function waitForRoom(): Promise<boolean> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(answer, ROOM_WAIT, false)
-      waiting.add(answer)
-      function answer(hasRoom: boolean): void {
-        clearTimeout(timer)
-        waiting.delete(answer)
-        resolve(hasRoom)
-      }
-    })
   }
 
   /** @returns the room that is left, in bytes */
@@ -192,10 +177,7 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
     spares: () => spares,
     lastFailure: () => failure,
     isFull: () => full,
-    async whenRoom() {
-      if (!full) return true
-      return !stopped && waiting.size < MOST_WAITING && (await waitForRoom())
-    },
+    whenRoom: async () => !full || (!stopped && (await waiting.wait())),
     makeRoomFor,
     memory: measure,
     async take() {
@@ -222,7 +204,7 @@ export function createProcessPool(options: ProcessPoolOptions): ProcessPool {
     },
     stop() {
       stopped = true
-      answerWaiting(false)
+      waiting.answer(false)
       clearTimeout(looking)
       if (refill !== null) clearTimeout(refill)
       for (const process of [...spares, ...onTheirWay]) process.kill()
