@@ -1,12 +1,12 @@
 import type { Limits } from './limits.ts'
 import type { Failed } from './outcome.ts'
-import type { PendingCall, Run } from './pending-call.ts'
+import type { PendingCall } from './pending-call.ts'
 import { createProcessEnd } from './process-end.ts'
 import { residentSize } from './process-memory.ts'
 import { megabytes } from './process-watch.ts'
-import type { FromSandbox, SandboxOutcome, SandboxSolution } from './protocol.ts'
+import type { FromSandbox, SandboxSolution } from './protocol.ts'
 import type { SandboxProcess } from './sandbox-process.ts'
-import { DEADLINE_GRACE, latestStarted, outcomeOf, servedCall, takeLine, takeRequest, timedOut } from './served-call.ts'
+import { createWorkerCalls } from './worker-calls.ts'
 import { createWorkerWatch } from './worker-watch.ts'
 
 export type WorkerEvents = {
@@ -49,8 +49,6 @@ export interface Worker {
   readonly debug: SandboxProcess['debug']
 }
 
-/** How long a call may wait behind others for its start, in ms. */
-const QUEUE_TIME = 10_000
 /** A call that comes so soon after another one, in ms, has to wait for its context. */
 const SETTLE_TIME = 2
 /** A process that served so many calls makes room for a fresh one, whatever it may have gathered. */
@@ -63,11 +61,9 @@ export function createWorker(
   limits: Limits,
   events: WorkerEvents,
 ): Worker {
-  const runs = new Map<number, Run>()
   const end = createProcessEnd<PendingCall>(process)
   const use = createUse()
-  /** Answered, since they waited too long for their start. */
-  const givenUp = new WeakSet<PendingCall>()
+  const calls = createWorkerCalls(process, limits, end, { started: callStarted, ended: callEnded })
   let retiring = false
   let lastEnded: PendingCall | null = null
   /** When the last call returned well, by `performance.now()`, and no sign since that the context for the next is made. */
@@ -79,7 +75,7 @@ export function createWorker(
     process,
     limits,
     end,
-    running,
+    running: calls.running,
     isIdle,
     unsettledSince: () => unsettledSince,
     killHung,
@@ -94,59 +90,19 @@ export function createWorker(
   function receive(message: FromSandbox): void {
     if (message.kind === 'pong') watch.answered()
     else if (message.kind === 'settled') settled()
-    const run = 'id' in message ? runs.get(message.id) : undefined
-    if (run === undefined) return
-    if (message.kind === 'started') started(run)
-    else if (message.kind === 'log') takeLine(run, message, run.pending.handlers)
-    else if (message.kind === 'request') answer(run, message)
-    else if (message.kind === 'ended') ended(run, message.outcome)
-    // Only a process that is debugged says it: it watches the time of its calls itself.
-    else if (message.kind === 'hung') end.killFor(run.pending, timedOut(run))
+    else if ('id' in message) calls.receive(message)
   }
 
-  function answer(run: Run, message: Extract<FromSandbox, { kind: 'request' }>): void {
-    const { pending } = run
-    const failure = takeRequest(run, process, message, pending.handlers.request, () => {
-      pending.changedSomething = true
-    })
-    if (failure !== null) end.killFor(pending, failure)
-  }
-
-  function started(run: Run): void {
-    // A compromised process may report this repeatedly: the deadline stays.
-    if (run.clock.startedAt() !== null) return
+  function callStarted(): void {
     unsettledSince = null
-    begin(run)
   }
 
-  function begin(run: Run): void {
-    const { pending, clock } = run
-    clock.begin()
-    pending.handlers.began?.()
-    if (process.debug !== null) return
-    clock.alarm(limits.LOAD_TIME + clock.allowed + DEADLINE_GRACE, () => end.killFor(pending, timedOut(run)))
-  }
-
-  /** Inside a sandbox process calls run one after the other, so the one that started last is the one that runs. */
-  function running(): Run | null {
-    return latestStarted(runs.values())
-  }
-
-  function ended(run: Run, outcome: SandboxOutcome): void {
-    // The isolate is gone after it ran out of memory, and what a call that was cut off left in the isolate's queue would
-    // run inside the next one: neither serves anybody any more.
-    if (!outcome.ok && (outcome.code === 'script_memory' || outcome.cutOff)) {
-      end.killFor(run.pending, outcomeOf(outcome) as Failed)
-      return
-    }
+  function callEnded(pending: PendingCall, returnedWell: boolean): void {
     // After a call that failed no context is made ahead.
-    unsettledSince = outcome.ok ? performance.now() : null
-    lastEnded = run.pending
-    run.clock.stop()
-    runs.delete(run.pending.id)
+    unsettledSince = returnedWell ? performance.now() : null
+    lastEnded = pending
     use.ended()
     if (isIdle()) becomeIdle()
-    run.pending.settle(outcomeOf(outcome))
   }
 
   function settled(): void {
@@ -160,20 +116,8 @@ export function createWorker(
     end.kill('for fault')
   }
 
-  /**
-   * It has not started: the process is busy with others, which have deadlines of their own. Should it start all the
-   * same, before the process reads that it is not to, it has its deadline like any other.
-   */
-  function giveUpWaiting(pending: PendingCall): void {
-    givenUp.add(pending)
-    pending.settle(waitedTooLong())
-    // Nothing runs that has a deadline, and yet nothing starts: the process hangs.
-    if (running() === null) end.kill('for fault')
-    else process.send({ kind: 'cancel', id: pending.id })
-  }
-
   function isIdle(): boolean {
-    return runs.size === 0 && unsettledSince === null
+    return calls.count() === 0 && unsettledSince === null
   }
 
   function becomeIdle(): void {
@@ -181,50 +125,30 @@ export function createWorker(
     if (retiring || use.served() >= CALLS_SERVED || watch.isTooLarge()) end.kill('well')
   }
 
-  /** @param byOthers whether something else killed the process, such as the system when its memory runs out */
   function lose(byOthers: boolean): void {
     watch.stop()
-    const open = [...runs.values()]
-    runs.clear()
-    for (const { clock } of open) clock.stop()
-    const lost = open.filter(({ pending }) => !givenUp.has(pending))
-    const begun = lost.filter(({ clock }) => clock.startedAt() !== null)
-    const [only] = begun
-    if (end.killed() === null && only !== undefined && begun.length === 1 && isCulprit(only, byOthers)) {
-      end.crashedThrough(only.pending)
-    }
-    events.gone(
-      made,
-      lost.map(({ pending }) => pending),
-      end.failed,
-    )
+    events.gone(made, calls.lose(byOthers), end.failed)
   }
 
   const made: Worker = {
     key,
     pid: process.pid,
     ...use.facts,
-    callCount: () => runs.size,
+    callCount: calls.count,
     isEndedForRoom: () => isEndedForRoom,
     hungAfter: () => hungAfter,
     run(pending, isSuspect) {
-      const announced = isSuspect || pending.replayed || runs.size > 0
-      const run = { ...servedCall(pending.call.timeLimit, limits), pending, announced }
-      runs.set(pending.id, run)
-      use.began(runs.size === 1)
+      use.began(calls.count() === 0)
       watch.start()
-      if (!announced) begin(run)
-      // Where scripts are debugged a call may wait behind one that is held.
-      else if (process.debug === null) run.clock.alarm(QUEUE_TIME, () => giveUpWaiting(pending))
-      process.send({ kind: 'call', id: pending.id, call: pending.call, announce: announced })
+      calls.run(pending, isSuspect)
     },
     retire() {
       retiring = true
-      if (runs.size === 0) end.kill('well')
+      if (calls.count() === 0) end.kill('well')
     },
     endForRoom() {
       isEndedForRoom = true
-      const run = running()
+      const run = calls.running()
       const message = endedForRoom(megabytes(residentSize(process.pid)))
       if (run === null) end.kill('well')
       else end.killFor(run.pending, { code: 'sandbox_busy', message, milliseconds: run.clock.elapsed() })
@@ -233,7 +157,7 @@ export function createWorker(
     isEnding: process.ended,
     debug: process.debug,
     checkHeartbeat() {
-      if (runs.size > 0) return
+      if (calls.count() > 0) return
       if (watch.isSilent()) killHung()
       else if (watch.isTooLarge()) end.kill('well')
       else watch.ask()
@@ -263,16 +187,7 @@ function createUse() {
   }
 }
 
-/** A process that ended while one call ran ended through that call, as far as anybody can know; twice is no chance. */
-function isCulprit({ pending, announced }: Run, byOthers: boolean): boolean {
-  return pending.replayed || (!byOthers && (announced || pending.changedSomething))
-}
-
 /** @param held by the process that was ended, in MB */
 function endedForRoom(held: number): string {
   return `the memory of the host (RUNTIME_XMX) was used up, and of all sandbox processes this one was the largest: ${held} MB`
-}
-
-function waitedTooLong(): Failed {
-  return { code: 'sandbox_busy', message: `the call waited ${QUEUE_TIME} ms for its sandbox process`, milliseconds: 0 }
 }
