@@ -1,4 +1,5 @@
 // expect: contained
+// shared: yes
 // why: sloppy functions that the wrapper runs as getter, trap, then, toJSON or stack formatter ask who called them
 async function onSolutionOpen(arg, queryParams) {
   var hits = [];

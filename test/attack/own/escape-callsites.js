@@ -1,4 +1,5 @@
 // expect: contained
+// shared: yes
 // why: the call sites of a stack trace give functions and receivers: none of the trusted ones may come out
 function onSolutionOpen(arg, queryParams) {
   var taken = [], files = {}, logged = { toJSON: spy };

@@ -1,4 +1,5 @@
 // expect: contained
+// shared: yes
 // why: captureStackTrace on bindings, frozen things and with a binding as the function to start at
 function onSolutionOpen(arg, queryParams) {
   var texts = [];

@@ -1,4 +1,5 @@
 // expect: contained
+// shared: yes
 // why: whatever a binding gives, throws or calls with must lead to this context's Function and to no other
 async function onSolutionOpen(arg, queryParams) {
   var start = [security, i18n, application, eventsManager, directory, console, EventType, EVENTS_AGGREGATION_TYPE, queryParams], foreign = [], seen = new Set();

@@ -1,4 +1,5 @@
 // expect: contained
+// shared: yes
 // why: import() from a script, from eval, from Function and of every scheme must load nothing
 async function onSolutionOpen(arg, queryParams) {
   var loaded = [], names = ['node:fs', 'fs', 'node:process', 'isolated-vm', './main.ts', 'file:///etc/passwd', 'data:text/javascript,export default 1', '/proc/self/environ', ''];

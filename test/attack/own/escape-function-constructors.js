@@ -1,4 +1,5 @@
 // expect: contained
+// shared: yes
 // why: each way to make code from text must give code of this context, without process, require or module
 function onSolutionOpen(arg, queryParams) {
   var ask = 'typeof process + typeof require + typeof module + typeof global + typeof Deno + (this === undefined || this === globalThis)', made = [];

@@ -1,3 +1,4 @@
 // expect: contained
+// shared: yes
 // why: the host reads the returned JSON: nesting must not overflow its stack
 function onSolutionOpen(arg, queryParams) { return '{"a":'.repeat(5000) + '['.repeat(10000) + ']'.repeat(10000) + '}'.repeat(5000); }

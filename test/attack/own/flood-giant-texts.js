@@ -1,4 +1,5 @@
 // expect: contained
+// shared: yes
 // why: names, keys, addresses and targets of five million characters are refused
 function onSolutionOpen(arg, queryParams) {
   var t = 'x'.repeat(5e6), took = [];

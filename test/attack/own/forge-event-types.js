@@ -1,4 +1,5 @@
 // expect: contained
+// shared: yes
 // why: only declared types exist: prototype keys, built-in types and texts with marks do not
 function onSolutionOpen(arg, queryParams) {
   var took = [];

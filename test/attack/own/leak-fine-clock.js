@@ -1,4 +1,5 @@
 // expect: contained
+// shared: yes
 // why: no clock finer than a microsecond (Temporal.Now), and no thread or atomics to build one from
 function onSolutionOpen(arg, queryParams) {
   var clocks = [typeof performance, typeof Atomics, typeof SharedArrayBuffer, typeof Worker, typeof WebAssembly, typeof queueMicrotask, typeof setTimeout, typeof MessageChannel].filter(function (t) { return t !== 'undefined'; });

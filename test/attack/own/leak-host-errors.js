@@ -1,4 +1,5 @@
 // expect: contained
+// shared: yes
 // why: what a plugin's host part threw, with its text, stack and cause, stays in the host
 async function onSolutionOpen(arg, queryParams) {
   var e; try { await directory.find('fails'); } catch (error) { e = error; }

@@ -1,5 +1,6 @@
 // expect: contained
 // effects: {"login":{"username":"guest","uid":"5","permissions":["Users"]}}
+// shared: yes
 // why: a login that overflows half-way is asked for whole or not at all, and never twice
 function onSolutionOpen(arg, queryParams) {
   var took = 0;
