@@ -8,6 +8,9 @@ import { bundleOf } from '../support/zip.ts'
 let host: TestHost
 beforeAll(async () => {
   host = await startTestHost()
+  const manifest = { name: 'counter', authenticator: 'NONE', firstForm: 'main' }
+  const uploaded = await host.upload('counter', await bundleOf(manifest, COUNTER))
+  expect(await uploaded.json()).toMatchObject({ active: true })
 })
 afterAll(() => host.stop())
 
@@ -38,21 +41,19 @@ const COUNTER = {
   'i18n/nl.json': JSON.stringify({ dutch: 'In het Nederlands' }),
 }
 
-async function openCounter(name: string) {
-  const uploaded = await host.upload(name, await bundleOf({ name, authenticator: 'NONE', firstForm: 'main' }, COUNTER))
-  expect(await uploaded.json()).toMatchObject({ active: true })
+async function openCounter() {
   const visitor = createVisitor(host.url)
-  expect((await visitor.get(`/solution/${name}/index.html?argument=5&a=b`)).status).toBe(200)
-  return { visitor, page: await openClient(host.url, name, visitor, { query: '?argument=5&a=b' }) }
+  expect((await visitor.get('/solution/counter/index.html?argument=5&a=b')).status).toBe(200)
+  return { page: await openClient(host.url, 'counter', visitor, { query: '?argument=5&a=b' }) }
 }
 
 test('client: onSolutionOpen gets argument and query parameters, then the first form is shown', async () => {
-  const { page } = await openCounter('opening')
+  const { page } = await openCounter()
   expect(page.text('main', 'count')).toBe('5{"argument":"5","a":"b"} true')
 })
 
 test('client: what a handler changes comes as a patch, and what scripts remember lasts from call to call', async () => {
-  const { page } = await openCounter('counting')
+  const { page } = await openCounter()
   await page.press('main', 'up')
   await page.press('main', 'up')
   expect(page.text('main', 'count')).toBe('2')
@@ -60,7 +61,7 @@ test('client: what a handler changes comes as a patch, and what scripts remember
 })
 
 test('client: a value that a handler refuses goes back, with its text at the input', async () => {
-  const { page } = await openCounter('refusing')
+  const { page } = await openCounter()
   await page.enter('main', 'name', 'good')
   expect(page.element('main', 'name')).toContain('value="good"')
   await page.enter('main', 'name', 'bad')
@@ -69,7 +70,7 @@ test('client: a value that a handler refuses goes back, with its text at the inp
 })
 
 test('client: a number out of its bounds is refused by the host, and a primary button waits for what is required', async () => {
-  const { page } = await openCounter('bounds')
+  const { page } = await openCounter()
   await page.press('main', 'save')
   expect(page.text('main', 'amount')).toContain('Please fill this in.')
   expect(await page.frame('focus')).toEqual({ kind: 'focus', element: 'amount' })
@@ -82,7 +83,7 @@ test('client: a number out of its bounds is refused by the host, and a primary b
 })
 
 test('client: a handler that fails is told with a reference, and what it changed before is shown', async () => {
-  const { page } = await openCounter('failing')
+  const { page } = await openCounter()
   await page.press('main', 'fail')
   expect(page.text('main', 'count')).toBe('before it failed')
   const { text } = await page.frame('message')
@@ -90,7 +91,7 @@ test('client: a handler that fails is told with a reference, and what it changed
 })
 
 test('client: setLocale shows the form and the page in the other language at once', async () => {
-  const { page } = await openCounter('languages')
+  const { page } = await openCounter()
   await page.press('main', 'dutch')
   expect(page.text('main', 'dutch')).toBe('In het Nederlands')
   expect(page.everything()).toContain('De verbinding is weg')
