@@ -19,7 +19,7 @@ const SAYS: readonly (readonly [name: RegExp, message: RegExp])[] = [
   [/with the signature of the key|^HMAC|^algorithm (not|in|missing)|symmetric/, /its "alg" is/],
   [/part/, /has not three parts/],
   [/^(signature|algorithm|payload)/, /signature/],
-  [/slow$/, /took longer than 2000 ms/],
+  [/slow$/, /took longer than [23]000 ms/],
   [/huge$/, /has more than 262144 bytes/],
   [/redirecting/, /30[37]/],
   [/500$/, /500/],

@@ -63,7 +63,7 @@ let shared: Promise<PlayedHost> | undefined
  * use of a remembered login asks the provider.
  */
 export function sharedPlayedHost(): Promise<PlayedHost> {
-  shared ??= startPlayedHost({ OAUTH_TIME: '2s', REMEMBER_GRACE: '1ms' }, mkdtempSync(join(runFolder(), 'home-')))
+  shared ??= startPlayedHost({ OAUTH_TIME: '3s', REMEMBER_GRACE: '1ms' }, mkdtempSync(join(runFolder(), 'home-')))
   return shared
 }
 
