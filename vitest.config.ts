@@ -31,6 +31,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: [...PARTS, ...FLOWS, ...BROWSER],
           setupFiles: 'test/support/unit-guard.ts',
+          isolate: false,
         },
       },
       { extends: true, test: { name: 'smoke', include: SMOKE } },

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { NAVIGATION, signInToAdmin } from '../support/admin.ts'
-import { startTestHost, type TestHost } from '../support/host.ts'
 import { type Answer, ask } from '../support/http.ts'
+import { sharedHost } from '../support/shared-host.ts'
 import { bundleOf, type Files, moduleFile } from '../support/zip.ts'
 
 const TITLE = '<script>alert(1)</script>'
@@ -14,21 +14,20 @@ const AUTH = {
   'modules/auth/globals.js': 'function onSolutionOpen() {}',
 }
 
-let host: TestHost
+let host: Awaited<ReturnType<typeof sharedHost>>
 let admin: Awaited<ReturnType<typeof signInToAdmin>>
 
 beforeAll(async () => {
-  host = await startTestHost()
+  host = await sharedHost()
   admin = await signInToAdmin(host)
   await upload(
-    { name: 'own', title: TITLE },
+    { name: 'preview-own', title: TITLE },
     { 'media/login.html': `${FORM}\n${HOSTILE_LINE}`, 'media/a.svg': '<svg/>' },
   )
-  await upload({ name: 'other' }, { 'media/b.css': 'p { color: red }' })
+  await upload({ name: 'preview-other' }, { 'media/b.css': 'p { color: red }' })
   const oauth = { api: 'Google', clientId: '"><script>alert(3)</script>', apiSecret: '%%IDP%%' }
-  await upload({ name: 'crm', title: TITLE, authenticator: 'OAUTH', modules: ['auth'], oauth }, AUTH)
+  await upload({ name: 'preview-crm', title: TITLE, authenticator: 'OAUTH', modules: ['auth'], oauth }, AUTH)
 })
-afterAll(() => host.stop())
 
 async function upload(manifest: { readonly name: string; readonly [more: string]: unknown }, files: Files) {
   const answer = await host.upload(manifest.name, await bundleOf(manifest, files))
@@ -47,7 +46,7 @@ const frame = (path: string, headers: Record<string, string> = {}): Promise<Answ
   ask(`${host.adminUrl}${path}`, { headers: { ...FRAME, cookie: admin.cookie, ...headers } })
 
 test.each(['login-page', 'oauth'])('%s: who is not signed in is sent to the sign-in and comes back', async (page) => {
-  const path = `/admin/solutions/own/${page}`
+  const path = `/admin/solutions/preview-own/${page}`
   const answer = await ask(`${host.adminUrl}${path}`, { headers: NAVIGATION })
   expect([answer.status, answer.headers.location]).toEqual([302, `/admin/sign-in?to=${encodeURIComponent(path)}`])
 })
@@ -57,7 +56,9 @@ test.each(['login-page', 'oauth'])('%s: a solution that is not there is 404', as
 })
 
 test('login page: titles, lines of templates and choices in the address are text', async () => {
-  const page = await admin.get('/admin/solutions/own/login-page?locale=%22%3E%3Cscript%3E&state=%3Cscript%3E&width=x')
+  const page = await admin.get(
+    '/admin/solutions/preview-own/login-page?locale=%22%3E%3Cscript%3E&state=%3Cscript%3E&width=x',
+  )
   expect(page.status).toBe(200)
   expect(page.text).toContain('&lt;script&gt;alert(1)&lt;/script&gt;')
   expect(page.text).toContain('&lt;script&gt;alert(2)&lt;/script&gt;')
@@ -73,14 +74,14 @@ test('login page: of PLATFORM_CLOUD without a control center, the operator reads
 })
 
 test('oauth: settings of a manifest are text', async () => {
-  const page = await admin.get('/admin/solutions/crm/oauth')
+  const page = await admin.get('/admin/solutions/preview-crm/oauth')
   expect(page.status).toBe(200)
   expect(page.text).toContain('&lt;script&gt;alert(3)&lt;/script&gt;')
   expect(page.text).not.toMatch(/<script>/)
 })
 
 test('preview: every language and state is shown, with an empty token and no cookie', async () => {
-  const path = await previewOf('own')
+  const path = await previewOf('preview-own')
   const states = ['first', 'passwordChanged', 'refused', 'outcome', 'throttled', 'busy', 'unavailable', 'expired']
   for (const locale of ['en', 'nl', 'de', 'fr', 'es']) {
     for (const state of states) {
@@ -92,7 +93,7 @@ test('preview: every language and state is shown, with an empty token and no coo
 })
 
 test('preview: it is sandboxed, and loads nothing but media of its solution', async () => {
-  const path = await previewOf('own')
+  const path = await previewOf('preview-own')
   const { headers, text } = await frame(`${path}index.html`)
   const nonce = /nonce="([^"]+)"/.exec((await frame(`${path}index.html?state=refused`)).text)?.[1]
   expect(nonce).toMatch(/^[\w-]{24}$/)
@@ -117,7 +118,7 @@ test('preview: it is sandboxed, and loads nothing but media of its solution', as
 
 test('preview: under an IPv6 address, which a policy cannot write, media of the whole origin are let through', async () => {
   const { port } = new URL(host.adminUrl)
-  const { headers } = await frame(`${await previewOf('own')}index.html`, { host: `[::1]:${port}` })
+  const { headers } = await frame(`${await previewOf('preview-own')}index.html`, { host: `[::1]:${port}` })
   expect(headers['content-security-policy']).toContain("img-src 'self' data:;")
 })
 
@@ -127,12 +128,12 @@ test.each([
   ['framed by another site', { 'sec-fetch-site': 'cross-site' }],
   ['of somebody who is not signed in', { cookie: '' }],
 ])('preview: %s it is refused', async (_what, headers) => {
-  const answer = await frame(`${await previewOf('own')}index.html`, { accept: 'application/json', ...headers })
+  const answer = await frame(`${await previewOf('preview-own')}index.html`, { accept: 'application/json', ...headers })
   expect([answer.status, (answer.json() as { code: string }).code]).toEqual([403, 'ERR_NOT_A_NAVIGATION'])
 })
 
 test('preview: what is no ticket of its solution gets neither the page nor into its policy', async () => {
-  const [path, other] = [await previewOf('own'), await previewOf('other')]
+  const [path, other] = [await previewOf('preview-own'), await previewOf('preview-other')]
   const ticket = path.split('/').at(-2) ?? ''
   for (const wrong of ['x.y', 'x; connect-src *;', other.split('/').at(-2) ?? '']) {
     const asked = `${path.replace(ticket, encodeURIComponent(wrong))}index.html`
@@ -145,7 +146,7 @@ test('preview: what is no ticket of its solution gets neither the page nor into 
 })
 
 test('preview: its media need its ticket, which opens those of no other solution', async () => {
-  const [path, other] = [await previewOf('own'), await previewOf('other')]
+  const [path, other] = [await previewOf('preview-own'), await previewOf('preview-other')]
   const media = (from: string) => ask(`${host.adminUrl}${from}`, { headers: { 'sec-fetch-site': 'cross-site' } })
   const found = await media(`${path}media/a.svg`)
   expect([found.status, found.text]).toEqual([200, '<svg/>'])

@@ -14,9 +14,19 @@ const PATHS = ['', '/diff', '/log', '/access']
 
 let host: TestHost
 let admin: Awaited<ReturnType<typeof signInToAdmin>>
+/** The two versions of the solution differs. */
+let from: string
+let to: string
 beforeAll(async () => {
   host = await startTestHost({ AUTHENTICATOR_TIME: '200ms' })
   admin = await signInToAdmin(host)
+  await upload('plain', {})
+  from = await upload('differs', {}, { 'globals.js': 'let a = 1\n', 'media/old.txt': 'x' })
+  to = await upload(
+    'differs',
+    { version: '2.0.0', http: ['api.example.org'] },
+    { 'globals.js': 'let a = 2\n', 'media/new.txt': 'x' },
+  )
 })
 afterAll(() => host.stop())
 
@@ -28,11 +38,10 @@ async function upload(name: string, manifest: object, files: Record<string, stri
 }
 
 test('nobody who is not signed in sees a page of a solution; the sign-in leads back to it', async () => {
-  await upload('closed', {})
   for (const path of PATHS) {
-    const answer = await ask(`${host.adminUrl}/admin/solutions/closed${path}?a=1`, { headers: NAVIGATION })
-    const to = encodeURIComponent(`/admin/solutions/closed${path}?a=1`)
-    expect([answer.status, answer.headers.location]).toEqual([302, `/admin/sign-in?to=${to}`])
+    const answer = await ask(`${host.adminUrl}/admin/solutions/plain${path}?a=1`, { headers: NAVIGATION })
+    const back = encodeURIComponent(`/admin/solutions/plain${path}?a=1`)
+    expect([answer.status, answer.headers.location]).toEqual([302, `/admin/sign-in?to=${back}`])
   }
 })
 
@@ -58,30 +67,19 @@ test('a title, a version’s file names and lines of the log cannot become marku
 })
 
 test('the address of a solution is that of the pages’ port, under the name that the reader uses', async () => {
-  await upload('addressed', {})
   const { port } = new URL(host.url)
-  expect((await admin.get('/admin/solutions/addressed')).text).toContain(
-    `href="http://127.0.0.1:${port}/solution/addressed/"`,
-  )
+  expect((await admin.get('/admin/solutions/plain')).text).toContain(`href="http://127.0.0.1:${port}/solution/plain/"`)
 })
 
 test('versions: the newest first; the active one is marked, an older one can be rolled back to', async () => {
-  const old = await upload('versions', {})
-  const now = await upload('versions', { version: '2.0.0' })
-  const { text } = await admin.get('/admin/solutions/versions')
-  expect(text.indexOf(`title="${now}"`)).toBeLessThan(text.indexOf(`title="${old}"`))
+  const { text } = await admin.get('/admin/solutions/differs')
+  expect(text.indexOf(`title="${to}"`)).toBeLessThan(text.indexOf(`title="${from}"`))
   expect(text).toContain('Roll back')
-  expect(text).toContain(`diff?from=${old}&amp;to=${now}`)
-  expect(text).toContain(`/admin/api/solutions/versions/versions/${old}/bundle`)
+  expect(text).toContain(`diff?from=${from}&amp;to=${to}`)
+  expect(text).toContain(`/admin/api/solutions/differs/versions/${from}/bundle`)
 })
 
 test('difference: lines with + and -, files that came and went, and what the manifest changes about access', async () => {
-  const from = await upload('differs', {}, { 'globals.js': 'let a = 1\n', 'media/old.txt': 'x' })
-  const to = await upload(
-    'differs',
-    { http: ['api.example.org'] },
-    { 'globals.js': 'let a = 2\n', 'media/new.txt': 'x' },
-  )
   const { text } = await admin.get(`/admin/solutions/differs/diff?from=${from}&to=${to}`)
   expect(text).toContain('<div class="diff-line diff-minus">-let a = 1</div>')
   expect(text).toContain('<div class="diff-line diff-plus">+let a = 2</div>')
@@ -93,8 +91,7 @@ test('difference: lines with + and -, files that came and went, and what the man
 })
 
 test('difference: of one version alone the page says that it needs two', async () => {
-  await upload('alone', {})
-  expect((await admin.get('/admin/solutions/alone/diff')).text).toContain('A difference needs two versions')
+  expect((await admin.get('/admin/solutions/plain/diff')).text).toContain('A difference needs two versions')
 })
 
 test('log: filtered by level, text, code and reference; older lines on a page of their own', async () => {
@@ -187,17 +184,14 @@ test('a paused solution: its page says until when, why with the last errors, and
 })
 
 test('a version that is not there is 404, with a page that says so', async () => {
-  const sha256 = await upload('erased', {})
-  await upload('erased', { version: '2.0.0' })
-  const { status, text } = await admin.get(`/admin/solutions/erased/diff?from=${sha256}&to=${'0'.repeat(64)}`)
+  const { status, text } = await admin.get(`/admin/solutions/differs/diff?from=${from}&to=${'0'.repeat(64)}`)
   expect([status, /<h1>(.*)<\/h1>/.exec(text)?.[1]]).toEqual([404, 'Page not found'])
 })
 
 test('log: the stream ends when the page that follows it is signed out, or its token deleted', async () => {
-  await upload('followed', {})
   const page = await signInToAdmin(host)
   const { id, token } = (
-    await admin.api('POST', 'tokens', { name: 'reader', scopes: ['solutions:followed:read'] })
+    await admin.api('POST', 'tokens', { name: 'reader', scopes: ['solutions:plain:read'] })
   ).json() as { id: string; token: string }
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   try {
@@ -224,7 +218,7 @@ test('log: the stream ends when the page that follows it is signed out, or its t
 
 test('log: a host that stops ends the streams by itself, before it cuts anybody off', async () => {
   const own = await startTestHost()
-  await own.upload('followed', await bundleOf({ name: 'followed', authenticator: 'NONE' }, {}))
+  await own.upload('plain', await bundleOf({ name: 'plain', authenticator: 'NONE' }, {}))
   const stream = await follow(own.url, { authorization: own.admin })
   await waitUntil(() => expect(stream.lines()).toContain(': the log from now on'))
   await own.stop()
@@ -235,7 +229,7 @@ test('log: a host that stops ends the streams by itself, before it cuts anybody 
 async function follow(url: string, given: Record<string, string>) {
   const stop = new AbortController()
   const headers = { ...given, accept: 'text/event-stream' }
-  const stream = await fetch(`${url}/admin/api/solutions/followed/log`, { headers, signal: stop.signal })
+  const stream = await fetch(`${url}/admin/api/solutions/plain/log`, { headers, signal: stop.signal })
   let text = ''
   let hasEnded = false
   async function read(): Promise<void> {

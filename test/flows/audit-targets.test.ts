@@ -1,18 +1,17 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { signInToAdmin } from '../support/admin.ts'
-import { startTestHost, type TestHost } from '../support/host.ts'
 import { ask } from '../support/http.ts'
+import { sharedHost } from '../support/shared-host.ts'
 import { addDefaultSolution, addUser, askAdmin, visit } from '../support/users.ts'
 import { bundleOf } from '../support/zip.ts'
 
-let host: TestHost
+let host: Awaited<ReturnType<typeof sharedHost>>
 let uid: string
 beforeAll(async () => {
-  host = await startTestHost()
-  await addDefaultSolution(host, 'crm', { permissions: ['Users'], http: ['api.example.org', 'b.example.org'] })
-  uid = await addUser(host, 'anna', { permissions: ['Users'] })
+  host = await sharedHost()
+  await addDefaultSolution(host, 'audited', { permissions: ['Users'], http: ['api.example.org', 'b.example.org'] })
+  uid = await addUser(host, 'anna-audited', { permissions: ['Users'] })
 })
-afterAll(() => host.stop())
 
 type Entry = { readonly action: string; readonly target?: string; readonly solution?: string; readonly outcome: string }
 
@@ -63,10 +62,14 @@ test('audit: an erased user is in no entry, neither as the actor nor as the targ
 })
 
 test('audit: a session that was ended names its user and its solution', async () => {
-  await (await visit(host, 'crm')).signIn('anna')
+  await (await visit(host, 'audited')).signIn('anna-audited')
   const { items } = await askAdmin(host, 'GET', `sessions?uid=${uid}`)
   await askAdmin(host, 'DELETE', `sessions/${(items as { id: string }[])[0]?.id}`, undefined, 204)
-  expect(await entryOf('session-end')).toMatchObject({ outcome: 'ok', target: 'user:anna', solution: 'crm' })
+  expect(await entryOf('session-end')).toMatchObject({
+    outcome: 'ok',
+    target: 'user:anna-audited',
+    solution: 'audited',
+  })
 })
 
 test('audit: a token is named by the id of its actor and by its name, which is kept when it is deleted', async () => {
@@ -81,25 +84,28 @@ test('audit: a token is named by the id of its actor and by its name, which is k
 })
 
 test('audit: an upload, an activation and a deletion name the version', async () => {
-  const bundle = (version: string) => bundleOf({ name: 'shop', authenticator: 'NONE', version })
+  const bundle = (version: string) => bundleOf({ name: 'audited-shop', authenticator: 'NONE', version })
   const upload = async (version: string) =>
-    (await (await host.upload('shop', await bundle(version))).json()) as { sha256: string }
+    (await (await host.upload('audited-shop', await bundle(version))).json()) as { sha256: string }
   const [first, second] = [await upload('1.0.0'), await upload('2.0.0')]
   const [old, current] = [first, second].map(({ sha256 }) => `version:${sha256.slice(0, 12)}`)
-  expect(await entryOf('solution-upload')).toMatchObject({ outcome: 'ok', solution: 'shop', target: current })
+  expect(await entryOf('solution-upload')).toMatchObject({ outcome: 'ok', solution: 'audited-shop', target: current })
   const activate = { sha256: first.sha256 }
-  expect((await auditedBy('POST', 'solutions/shop/activate', activate, 'solution-activate')).entry).toEqual(['ok', old])
-  const version = `solutions/shop/versions/${second.sha256}`
-  expect((await auditedBy('DELETE', version, undefined, 'solution-version-delete')).entry).toEqual(['ok', current])
-  expect((await auditedBy('DELETE', 'solutions/shop', undefined, 'solution-delete')).entry).toEqual([
+  expect((await auditedBy('POST', 'solutions/audited-shop/activate', activate, 'solution-activate')).entry).toEqual([
     'ok',
-    'solution:shop',
+    old,
+  ])
+  const version = `solutions/audited-shop/versions/${second.sha256}`
+  expect((await auditedBy('DELETE', version, undefined, 'solution-version-delete')).entry).toEqual(['ok', current])
+  expect((await auditedBy('DELETE', 'solutions/audited-shop', undefined, 'solution-delete')).entry).toEqual([
+    'ok',
+    'solution:audited-shop',
   ])
 })
 
 test('audit: a change of grants names each grant that was added, changed or removed, and no password', async () => {
-  const crm = { server: 'alpha', database: 'crm', username: 'crm', password: 'granted-pass' }
-  const grant = (grants: object) => auditedBy('PUT', 'solutions/crm/grants', grants, 'solution-grants')
+  const crm = { server: 'alpha', database: 'audited', username: 'audited', password: 'granted-pass' }
+  const grant = (grants: object) => auditedBy('PUT', 'solutions/audited/grants', grants, 'solution-grants')
   const all = { databases: { crm }, http: ['api.example.org'], users: true }
   expect((await grant(all)).entry).toEqual(['ok', 'added database:crm, added http:api.example.org, added users'])
   const { password: _, ...same } = crm
@@ -117,38 +123,43 @@ test('audit: a change of grants names each grant that was added, changed or remo
 
 test('audit: secrets, login tokens, OAuth settings and maintenance name what they change', async () => {
   const secret = { value: 'v', hosts: ['a.org'] }
-  expect((await auditedBy('PUT', 'solutions/crm/secrets/API_KEY', secret, 'solution-secret')).entry).toEqual([
+  expect((await auditedBy('PUT', 'solutions/audited/secrets/API_KEY', secret, 'solution-secret')).entry).toEqual([
     'ok',
     'secret:API_KEY',
   ])
-  expect((await auditedBy('DELETE', 'solutions/crm/secrets/API_KEY', undefined, 'solution-secret')).entry).toEqual([
+  expect((await auditedBy('DELETE', 'solutions/audited/secrets/API_KEY', undefined, 'solution-secret')).entry).toEqual([
     'ok',
     'secret:API_KEY',
   ])
-  const misplaced = await auditedBy('PUT', 'solutions/crm/secrets/s3cret-value', secret, 'solution-secret')
-  expect(misplaced.entry).toEqual(['ERR_REQUEST_INVALID', 'solution:crm'])
+  const misplaced = await auditedBy('PUT', 'solutions/audited/secrets/s3cret-value', secret, 'solution-secret')
+  expect(misplaced.entry).toEqual(['ERR_REQUEST_INVALID', 'solution:audited'])
   const login = { username: 'dora', uid: 'd', permissions: ['Users'] }
-  expect((await auditedBy('POST', 'solutions/crm/login-tokens', login, 'solution-login-token')).entry).toEqual([
+  expect((await auditedBy('POST', 'solutions/audited/login-tokens', login, 'solution-login-token')).entry).toEqual([
     'ok',
     'user:dora',
   ])
-  expect((await auditedBy('PUT', 'solutions/crm/oauth', {}, 'solution-oauth')).entry).toEqual(['ok', 'solution:crm'])
+  expect((await auditedBy('PUT', 'solutions/audited/oauth', {}, 'solution-oauth')).entry).toEqual([
+    'ok',
+    'solution:audited',
+  ])
   expect((await auditedBy('PUT', 'maintenance', { on: false }, 'maintenance')).entry).toEqual(['ok', 'off'])
 })
 
 test('audit: the page and the CSV show the target, and both are filtered by it', async () => {
   await auditedBy('PATCH', `users/${uid}`, { displayName: 'Anna' }, 'user-change')
-  const { items } = await askAdmin(host, 'GET', 'audit?target=user:anna&action=user-change')
-  expect((items as Entry[]).map(({ action, target }) => [action, target])).toEqual([['user-change', 'user:anna']])
+  const { items } = await askAdmin(host, 'GET', 'audit?target=user:anna-audited&action=user-change')
+  expect((items as Entry[]).map(({ action, target }) => [action, target])).toEqual([
+    ['user-change', 'user:anna-audited'],
+  ])
   const admin = await signInToAdmin(host)
-  const page = await admin.get('/admin/audit?target=user:anna&action=user-change')
-  expect(page.text).toContain('<a href="/admin/audit?target=user%3Aanna"><bdi>user:anna</bdi></a>')
-  expect(page.text).toContain('href="/admin/api/audit.csv?action=user-change&amp;target=user%3Aanna"')
-  const csv = await ask(`${host.url}/admin/api/audit.csv?target=user:anna&action=user-change`, {
+  const page = await admin.get('/admin/audit?target=user:anna-audited&action=user-change')
+  expect(page.text).toContain('<a href="/admin/audit?target=user%3Aanna-audited"><bdi>user:anna-audited</bdi></a>')
+  expect(page.text).toContain('href="/admin/api/audit.csv?action=user-change&amp;target=user%3Aanna-audited"')
+  const csv = await ask(`${host.url}/admin/api/audit.csv?target=user:anna-audited&action=user-change`, {
     headers: { authorization: host.admin },
   })
   const [head, line, ...others] = csv.text.trimEnd().split('\r\n')
   expect(head).toBe('time,actor,action,target,solution,outcome,address,correlationId')
-  expect(line).toMatch(/,admin,user-change,user:anna,,ok,127\.0\.0\.1,/)
+  expect(line).toMatch(/,admin,user-change,user:anna-audited,,ok,127\.0\.0\.1,/)
   expect(others).toEqual([])
 })

@@ -1,28 +1,27 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { renderLoginPreview } from '../../base/bundles/login-preview.ts'
 import { defaultLoginTemplate } from '../../base/web/pages.ts'
 import { apiOf, codeOf } from '../support/api.ts'
-import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
+import { sharedHost } from '../support/shared-host.ts'
 import { bundleOf } from '../support/zip.ts'
 
-let host: TestHost
+let host: Awaited<ReturnType<typeof sharedHost>>
 const { send, get, items } = apiOf(() => host)
 const I18N = { 'i18n/default.json': '{"hello":"Hello"}', 'i18n/nl_BE.json': '{"hello":"Dag"}' }
 
 beforeAll(async () => {
-  host = await startTestHost()
+  host = await sharedHost()
   const media = { 'media/a.txt': 'kept', 'README.md': 'kept too' }
-  await host.upload('crm', await bundleOf({ authenticator: 'DEFAULT' }, { ...I18N, ...media }))
+  await host.upload('designed', await bundleOf({ name: 'designed', authenticator: 'DEFAULT' }, { ...I18N, ...media }))
   const page = '<form name="login_form" method="post"><input name="username" onclick="x()">\n<p style="a:b"></form>'
   await host.upload('odd', await bundleOf({ name: 'odd', authenticator: 'DEFAULT' }, { 'media/login.html': page }))
 })
-afterAll(() => host.stop())
 
 const STATES = ['first', 'passwordChanged', 'refused', 'outcome', 'throttled', 'busy', 'unavailable', 'expired']
 
 test('login page: without a template the default one is shown, in the solution’s locales and the platform’s', async () => {
-  expect(await get('/solutions/crm/login-page')).toEqual({
+  expect(await get('/solutions/designed/login-page')).toEqual({
     hasTemplate: false,
     isUsed: false,
     warnings: [],
@@ -46,22 +45,22 @@ test('login page: warnings of a template come with the line and what to change',
 })
 
 test('login page: the template to begin with comes as a file', async () => {
-  const answer = await send('GET', '/solutions/crm/login-page/template')
+  const answer = await send('GET', '/solutions/designed/login-page/template')
   expect([answer.status, answer.headers['content-disposition']]).toEqual([200, 'attachment; filename="login.html"'])
   expect(answer.text).toBe(defaultLoginTemplate())
 })
 
 test('login page: generated, it is part of a new version that is active and has all other files', async () => {
-  const before = await get('/solutions/crm')
-  const made = await send('POST', '/solutions/crm/login-page/generate')
+  const before = await get('/solutions/designed')
+  const made = await send('POST', '/solutions/designed/login-page/generate')
   const { sha256, ...rest } = made.json() as Record<string, unknown>
-  expect([made.status, rest]).toEqual([201, { name: 'crm', version: '1.0.0', active: true, warnings: [] }])
-  expect(await get('/solutions/crm')).toMatchObject({ active: sha256 })
-  const difference = await get(`/solutions/crm/diff?from=${before.active}&to=${sha256}`)
+  expect([made.status, rest]).toEqual([201, { name: 'designed', version: '1.0.0', active: true, warnings: [] }])
+  expect(await get('/solutions/designed')).toMatchObject({ active: sha256 })
+  const difference = await get(`/solutions/designed/diff?from=${before.active}&to=${sha256}`)
   expect((difference.files as { file: string; change: string }[]).map(({ file, change }) => [file, change])).toEqual([
     ['media/login.html', 'added'],
   ])
-  expect(await get('/solutions/crm/login-page')).toMatchObject({ hasTemplate: true, isUsed: true, warnings: [] })
+  expect(await get('/solutions/designed/login-page')).toMatchObject({ hasTemplate: true, isUsed: true, warnings: [] })
 })
 
 test('login page: one that is there is replaced only if that is asked for', async () => {

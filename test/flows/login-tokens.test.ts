@@ -1,44 +1,43 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startTestHost, type TestHost } from '../support/host.ts'
+import { beforeAll, expect, test } from 'vitest'
+import { sharedHost } from '../support/shared-host.ts'
 import { addDefaultSolution, askAdmin, visit } from '../support/users.ts'
 
-let host: TestHost
+let host: Awaited<ReturnType<typeof sharedHost>>
 beforeAll(async () => {
-  host = await startTestHost()
-  await addDefaultSolution(host, 'crm', { permissions: ['Users'] })
-  await addDefaultSolution(host, 'other')
+  host = await sharedHost()
+  await addDefaultSolution(host, 'token-crm', { permissions: ['Users'] })
+  await addDefaultSolution(host, 'token-other')
 })
-afterAll(() => host.stop())
 
-async function makeToken(solution = 'crm', permissions = ['Users']): Promise<string> {
+async function makeToken(solution = 'token-crm', permissions = ['Users']): Promise<string> {
   const login = { username: 'visitor', uid: 'v-1', permissions }
   return (await askAdmin(host, 'POST', `solutions/${solution}/login-tokens`, login)).token as string
 }
 
 test('a login token in the field id_token signs in once, for whom it was made', async () => {
   const id_token = await makeToken()
-  const browser = await visit(host, 'crm')
+  const browser = await visit(host, 'token-crm')
   const answer = await browser.post(browser.page, { id_token, username: '', password: '', remember: 'on' })
   expect(answer.status).toBe(303)
   expect((await browser.session()).json()).toMatchObject({ username: 'visitor', uid: 'v-1', permissions: ['Users'] })
   expect(browser.cookie('remember')).toBeUndefined()
-  const again = await visit(host, 'crm')
+  const again = await visit(host, 'token-crm')
   expect((await again.post(again.page, { id_token })).status).toBe(401)
 })
 
 test('of ten browsers with one token at the same time one gets in', async () => {
   const id_token = await makeToken()
-  const browsers = await Promise.all(Array.from({ length: 10 }, () => visit(host, 'crm')))
+  const browsers = await Promise.all(Array.from({ length: 10 }, () => visit(host, 'token-crm')))
   const answers = await Promise.all(browsers.map((browser) => browser.post(browser.page, { id_token })))
   expect(answers.map(({ status }) => status).sort()).toEqual([303, ...Array(9).fill(401)])
 })
 
 test.each([
-  ['for another solution', () => makeToken('other')],
+  ['for another solution', () => makeToken('token-other')],
   ['that was changed', async () => `${(await makeToken()).slice(0, -2)}xx`],
   ['that is none', async () => 'x'.repeat(5000)],
 ])('a token %s is refused, in the audit too, and no script sees it', async (_case, make) => {
-  const browser = await visit(host, 'crm')
+  const browser = await visit(host, 'token-crm')
   const id_token = await make()
   const answer = await browser.post(browser.page, { id_token })
   expect(answer.status).toBe(401)
@@ -47,6 +46,6 @@ test.each([
 })
 
 test('the served page has the field id_token empty', async () => {
-  const browser = await visit(host, 'crm')
+  const browser = await visit(host, 'token-crm')
   expect((await browser.open()).text).toMatch(/<input type="hidden" name="id_token"(?! value="[^"]+")/)
 })

@@ -14,6 +14,8 @@ beforeAll(async () => {
     await addDefaultSolution(one, 'crm')
     await addUser(one, 'anna')
   }
+  await addAuthenticatorSolution(host, 'auth', AUTHENTICATOR)
+  await addAuthenticatorSolution(host, 'tenants', TENANTS)
 })
 afterAll(async () => {
   await host.stop()
@@ -21,6 +23,10 @@ afterAll(async () => {
 })
 
 const AUTHENTICATOR = `function onSolutionOpen(arg, q) {
+  if (q.username === 'admin') {
+    if (q.last_login || q.password === 'right') security.login(q.username, q.username, ['Users'])
+    return
+  }
   if (q.username === 'throws') { if (q.last_login) throw new Error('not now') }
   if (q.last_login) {
     if (q.password !== undefined) return
@@ -29,6 +35,19 @@ const AUTHENTICATOR = `function onSolutionOpen(arg, q) {
     security.login(q.username, uid, permissions.concat('Remembered'))
     security.setTenantValue([Date.now() - last_login])
   } else if (q.password === 'sesame') security.login(q.username, 'u-' + q.username, ['Users'])
+}`
+
+const TENANTS = `function onSolutionOpen(arg, q) {
+  application.output('asked ' + JSON.stringify([q, i18n.getCurrentLanguage()]))
+  if (q.password !== 'sesame' && !q.last_login) return
+  security.login(q.username, q.username === 'heir' && q.last_login ? 'another' : 'u-1', ['Users'])
+  const last = q.last_login
+  if (last) {
+    if (q.username === 'moves') security.setTenantValue('globex')
+    return
+  }
+  security.setTenantValue([q.custom_tenant, -1])
+  i18n.setLocale('nl', 'BE')
 }`
 
 async function remembered(on: TestHost, solution = 'crm', username = 'anna', password?: string) {
@@ -109,7 +128,6 @@ test('the page after signing out signs nobody in by itself, and neither does wha
 })
 
 test('the authenticator is asked again with last_login, and its answer is what counts', async () => {
-  await addAuthenticatorSolution(host, 'auth', AUTHENTICATOR)
   const browser = await remembered(host, 'auth', 'bea', 'sesame')
   await browser.open()
   const session = (await browser.session()).json() as { permissions: string[]; tenant: number[] }
@@ -163,14 +181,10 @@ test('a new sign-in without the checkbox forgets what was remembered before', as
 })
 
 test('last_login is the platform’s word: a form or an address that names it signs nobody in', async () => {
-  const script = `function onSolutionOpen(arg, q) {
-    if (q.last_login || q.password === 'right') security.login(q.username, q.username, ['Users'])
-  }`
-  await addAuthenticatorSolution(host, 'spoof', script)
-  const browser = await visit(host, 'spoof')
+  const browser = await visit(host, 'auth')
   expect((await browser.signIn('admin', 'wrong', { last_login: '1' })).status).toBe(401)
   const fields = { username: 'admin', password: 'wrong' }
-  expect((await browser.post('/solution/spoof/index.html?last_login=1', fields)).status).toBe(401)
+  expect((await browser.post('/solution/auth/index.html?last_login=1', fields)).status).toBe(401)
 })
 
 test('a solution that is deleted remembers nobody, also when it is uploaded again', async () => {
@@ -201,18 +215,6 @@ test('a session that an operator ends does not come back by its remembered login
     expect((await browser.session()).status).toBe(401)
   }
 })
-const TENANTS = `function onSolutionOpen(arg, q) {
-  application.output('asked ' + JSON.stringify([q, i18n.getCurrentLanguage()]))
-  if (q.password !== 'sesame' && !q.last_login) return
-  security.login(q.username, q.username === 'heir' && q.last_login ? 'another' : 'u-1', ['Users'])
-  const last = q.last_login
-  if (last) {
-    if (q.username === 'moves') security.setTenantValue('globex')
-    return
-  }
-  security.setTenantValue([q.custom_tenant, -1])
-  i18n.setLocale('nl', 'BE')
-}`
 
 /** What the script was asked with last. */
 async function lastAsked(solution: string) {
@@ -222,7 +224,6 @@ async function lastAsked(solution: string) {
 }
 
 test('at a remembered return the authenticator gets custom fields, tenant and locale of the sign-in', async () => {
-  await addAuthenticatorSolution(host, 'tenants', TENANTS)
   const browser = await visit(host, 'tenants')
   const fields = { remember: 'on', custom_tenant: 'acme', custom_empty: '' }
   expect(
@@ -253,8 +254,7 @@ test('at a remembered return the authenticator gets custom fields, tenant and lo
 })
 
 test('a remembered return has tenant and locale of the sign-in where the script sets none, also the next time', async () => {
-  await addAuthenticatorSolution(host, 'restored', TENANTS)
-  const browser = await visit(host, 'restored')
+  const browser = await visit(host, 'tenants')
   await browser.signIn('bea', 'sesame', { remember: 'on', custom_tenant: 'acme' })
   for (const _ of [1, 2]) {
     browser.close()
@@ -264,17 +264,16 @@ test('a remembered return has tenant and locale of the sign-in where the script 
 })
 
 test('a tenant that the script sets at a return counts from then on; another uid inherits none', async () => {
-  await addAuthenticatorSolution(host, 'changed', TENANTS)
-  const browser = await visit(host, 'changed')
+  const browser = await visit(host, 'tenants')
   await browser.signIn('moves', 'sesame', { remember: 'on', custom_tenant: 'acme' })
   browser.close()
   await browser.open()
   expect((await browser.session()).json()).toMatchObject({ tenant: ['globex'], locale: 'nl-BE' })
-  expect((await lastAsked('changed'))[0].last_login.tenant).toEqual(['[custom_tenant]', -1])
+  expect((await lastAsked('tenants'))[0].last_login.tenant).toEqual(['[custom_tenant]', -1])
   browser.close()
   await browser.open()
-  expect((await lastAsked('changed'))[0].last_login.tenant).toEqual(['globex'])
-  const heir = await visit(host, 'changed')
+  expect((await lastAsked('tenants'))[0].last_login.tenant).toEqual(['globex'])
+  const heir = await visit(host, 'tenants')
   await heir.signIn('heir', 'sesame', { remember: 'on', custom_tenant: 'acme' })
   heir.close()
   await heir.open({ 'accept-language': 'en' })

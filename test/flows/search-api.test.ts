@@ -1,7 +1,5 @@
 import { get as httpGet } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { packFolder } from '../../base/bundles/pack.ts'
-import { exampleFolder } from '../../host/solutions/examples.ts'
 import { apiOf, codeOf } from '../support/api.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'
@@ -22,7 +20,6 @@ beforeAll(async () => {
   const manifest = { authenticator: 'AUTHENTICATOR', modules: ['auth'] }
   const auth = { ...moduleFile('auth', { type: 'authenticator' }), 'modules/auth/globals.js': SCRIPT }
   for (const name of ['crm', 'shop']) await host.upload(name, await bundleOf({ name, ...manifest }, auth))
-  await host.upload('tenant-login', await packFolder(exampleFolder('tenant-login')))
   for (const username of ['anna', '=cmd()', 'broken']) await signIn('crm', username)
   await signIn('shop', 'anna')
 })

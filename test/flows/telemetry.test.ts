@@ -18,7 +18,8 @@ const OFTEN = { interval: 20 }
 let collector: Collector
 let host: TestHost
 
-async function startHost(properties: Record<string, string> = {}): Promise<void> {
+/** @param hasExample false where nobody signs in: a check of an upload is a process of its own */
+async function startHost(properties: Record<string, string> = {}, hasExample = true): Promise<void> {
   host = await startTestHost({
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
@@ -26,7 +27,7 @@ async function startHost(properties: Record<string, string> = {}): Promise<void>
     OTEL_TRACES_SAMPLER_ARG: '1',
     ...properties,
   })
-  await host.upload('tenant-login', await packFolder(exampleFolder('tenant-login')))
+  if (hasExample) await host.upload('tenant-login', await packFolder(exampleFolder('tenant-login')))
 }
 
 async function signIn(fields: Record<string, string> = ANNA, headers: Record<string, string> = {}): Promise<number> {
@@ -171,7 +172,7 @@ describe('what a collector does', () => {
   })
 
   test('a trusted proxy chooses the trace', async () => {
-    await startHost({ TRUSTED_PROXIES: '127.0.0.1', OTEL_TRACES_SAMPLER_ARG: '0' })
+    await startHost({ TRUSTED_PROXIES: '127.0.0.1', OTEL_TRACES_SAMPLER_ARG: '0' }, false)
     const traceId = 'cccccccccccccccccccccccccccccccc'
     await ask(`${host.url}${PAGE}`, { headers: { traceparent: `00-${traceId}-bbbbbbbbbbbbbbbb-01` } })
     await ask(`${host.url}${PAGE}`)
@@ -222,7 +223,7 @@ describe('what a collector does', () => {
 
   test('the token goes to CLOUD_URL as bearer, and to no other collector', async () => {
     const other = await startCollector()
-    await startHost({
+    const properties = {
       ENVIRONMENT: 'onprem',
       CLOUD_URL: collector.url,
       REMOTE_ENVIRONMENT_TOKEN: 'the-environment-token',
@@ -231,8 +232,10 @@ describe('what a collector does', () => {
       OTEL_EXPORTER_OTLP_HEADERS: 'x-key=the%20key',
       OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
       OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
-    })
-    await signIn()
+    }
+    await startHost(properties, false)
+    // A trace to export.
+    await ask(`${host.url}/`)
     // It also asks what it is to run, since this is its control center.
     const metrics = () => collector.received.filter(({ path }) => path === '/otlp/v1/metrics')
     await waitUntil(() => expect(Math.min(other.received.length, metrics().length)).toBeGreaterThan(0), OFTEN)
@@ -260,7 +263,7 @@ describe('what a collector does', () => {
     ['true', ['the script says hello']],
     ['false', []],
   ])('with TELEMETRY_SOLUTION_LOGS=%s lines that scripts write arrive: %j', async (value, wanted) => {
-    await startHost({ TELEMETRY_SOLUTION_LOGS: value })
+    await startHost({ TELEMETRY_SOLUTION_LOGS: value }, false)
     await host.upload('talking', await talkingSolution())
     const visitor = createVisitor(host.url)
     await visitor.get('/solution/talking/index.html')
@@ -279,7 +282,7 @@ describe('what a collector does', () => {
 
 test('an event of an open client is a trace of its own, with the lines and requests of its scripts in it', async () => {
   collector = await startCollector()
-  await startHost()
+  await startHost({}, false)
   const script = `
     function go() {
       console.log('the form says hello')

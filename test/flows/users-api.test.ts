@@ -1,18 +1,17 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startTestHost, type TestHost } from '../support/host.ts'
+import { beforeAll, expect, test } from 'vitest'
 import { ask } from '../support/http.ts'
+import { sharedHost } from '../support/shared-host.ts'
 import { addDefaultSolution, addUser, visit } from '../support/users.ts'
 
 const GOOD = 'correct horse battery'
 
 type User = { readonly uid: string; readonly username: string; readonly permissions: unknown[] }
 
-let host: TestHost
+let host: Awaited<ReturnType<typeof sharedHost>>
 beforeAll(async () => {
-  host = await startTestHost()
+  host = await sharedHost()
   for (const name of ['who', 'forget']) await addDefaultSolution(host, name)
 })
-afterAll(() => host.stop())
 
 const api = (path: string, options: Parameters<typeof ask>[1] = {}) =>
   ask(`${host.url}/admin/api${path}`, { ...options, headers: { authorization: host.admin, ...options.headers } })
@@ -34,7 +33,7 @@ const audit = async (action: string) => {
 
 test('POST makes a user: 201 with Location and the user, whose password is nowhere', async () => {
   const made = await send('POST', '/users', {
-    username: 'Anna',
+    username: 'Anna-API',
     displayName: 'Anna Jansen',
     email: 'anna@example.org',
     permissions: ['Users', { name: 'Sales', solution: 'crm' }],
@@ -44,7 +43,7 @@ test('POST makes a user: 201 with Location and the user, whose password is nowhe
   expect([made.status, made.headers.location]).toEqual([201, `/admin/api/users/${user.uid}`])
   expect(user).toEqual({
     uid: expect.any(String),
-    username: 'Anna',
+    username: 'Anna-API',
     displayName: 'Anna Jansen',
     email: 'anna@example.org',
     enabled: true,

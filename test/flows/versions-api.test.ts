@@ -1,26 +1,31 @@
 import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { apiOf, codeOf } from '../support/api.ts'
-import { startTestHost, type TestHost } from '../support/host.ts'
+import { sharedHost } from '../support/shared-host.ts'
 import { bundleOf } from '../support/zip.ts'
 
-let host: TestHost
+let host: Awaited<ReturnType<typeof sharedHost>>
 let first: Buffer
 let second: Buffer
 const { send, get, items } = apiOf(() => host)
 const sha256Of = (packed: Buffer) => createHash('sha256').update(packed).digest('hex')
 
 beforeAll(async () => {
-  host = await startTestHost()
-  first = await bundleOf({ authenticator: 'NONE' }, { 'globals.js': 'var a = 1\n', 'media/a.txt': 'a' })
-  second = await bundleOf({ authenticator: 'DEFAULT', version: '2.0.0' }, { 'globals.js': 'var a = 2\n' })
-  for (const bundle of [first, second]) expect((await host.upload('crm', bundle)).status).toBe(201)
+  host = await sharedHost()
+  first = await bundleOf(
+    { name: 'versioned', authenticator: 'NONE' },
+    { 'globals.js': 'var a = 1\n', 'media/a.txt': 'a' },
+  )
+  second = await bundleOf(
+    { name: 'versioned', authenticator: 'DEFAULT', version: '2.0.0' },
+    { 'globals.js': 'var a = 2\n' },
+  )
+  for (const bundle of [first, second]) expect((await host.upload('versioned', bundle)).status).toBe(201)
 })
-afterAll(() => host.stop())
 
 test('versions: the difference of two tells files, lines and what of the manifest decides who comes in', async () => {
   const [from, to] = [sha256Of(first), sha256Of(second)]
-  const difference = await get(`/solutions/crm/diff?from=${from}&to=${to}`)
+  const difference = await get(`/solutions/versioned/diff?from=${from}&to=${to}`)
   expect(difference).toEqual({
     from,
     to,
@@ -43,34 +48,34 @@ test('versions: the difference of two tells files, lines and what of the manifes
 
 test('versions: a difference needs two versions that are there', async () => {
   const from = sha256Of(first)
-  expect(codeOf(await send('GET', `/solutions/crm/diff?from=${from}`))).toEqual([422, 'ERR_REQUEST_INVALID'])
-  const unknown = await send('GET', `/solutions/crm/diff?from=${from}&to=${'0'.repeat(64)}`)
+  expect(codeOf(await send('GET', `/solutions/versioned/diff?from=${from}`))).toEqual([422, 'ERR_REQUEST_INVALID'])
+  const unknown = await send('GET', `/solutions/versioned/diff?from=${from}&to=${'0'.repeat(64)}`)
   expect(codeOf(unknown)).toEqual([404, 'ERR_VERSION_NOT_FOUND'])
 })
 
 test('versions: a bundle comes back byte by byte', async () => {
-  const response = await fetch(`${host.url}/admin/api/solutions/crm/versions/${sha256Of(first)}/bundle`, {
+  const response = await fetch(`${host.url}/admin/api/solutions/versioned/versions/${sha256Of(first)}/bundle`, {
     headers: { authorization: host.admin },
   })
   expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/zip'])
   expect(response.headers.get('content-disposition')).toBe(
-    `attachment; filename="crm-${sha256Of(first).slice(0, 12)}.zip"`,
+    `attachment; filename="versioned-${sha256Of(first).slice(0, 12)}.zip"`,
   )
   expect(Buffer.from(await response.arrayBuffer()).equals(first)).toBe(true)
 })
 
 test('versions: the active one stays, another one is erased once, and both are written down', async () => {
-  const third = await bundleOf({ authenticator: 'NONE', version: '3.0.0' })
-  await host.upload('crm', third)
-  const path = (packed: Buffer) => `/solutions/crm/versions/${sha256Of(packed)}`
+  const third = await bundleOf({ name: 'versioned', authenticator: 'NONE', version: '3.0.0' })
+  await host.upload('versioned', third)
+  const path = (packed: Buffer) => `/solutions/versioned/versions/${sha256Of(packed)}`
   expect(codeOf(await send('DELETE', path(third)))).toEqual([409, 'ERR_VERSION_ACTIVE'])
-  await host.upload('crm', second)
+  await host.upload('versioned', second)
   expect((await send('DELETE', path(third))).status).toBe(204)
   expect(codeOf(await send('DELETE', path(third)))).toEqual([404, 'ERR_VERSION_NOT_FOUND'])
-  const noted = await items('/audit?action=solution-version-delete')
+  const noted = await items('/audit?action=solution-version-delete&solution=versioned')
   expect(noted.map(({ outcome, solution }) => [outcome, solution])).toEqual([
-    ['ERR_VERSION_NOT_FOUND', 'crm'],
-    ['ok', 'crm'],
-    ['ERR_VERSION_ACTIVE', 'crm'],
+    ['ERR_VERSION_NOT_FOUND', 'versioned'],
+    ['ok', 'versioned'],
+    ['ERR_VERSION_ACTIVE', 'versioned'],
   ])
 })

@@ -4,7 +4,7 @@ import { type Answer, ask } from './http.ts'
 export type SendOptions = { readonly headers?: Record<string, string>; readonly authorization?: string }
 
 /** Asks the API of a host as its admin account, unless told otherwise; a body is sent as JSON. */
-export function apiOf(host: () => TestHost) {
+export function apiOf(host: () => Pick<TestHost, 'url' | 'admin'>) {
   function send(method: string, path: string, body?: unknown, options: SendOptions = {}): Promise<Answer> {
     const { headers = {}, authorization = host().admin } = options
     const type = body === undefined ? {} : { 'content-type': 'application/json' }

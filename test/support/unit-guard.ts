@@ -14,52 +14,67 @@ const threads = require('node:worker_threads') as Record<string, unknown>
 const timers = require('node:timers') as { setTimeout: typeof setTimeout }
 const timersOfPromises = require('node:timers/promises') as Record<string, unknown>
 
+const WATCH = Symbol.for('solhost.unit-guard')
+
 /** Below this a delay is a batch or a pause of the code under test, in ms. */
 const LONGEST_DELAY = 100
 
-let problem: string | null = null
+/** The files of a worker share its globals, which are watched once; each file runs this module again. */
+type Watch = { problem: string | null; file: number }
+const shared = globalThis as { [WATCH]?: Watch }
+const watch = shared[WATCH] ?? { problem: null, file: 0 }
+shared[WATCH] = watch
+watch.problem = null
+watch.file++
 
 function refuse(what: string): never {
-  problem = `A unit test ${what}. Name its file *.parts.test.ts or *.flow.test.ts (CONTRIBUTING.md, "Tests").`
-  throw new Error(problem)
+  watch.problem = `A unit test ${what}. Name its file *.parts.test.ts or *.flow.test.ts (CONTRIBUTING.md, "Tests").`
+  throw new Error(watch.problem)
 }
 
-function checkDelay(delay: unknown): void {
+/** @param file a timer that outlives its file is not a problem of the next one */
+function checkDelay(delay: unknown, file: number): void {
+  if (file !== watch.file) return
   if (Number(delay) < LONGEST_DELAY || delay === undefined) return
-  problem = `A unit test waits ${delay} ms. Pass a clock in, use vi.useFakeTimers(), or name its file *.parts.test.ts.`
+  watch.problem = `A unit test waits ${delay} ms. Pass a clock in, use vi.useFakeTimers(), or name its file *.parts.test.ts.`
 }
 
-Object.assign(ChildProcess.prototype, { spawn: () => refuse('starts a process') })
-for (const name of ['spawnSync', 'execSync', 'execFileSync']) children[name] = () => refuse('starts a process')
-Server.prototype.listen = () => refuse('starts a server')
-threads.Worker = class {
-  constructor() {
-    refuse('starts a thread')
+function watchGlobals(): void {
+  Object.assign(ChildProcess.prototype, { spawn: () => refuse('starts a process') })
+  for (const name of ['spawnSync', 'execSync', 'execFileSync']) children[name] = () => refuse('starts a process')
+  Server.prototype.listen = () => refuse('starts a server')
+  threads.Worker = class {
+    constructor() {
+      refuse('starts a thread')
+    }
   }
-}
 
-// Only a delay that elapses counts: a timeout that is cleared costs nothing.
-const { setTimeout: realTimeout } = timers
-const watchedTimeout = (callback: (...values: unknown[]) => void, delay?: number, ...values: unknown[]) => {
-  const elapsed = () => {
-    checkDelay(delay)
-    callback(...values)
+  // Only a delay that elapses counts: a timeout that is cleared costs nothing.
+  const { setTimeout: realTimeout } = timers
+  const watchedTimeout = (callback: (...values: unknown[]) => void, delay?: number, ...values: unknown[]) => {
+    const { file } = watch
+    const elapsed = () => {
+      checkDelay(delay, file)
+      callback(...values)
+    }
+    return realTimeout(elapsed, delay)
   }
-  return realTimeout(elapsed, delay)
+  timers.setTimeout = globalThis.setTimeout = Object.assign(watchedTimeout, realTimeout) as typeof setTimeout
+  const realWait = timersOfPromises.setTimeout as (...values: unknown[]) => Promise<unknown>
+  timersOfPromises.setTimeout = async (delay?: number, ...rest: unknown[]) => {
+    const { file } = watch
+    const value = await realWait(delay, ...rest)
+    checkDelay(delay, file)
+    return value
+  }
+  syncBuiltinESMExports()
 }
-timers.setTimeout = globalThis.setTimeout = Object.assign(watchedTimeout, realTimeout) as typeof setTimeout
-const realWait = timersOfPromises.setTimeout as (...values: unknown[]) => Promise<unknown>
-timersOfPromises.setTimeout = async (delay?: number, ...rest: unknown[]) => {
-  const value = await realWait(delay, ...rest)
-  checkDelay(delay)
-  return value
-}
-syncBuiltinESMExports()
+if (watch.file === 1) watchGlobals()
 
 /** What the test did that a unit test must not, and forgets it. */
 export function takeProblem(): string | null {
-  const found = problem
-  problem = null
+  const found = watch.problem
+  watch.problem = null
   return found
 }
 

@@ -13,8 +13,8 @@ const passwords = await createPasswords()
 testUsers(place, passwords)
 testUsersCsv(place, passwords)
 
-test('authenticate: among 100,000 users the unique index finds the name', async () => {
-  for (let from = 0; from < 100_000; from += 1000) {
+test('authenticate: among 2,000 users the unique index finds the name', async () => {
+  for (let from = 0; from < 2000; from += 1000) {
     const rows = Array.from({ length: 1000 }, (_, at) => {
       const name = `User ${String(from + at).padStart(6, '0')}`
       return newRow(`uid-${from + at}`, { username: name }, null, Date.now())
@@ -32,7 +32,7 @@ test('authenticate: among 100,000 users the unique index finds the name', async 
   const nobody = async () => {}
   const ports = { endAccess: nobody, eraseFromAudit: nobody }
   const users = createUsers(watched, await createPasswords(), createLimits(), ports)
-  await users.authenticate('USER 077777', 'any password')
+  await users.authenticate('USER 001777', 'any password')
   const [node] = asked
   const query = place.db.getExecutor().compileQuery(node as RootOperationNode, { queryId: 'plan' } as never)
   const plan = CompiledQuery.raw(`explain query plan ${query.sql}`, [...query.parameters])

@@ -232,6 +232,14 @@ function same(actual: unknown, expected: unknown): void {
   if (actual !== expected) expect(actual).toBe(expected)
 }
 
+function sameJson(actual: unknown, expected: unknown): void {
+  same(JSON.stringify(actual), JSON.stringify(expected))
+}
+
+function fits(actual: string, pattern: RegExp): void {
+  if (!pattern.test(actual)) expect(actual).toMatch(pattern)
+}
+
 function compiled(source: string): CompiledTemplate {
   const { template, warnings } = compileTemplate(source, 'media/login.html')
   if (!template) throw new Error(JSON.stringify(warnings))
@@ -300,7 +308,7 @@ function checkPlaces(tree: Tree.Document, value: string): void {
       if (name === 'style') same(address, 'color:')
     }
     if (['script', 'style'].includes(element.tagName)) same(attribute('nonce'), 'NONCE')
-    if (element.tagName === 'style') expect(textOf(element)).toMatch(/^(?:#\w\{color:\}\/\* {2}\*\/|#errorlabel.*|)$/)
+    if (element.tagName === 'style') fits(textOf(element), /^(?:#\w\{color:\}\/\* {2}\*\/|#errorlabel.*|)$/)
     if (element.tagName === 'xmp') same(textOf(element), '')
     if (element.tagName === 'title' && element.parentNode?.nodeName === 'head') seen.title = textOf(element)
     for (const child of element.childNodes) if ('data' in child) comments.push(child.data)
@@ -311,7 +319,10 @@ function checkPlaces(tree: Tree.Document, value: string): void {
       seen[`${attribute('name')}.value`] = attribute(element.tagName === 'meta' ? 'content' : 'value')
   })
   const text = (id: string) => held(looked(id, value))
-  expect(comments).toEqual(Object.keys(SOURCES).flatMap(() => ['  ', '', '- -> ']))
+  sameJson(
+    comments,
+    Object.keys(SOURCES).flatMap(() => ['  ', '', '- -> ']),
+  )
   same(seen.title, `${text('v')} ${text('w')} ${text('m')}`)
   for (const id of Object.keys(SOURCES)) {
     same(seen[`text-${id}`], text(id))
@@ -333,7 +344,7 @@ function expectSafe(address: string, value: string): void {
   if (address === '') return
   const url = URL.parse(address, BASE)
   if (url === null) return
-  expect(['https:', 'http:', 'mailto:']).toContain(url.protocol)
+  fits(url.protocol, /^(?:https?|mailto):$/)
   if (!/https?:|mailto:/i.test(value.replace(/[\t\n\r]/g, ''))) same(url.origin, new URL(BASE).origin)
 }
 
@@ -349,16 +360,8 @@ function checkScripts(tree: Tree.Document, value: string, context: vm.Context): 
   const out = context.out as Record<string, unknown>
   for (const id of Object.keys(SOURCES)) {
     const v = looked(id, value)
-    expect(Array.from(out[id] as string[])).toEqual([
-      v,
-      `<${v}/script>`,
-      `$${v}{`,
-      `a${v}${v}b`,
-      v,
-      `<!--${v}-->`,
-      `</${v}>`,
-    ])
-    expect(Array.from(out[`code_${id}`] as unknown[])).toEqual([])
+    sameJson(out[id], [v, `<${v}/script>`, `$${v}{`, `a${v}${v}b`, v, `<!--${v}-->`, `</${v}>`])
+    sameJson(out[`code_${id}`], [])
     same(out[`division_${id}`], `2/${v}/${/["']/.test(v)}`)
     same(out[`module_${id}`], v)
     same(out[`svg_${id}`], v + v)
@@ -368,7 +371,7 @@ function checkScripts(tree: Tree.Document, value: string, context: vm.Context): 
 function checkJson(text: string, value: string): void {
   const entries = Object.entries(JSON.parse(text))
   const known = Object.keys(SOURCES).map((id) => looked(id, value))
-  expect(known.map((v) => JSON.stringify(Object.entries({ a: v, [`<${v}`]: `${v}>` })))).toContain(
-    JSON.stringify(entries),
-  )
+  const found = JSON.stringify(entries)
+  const wanted = known.map((v) => JSON.stringify(Object.entries({ a: v, [`<${v}`]: `${v}>` })))
+  if (!wanted.includes(found)) expect(wanted).toContain(found)
 }
