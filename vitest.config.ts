@@ -34,7 +34,7 @@ export default defineConfig({
           isolate: false,
         },
       },
-      { extends: true, test: { name: 'smoke', include: SMOKE } },
+      { extends: true, test: { name: 'smoke', include: SMOKE, isolate: false } },
       { extends: true, test: { name: 'parts', include: PARTS, isolate: false } },
       { extends: true, test: { name: 'flows', include: FLOWS, exclude: SMOKE, isolate: false } },
       { extends: true, test: { name: 'browser', include: BROWSER, isolate: false } },

@@ -1,15 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startTestHost, type TestHost } from '../support/host.ts'
+import { beforeAll, expect, test } from 'vitest'
+import { sharedHost } from '../support/shared-host.ts'
 import { addDefaultSolution, addUser, askAdmin, PASSWORD, visit } from '../support/users.ts'
 import { bundleOf, moduleFile } from '../support/zip.ts'
 
-let host: TestHost
+let host: Awaited<ReturnType<typeof sharedHost>>
 beforeAll(async () => {
-  host = await startTestHost()
+  host = await sharedHost()
   await addDefaultSolution(host, 'crm', { permissions: ['Users', 'Editors'] })
   await addDefaultSolution(host, 'open')
 })
-afterAll(() => host.stop())
 
 const WRONG = 'Signing in did not succeed'
 

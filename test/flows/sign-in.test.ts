@@ -3,23 +3,32 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { packFolder } from '../../base/bundles/pack.ts'
 import { exampleFolder } from '../../host/solutions/examples.ts'
 import { openOnce } from '../support/client-page.ts'
 import { hasCommand } from '../support/commands.ts'
-import { startTestHost, type TestHost } from '../support/host.ts'
+import { startTestHost } from '../support/host.ts'
 import { ask, createVisitor } from '../support/http.ts'
+import { sharedHost } from '../support/shared-host.ts'
 import { zipOf } from '../support/zip.ts'
 
 const run = promisify(execFile)
-let host: TestHost
+let host: Awaited<ReturnType<typeof sharedHost>>
 beforeAll(async () => {
-  host = await startTestHost()
+  host = await sharedHost()
   const uploaded = await host.upload('tenant-login', await packFolder(exampleFolder('tenant-login')))
   expect(await uploaded.json()).toMatchObject({ active: true, warnings: [] })
+  const main = "function onSolutionOpen(arg, q) { if (q.out) security.logout(q.out, 'from here') }"
+  const others = [
+    ['other', ACCEPTS_ALL, ''],
+    ['leaves', LEAVES, ''],
+    ['outs', LEAVES.replace('application.showURL(arg)', ''), main],
+  ] as const
+  for (const [name, script, globals] of others) {
+    expect((await host.upload(name, await renamed(name, script, globals))).status).toBe(201)
+  }
 })
-afterAll(() => host.stop())
 
 const PAGE = '/solution/tenant-login/index.html'
 const ANNA = { username: 'anna', password: 'anna-tries-acme', custom_tenant: 'acme' }
@@ -38,16 +47,13 @@ test.skipIf(!hasCommand('zip') || !hasCommand('curl'))(
     const folder = mkdtempSync(join(tmpdir(), 'solhost-zip-'))
     const zip = join(folder, 'bundle.zip')
     await run('zip', ['-qr', zip, '.'], { cwd: exampleFolder('tenant-login') })
-    const own = await startTestHost()
-    const url = `${own.url}/admin/api/solutions/tenant-login`
+    const url = `${host.url}/admin/api/solutions/tenant-login`
     const curl = ['-sS', '-u', 'admin:test admin password', '-H', 'Content-Type: application/zip', '-T', zip, url]
     const uploaded = JSON.parse((await run('curl', curl)).stdout)
     expect(uploaded).toMatchObject({ name: 'tenant-login', version: '1.0.0', active: true, warnings: [] })
-    const visitor = createVisitor(own.url)
-    await visitor.get(PAGE)
-    expect((await visitor.post(PAGE, ANNA)).status).toBe(303)
+    const { visitor, answer } = await signedIn()
+    expect(answer.status).toBe(303)
     expect((await visitor.get('/solution/tenant-login/session')).status).toBe(200)
-    await own.stop()
     rmSync(folder, { recursive: true })
   },
 )
@@ -176,20 +182,15 @@ test.each([
 })
 
 test('the token of one solution is worth nothing in another, and its session is nobody there', async () => {
-  const other = await packFolder(exampleFolder('tenant-login'))
-  const own = await startTestHost()
-  await own.upload('tenant-login', other)
-  await own.upload('other', await renamed('other'))
-  const visitor = createVisitor(own.url)
+  const visitor = createVisitor(host.url)
   await visitor.get(PAGE)
   const token = visitor.token()
   expect((await visitor.post(PAGE, ANNA)).status).toBe(303)
   const stolen = visitor.cookies.get('session-tenant-login')?.value ?? ''
   const headers = { cookie: `session-other=${stolen}; session-tenant-login=${stolen}` }
-  expect((await ask(`${own.url}/solution/other/session`, { headers })).status).toBe(401)
+  expect((await ask(`${host.url}/solution/other/session`, { headers })).status).toBe(401)
   await visitor.get('/solution/other/index.html')
   expect((await visitor.post('/solution/other/index.html', ANNA, { token })).status).toBe(403)
-  await own.stop()
 })
 
 test('logout ends the session on the server, clears the cookie and leads to a page that signs nobody in', async () => {
@@ -226,44 +227,37 @@ test.each([
 ])(
   'application.showURL in a login of "%s" to %s: a redirect on the own origin, else a page that goes on',
   async (username, address, status, path) => {
-    const own = await startTestHost()
-    await own.upload('leaves', await renamed('leaves', LEAVES))
     const page = `/solution/leaves/index.html?argument=${encodeURIComponent(address)}`
-    const visitor = createVisitor(own.url)
+    const visitor = createVisitor(host.url)
     await visitor.get(page)
     const answer = await visitor.post(page, { username, password: 'x' })
-    expect([answer.status, answer.headers.location]).toEqual([status, path === undefined ? undefined : own.url + path])
+    expect([answer.status, answer.headers.location]).toEqual([status, path === undefined ? undefined : host.url + path])
     if (status === 200)
       expect(answer.text).toMatch(/<meta http-equiv="refresh" content="0; ?url=(https:\/\/sso|mailto)/)
     expect((await visitor.get('/solution/leaves/session')).status).toBe(username === 'in' ? 200 : 401)
-    await own.stop()
   },
 )
 
 test('security.logout(solution, argument) of an open solution signs out and goes to that solution', async () => {
-  const own = await startTestHost()
-  const main = "function onSolutionOpen(arg, q) { if (q.out) security.logout(q.out, 'from here') }"
-  await own.upload('leaves', await renamed('leaves', LEAVES.replace('application.showURL(arg)', ''), main))
-  const page = '/solution/leaves/index.html'
+  const page = '/solution/outs/index.html'
   for (const [target, location] of [
-    ['leaves', `${own.url}${page}?argument=from+here`],
+    ['outs', `${host.url}${page}?argument=from+here`],
     ['nobody', `${page}?signed-out`],
   ]) {
-    const visitor = createVisitor(own.url)
+    const visitor = createVisitor(host.url)
     await visitor.get(page)
     await visitor.post(page, { username: 'in', password: 'x' })
     await visitor.get(`${page}?out=${target}`)
-    const { token } = await (await openOnce(own.url, 'leaves', visitor, `?out=${target}`)).frame('sign-out')
-    const answer = await visitor.post('/solution/leaves/logout', { after: token })
+    const { token } = await (await openOnce(host.url, 'outs', visitor, `?out=${target}`)).frame('sign-out')
+    const answer = await visitor.post('/solution/outs/logout', { after: token })
     expect([answer.status, answer.headers.location]).toEqual([303, location])
-    expect((await visitor.get('/solution/leaves/session')).status).toBe(401)
+    expect((await visitor.get('/solution/outs/session')).status).toBe(401)
   }
-  await own.stop()
 })
 
 const ACCEPTS_ALL = "function onSolutionOpen(arg, q) { security.login(q.username, 'u', ['x']) }"
 
-async function renamed(name: string, script = ACCEPTS_ALL, main = ''): Promise<Uint8Array> {
+async function renamed(name: string, script: string, main: string): Promise<Uint8Array> {
   return zipOf({
     'solution.json': JSON.stringify({ name, version: '1.0.0', authenticator: 'AUTHENTICATOR', modules: ['auth'] }),
     'modules/auth/solution.json': JSON.stringify({ name: 'auth', version: '1.0.0', type: 'authenticator' }),

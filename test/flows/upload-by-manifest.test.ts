@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startTestHost, type TestHost } from '../support/host.ts'
+import { beforeAll, expect, test } from 'vitest'
 import { ask } from '../support/http.ts'
+import { sharedHost } from '../support/shared-host.ts'
 import { bundleOf } from '../support/zip.ts'
 
-let host: TestHost
+let host: Awaited<ReturnType<typeof sharedHost>>
 beforeAll(async () => {
-  host = await startTestHost()
+  host = await sharedHost()
 })
-afterAll(() => host.stop())
 
 const post = (body: Uint8Array, headers: Record<string, string> = { authorization: host.admin }) =>
   ask(`${host.url}/admin/api/solutions`, {
