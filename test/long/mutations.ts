@@ -18,7 +18,7 @@ type Mutation = {
 }
 
 /** Faults in all areas, each of which some test must find. */
-const MUTATIONS: readonly Mutation[] = [
+export const MUTATIONS: readonly Mutation[] = [
   {
     fault: 'an ID token with the nonce of another sign-in is accepted',
     file: 'host/oauth/id-token.ts',

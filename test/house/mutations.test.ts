@@ -1,0 +1,13 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { MUTATIONS } from '../long/mutations.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+test('each fault of `npm run long -- mutations` still has exactly one place in the code, and each is another one', () => {
+  const lost = MUTATIONS.filter(({ file, from }) => readFileSync(ROOT + file, 'utf8').split(from).length !== 2)
+  expect(lost.map(({ file, fault }) => `${file}: ${fault}`)).toEqual([])
+  expect(new Set(MUTATIONS.map(({ file, from }) => file + from)).size).toBe(MUTATIONS.length)
+  expect(MUTATIONS.length).toBeGreaterThanOrEqual(30)
+})
