@@ -1,22 +1,28 @@
 import Router from '@koa/router'
-import type { Access } from './access/access.ts'
-import { type AccessApiParts, addAccessRoutes } from './access/api.ts'
-import { type AccountApiParts, addAccountRoutes } from './accounts/api.ts'
-import { addDesiredRoutes, type DesiredApiParts } from './desired/api.ts'
-import { addEnvironmentRoutes, type EnvironmentApiParts } from './environments/api.ts'
-import { addEnvironmentTokenRoutes, type EnvironmentTokenApiParts } from './environments/tokens-api.ts'
-import { addLoginPageRoutes, type LoginPageApiParts } from './login-pages/api.ts'
-import { centerOpenApi } from './openapi.ts'
-import { addOrganisationRoutes, type OrganisationApiParts } from './organisations/api.ts'
-import { addMemberRoutes, type MemberApiParts } from './organisations/members-api.ts'
-import { addPackageRoutes, type PackageApiParts } from './packages/api.ts'
-import { addPipelineRoutes, type PipelineApiParts } from './pipelines/api.ts'
-import { addRegistryRoutes, type RegistryApiParts } from './registries/api.ts'
-import { addRolloutRoutes, type RolloutApiParts } from './rollouts/api.ts'
-import { addSolutionUserRoutes, type SolutionUserApiParts } from './solution-users/api.ts'
-import { addTelemetryRoutes, type TelemetryApiParts } from './telemetry/api.ts'
+import { openApi } from '../base/api/open-api.ts'
+import { type AccessApiParts, accessRoutes } from './access/api.ts'
+import type { Right } from './access/roles.ts'
+import { type AccountApiParts, accountRoutes } from './accounts/api.ts'
+import { type DesiredApiParts, desiredRoutes } from './desired/api.ts'
+import { type EnvironmentApiParts, environmentRoutes } from './environments/api.ts'
+import { type EnvironmentTokenApiParts, environmentTokenRoutes } from './environments/tokens-api.ts'
+import { type LoginPageApiParts, loginPageRoutes } from './login-pages/api.ts'
+import { type OrganisationApiParts, organisationRoutes, ownOrganisationRoutes } from './organisations/api.ts'
+import { type MemberApiParts, memberRoutes } from './organisations/members-api.ts'
+import { type PackageApiParts, packageRoutes } from './packages/api.ts'
+import { type PipelineApiParts, pipelineRoutes } from './pipelines/api.ts'
+import { type RegistryApiParts, registryRoutes } from './registries/api.ts'
+import { type RolloutApiParts, rolloutRoutes } from './rollouts/api.ts'
+import { addMemberRoutes, addPersonRoutes, type MemberRoute, type PersonRoute, type RouteParts } from './route.ts'
+import {
+  type SolutionUserApiParts,
+  solutionRoleRoutes,
+  solutionRoutes,
+  solutionUserRoutes,
+} from './solution-users/api.ts'
+import { type TelemetryApiParts, telemetryRoutes } from './telemetry/api.ts'
 
-export type CenterApiParts = DesiredApiParts &
+type AreaParts = DesiredApiParts &
   RolloutApiParts &
   OrganisationApiParts &
   AccessApiParts &
@@ -29,30 +35,59 @@ export type CenterApiParts = DesiredApiParts &
   EnvironmentTokenApiParts &
   PackageApiParts &
   PipelineApiParts &
-  RegistryApiParts & { readonly access: Access; readonly version: string }
+  RegistryApiParts
+
+export type CenterApiParts = AreaParts & RouteParts & { readonly version: string }
+
+const PREFIX = '/api'
 
 /** The API under `/api`: for the pages' own script, and for tools with an access token. */
 export function centerApi(parts: CenterApiParts): Router {
-  const router = new Router({ prefix: '/api', sensitive: true })
-  const document = centerOpenApi(parts.version)
+  const router = new Router({ prefix: PREFIX, sensitive: true })
+  const document = describeCenterApi(parts.version)
   router.get('/openapi.json', (ctx) => {
     ctx.body = document
   })
   // Inside the router, so that what is found as a route cannot be spelled past the check.
   router.use(parts.access.requireAsker)
-  addOrganisationRoutes(router, parts)
-  addAccessRoutes(router, parts)
-  addTelemetryRoutes(router, parts)
-  addEnvironmentRoutes(router, parts)
-  addDesiredRoutes(router, parts)
-  addRolloutRoutes(router, parts)
-  addAccountRoutes(router, parts)
-  addSolutionUserRoutes(router, parts)
-  addLoginPageRoutes(router, parts)
-  addMemberRoutes(router, parts)
-  addEnvironmentTokenRoutes(router, parts)
-  addRegistryRoutes(router, parts)
-  addPackageRoutes(router, parts)
-  addPipelineRoutes(router, parts)
+  addPersonRoutes(router, personRoutes(parts), parts)
+  addMemberRoutes(router, organisationsRoutes(parts), parts)
   return router
+}
+
+function personRoutes(parts: AreaParts): PersonRoute[] {
+  return [...accountRoutes(parts), ...ownOrganisationRoutes(parts)]
+}
+
+function organisationsRoutes(parts: AreaParts): MemberRoute[] {
+  return [
+    ...organisationRoutes(parts),
+    ...memberRoutes(parts),
+    ...accessRoutes(parts),
+    ...environmentRoutes(parts),
+    ...environmentTokenRoutes(parts),
+    ...desiredRoutes(parts),
+    ...rolloutRoutes(parts),
+    ...packageRoutes(parts),
+    ...pipelineRoutes(parts),
+    ...registryRoutes(parts),
+    ...solutionRoutes(parts),
+    ...solutionUserRoutes(parts),
+    ...solutionRoleRoutes(parts),
+    ...loginPageRoutes(parts),
+    ...telemetryRoutes(parts),
+  ]
+}
+
+/** The OpenAPI 3.1 document of the API. */
+export function describeCenterApi(version: string): object {
+  // They are described, none of them can be called: so they need no parts.
+  const parts = { telemetry: {} } as AreaParts
+  return openApi<Right | 'person'>([...personRoutes(parts), ...organisationsRoutes(parts)], {
+    title: 'Solhost control center',
+    version,
+    prefix: PREFIX,
+    securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'an access token' } },
+    need: (right) => (right === 'person' ? 'For people who are signed in.' : `Needs the right \`${right}\`.`),
+  })
 }

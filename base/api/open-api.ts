@@ -10,6 +10,8 @@ export type ApiDescription<Right> = {
   readonly securitySchemes: Readonly<Record<string, object>>
   /** The right of a route in words, such as the scope that a token needs. */
   readonly need: (right: Right) => string
+  /** Named schemas that no route refers to. */
+  readonly schemas?: readonly z.ZodType[]
 }
 
 /** Something wrong in what was sent, such as a bundle or a CSV file. */
@@ -68,6 +70,7 @@ export function openApi<Right>(
       },
     }
   }
+  for (const schema of about.schemas ?? []) reference(schema, named)
   for (const item of Object.values(paths))
     if ((item.parameters as unknown as unknown[]).length === 0) delete item.parameters
   return {
@@ -134,7 +137,7 @@ function reference(schema: z.ZodType, named: Map<string, object>): object {
     $schema: _,
     $defs = {},
     ...own
-  } = z.toJSONSchema(schema, { io: 'input' }) as Record<string, unknown> & {
+  } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Record<string, unknown> & {
     $defs?: Record<string, object>
   }
   for (const [id, definition] of Object.entries($defs)) named.set(id, referring(definition))

@@ -46,16 +46,16 @@ type Shown<Value> = Value extends readonly (infer Item)[]
     ? { readonly [Key in keyof Value]: Shown<Value[Key]> }
     : Value
 
-export type Definition<Right, Act, Names, Address extends string, Body, Query, Answered> = {
+export type Definition<Who, Right, Act, Names, Address extends string, Body, Query, Answered> = {
   /** What it does, in a few words, for the documentation. */
   readonly summary: string
   readonly right: Right
   /** What the audit calls it. Absent: it changes nothing. */
   readonly act?: Act
   /** Names for the audit that have to be found before the work, since they may be gone after it. */
-  readonly names?: (params: ParamsOf<Address>, ctx: Context) => Names | Promise<Names>
+  readonly names?: (asking: Asking<Who, Address>) => Names | Promise<Names>
   /** What is refused before the body is read. */
-  readonly before?: (params: ParamsOf<Address>, ctx: Context) => unknown
+  readonly before?: (asking: Asking<Who, Address>) => unknown
   readonly query?: Query
   readonly body?: Body
   /** The request may come without a body, which is null then. */
@@ -64,18 +64,22 @@ export type Definition<Right, Act, Names, Address extends string, Body, Query, A
   readonly answers: Answered
 }
 
-/** What a handler is given. */
-export type Asked<Who, Names, Address extends string, Body, Query> = {
+/** Who asks for what, before anything was read. */
+export type Asking<Who, Address extends string> = {
   readonly who: Who
   readonly params: ParamsOf<Address>
+  /** For headers, streams and what is sent for long. */
+  readonly ctx: Context
+}
+
+/** What a handler is given. */
+export type Asked<Who, Names, Address extends string, Body, Query> = Asking<Who, Address> & {
   readonly query: Query
   readonly body: Body
   /** For the audit; a handler may add what it has learned. */
   readonly names: Names
   /** Nothing was to be changed after all: there is no entry in the audit. */
   readonly leaveOut: () => void
-  /** For headers, streams and what is sent for long. */
-  readonly ctx: Context
 }
 
 /** Returned by a handler that has set the body by itself, such as a stream of events. */
@@ -86,7 +90,7 @@ export type Route<Who, Right, Act, Names> = {
   readonly method: Method
   /** With `:name` for parameters, without the prefix of the API. */
   readonly path: string
-  readonly definition: Definition<Right, Act, Names, string, BodyDefinition, z.ZodType | undefined, Answers>
+  readonly definition: Definition<Who, Right, Act, Names, string, BodyDefinition, z.ZodType | undefined, Answers>
   readonly handle: (asked: Asked<Who, Names, string, unknown, unknown>) => unknown
 }
 
@@ -109,7 +113,7 @@ export function routesOf<Who, Right, Act, Names extends object>() {
     Query extends z.ZodType | undefined = undefined,
   >(
     address: Address,
-    definition: Definition<Right, Act, Names, Address, Body, Query, Answered>,
+    definition: Definition<Who, Right, Act, Names, Address, Body, Query, Answered>,
     handle: (
       asked: Asked<Who, Names, Address, BodyOf<Body>, QueryOf<Query>>,
     ) => Returned<Answered> | typeof SENT | Promise<Returned<Answered> | typeof SENT>,
@@ -126,24 +130,25 @@ export type Service<Who, Right, Act, Names> = {
    * Finds who asks and whether that may be, has the request read, does the work, and writes the audit.
    * @throws what is to be refused
    */
-  readonly run: (about: About<Right, Act, Names>, steps: Steps<Who>) => Promise<unknown>
+  readonly run: (about: About<Right, Act>, steps: Steps<Who, Names>) => Promise<unknown>
 }
 
-export type About<Right, Act, Names> = {
+export type About<Right, Act> = {
   readonly ctx: Context
   readonly right: Right
   readonly act: Act | undefined
   readonly params: Readonly<Record<string, string>>
-  readonly names: Names
-  /** Whether the handler said so. */
-  readonly isLeftOut: () => boolean
 }
 
-export type Steps<Who> = {
+export type Steps<Who, Names> = {
+  /** Names what is changed, for the audit; the handler may add to the object. */
+  readonly name: (who: Who) => Promise<Names>
   /** Checks query and body. @throws ERR_REQUEST_INVALID, ERR_CONTENT_TYPE, ERR_BODY_TOO_LARGE */
-  readonly read: () => Promise<void>
-  /** After `read`. */
+  readonly read: (who: Who) => Promise<void>
+  /** After `read` and `name`. */
   readonly work: (who: Who) => unknown
+  /** Whether the handler said that there is nothing for the audit. */
+  readonly isLeftOut: () => boolean
 }
 
 export function addRoutes<Who, Right, Act, Names extends object>(
@@ -161,20 +166,27 @@ async function answer<Who, Right, Act, Names extends object>(
 ): Promise<void> {
   const { right, act, query: querySchema, answers } = definition
   const params = paramsOf(ctx)
-  const names = { ...(await definition.names?.(params, ctx)) } as Names
+  let names = {} as Names
   let isLeftOut = false
   let query: unknown
   let body: unknown
-  const read = async () => {
-    await definition.before?.(params, ctx)
-    if (querySchema !== undefined) query = readWith(querySchema, { ...ctx.query })
-    body = await readBody(ctx, definition, limits)
+  const steps: Steps<Who, Names> = {
+    async name(who) {
+      names = { ...(await definition.names?.({ who, params, ctx })) } as Names
+      return names
+    },
+    async read(who) {
+      await definition.before?.({ who, params, ctx })
+      if (querySchema !== undefined) query = readWith(querySchema, { ...ctx.query })
+      body = await readBody(ctx, definition, limits)
+    },
+    work: (who) => handle({ who, params, query, body, names, leaveOut, ctx }),
+    isLeftOut: () => isLeftOut,
   }
   const leaveOut = () => {
     isLeftOut = true
   }
-  const work = (who: Who) => handle({ who, params, query, body, names, leaveOut, ctx })
-  const result = await run({ ctx, right, act, params, names, isLeftOut: () => isLeftOut }, { read, work })
+  const result = await run({ ctx, right, act, params }, steps)
   if (result === SENT) return
   // Koa's status until somebody sets one; no handler answers with it, since what is not found is thrown.
   const status = ctx.status === 404 ? Number(Object.keys(answers)[0]) : ctx.status

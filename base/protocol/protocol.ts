@@ -57,30 +57,34 @@ function bySolution<Schema extends z.ZodType>(schema: Schema) {
     .refine((map) => Object.keys(map).length <= MOST_SOLUTIONS, `must name at most ${MOST_SOLUTIONS} solutions`)
 }
 
-export const DesiredSettings = z.strictObject({
-  /** Null: the list of solutions. Absent: what the Satellite's own environment says. */
-  defaultSolution: SolutionName.nullable().optional(),
-  /** Absent: what the Satellite's own environment says. */
-  logLevel: z.enum(['debug', 'info', 'warn', 'error']).optional(),
-  /** By solution. */
-  oauth: bySolution(DesiredOAuth).optional(),
-})
+export const DesiredSettings = z
+  .strictObject({
+    /** Null: the list of solutions. Absent: what the Satellite's own environment says. */
+    defaultSolution: SolutionName.nullable().optional(),
+    /** Absent: what the Satellite's own environment says. */
+    logLevel: z.enum(['debug', 'info', 'warn', 'error']).optional(),
+    /** By solution. */
+    oauth: bySolution(DesiredOAuth).optional(),
+  })
+  .meta({ id: 'DesiredSettings' })
 export type DesiredSettings = z.infer<typeof DesiredSettings>
 
 /**
  * What the control center wants of an environment: a closed list. Anything else in it makes it void, so that nobody who
  * holds the control center can reach grants, secrets, the admin account or addresses of a Satellite through it.
  */
-export const DesiredState = z.strictObject({
-  /** The environment's id; the Satellite keeps the one of its first statement and takes no other's. */
-  environment: z.uuid(),
-  /** Rises with each change; a Satellite never takes a lower one, nor another text under the same one. */
-  number: z.int().min(1).max(Number.MAX_SAFE_INTEGER),
-  issuedAt: Time,
-  /** Solutions that are not named stay as they are. */
-  solutions: bySolution(z.strictObject({ sha256: Sha256, version: z.string().max(100) })),
-  settings: DesiredSettings,
-})
+export const DesiredState = z
+  .strictObject({
+    /** The environment's id; the Satellite keeps the one of its first statement and takes no other's. */
+    environment: z.uuid(),
+    /** Rises with each change; a Satellite never takes a lower one, nor another text under the same one. */
+    number: z.int().min(1).max(Number.MAX_SAFE_INTEGER),
+    issuedAt: Time,
+    /** Solutions that are not named stay as they are. */
+    solutions: bySolution(z.strictObject({ sha256: Sha256, version: z.string().max(100) })),
+    settings: DesiredSettings,
+  })
+  .meta({ id: 'DesiredState' })
 export type DesiredState = z.infer<typeof DesiredState>
 
 /** `typ` of the JWS (RFC 7515, compact, alg `EdDSA` with Ed25519) that a desired state comes in. */
@@ -92,11 +96,11 @@ export const LONGEST_STATEMENT = 256 * 1024
  * GET `desired?after={number}&wait={seconds}`: 200 `{statement}` as soon as there is one with a higher number (0: any), 204 when
  * there was none within `wait` (at most `LONGEST_WAIT` s).
  */
-export const DesiredAnswer = z.object({ statement: z.string().max(LONGEST_STATEMENT) })
+export const DesiredAnswer = z.object({ statement: z.string().max(LONGEST_STATEMENT) }).meta({ id: 'DesiredAnswer' })
 export const LONGEST_WAIT = 55
 
 /** GET `key`: the public key that statements are signed with, kept from the first contact where none is pinned. */
-export const KeyAnswer = z.object({ publicKey: z.string().regex(/^[A-Za-z0-9_-]{43}$/) })
+export const KeyAnswer = z.object({ publicKey: z.string().regex(/^[A-Za-z0-9_-]{43}$/) }).meta({ id: 'KeyAnswer' })
 
 /* GET `bundles/{sha256}`: `application/zip`, only of a bundle that the environment's desired state names. */
 
@@ -120,25 +124,27 @@ export const SolutionResult = z.object({
 export type SolutionResult = z.infer<typeof SolutionResult>
 
 /** POST `report`: what a node of an environment is and runs, at least every `REPORT_EVERY`, and after each change. */
-export const Report = z.object({
-  /** One per process, made at its start: an environment can have several nodes. */
-  node: z.uuid(),
-  /** The Satellite's version. */
-  version: z.string().max(100),
-  /** The number of the desired state that it tried last; 0: none yet. */
-  number: z.int().min(0),
-  /** `refused`: the statement itself was not taken; `reason` says why. */
-  outcome: z.enum(['none', 'applied', 'failed', 'refused']),
-  reason: Text.optional(),
-  results: z.array(SolutionResult).max(MOST_SOLUTIONS),
-  /** What runs now. */
-  solutions: z
-    .array(z.object({ name: SolutionName, sha256: Sha256.nullable(), version: z.string().max(100) }))
-    .max(MOST_SOLUTIONS),
-  /** What its health page shows first: in words of its own, for people. */
-  health: z.enum(['good', 'warning', 'bad']),
-  findings: z.array(Text).max(20),
-})
+export const Report = z
+  .object({
+    /** One per process, made at its start: an environment can have several nodes. */
+    node: z.uuid(),
+    /** The Satellite's version. */
+    version: z.string().max(100),
+    /** The number of the desired state that it tried last; 0: none yet. */
+    number: z.int().min(0),
+    /** `refused`: the statement itself was not taken; `reason` says why. */
+    outcome: z.enum(['none', 'applied', 'failed', 'refused']),
+    reason: Text.optional(),
+    results: z.array(SolutionResult).max(MOST_SOLUTIONS),
+    /** What runs now. */
+    solutions: z
+      .array(z.object({ name: SolutionName, sha256: Sha256.nullable(), version: z.string().max(100) }))
+      .max(MOST_SOLUTIONS),
+    /** What its health page shows first: in words of its own, for people. */
+    health: z.enum(['good', 'warning', 'bad']),
+    findings: z.array(Text).max(20),
+  })
+  .meta({ id: 'Report' })
 export type Report = z.infer<typeof Report>
 /** In ms. */
 export const REPORT_EVERY = 30_000
@@ -147,46 +153,52 @@ export const REPORT_EVERY = 30_000
  * GET `solutions/{name}/login-page` with `If-None-Match`: 200 with ETag, or 304. `template` is a login template under the rules
  * of design section 8; `texts` are i18n tables, locale (`default`, `nl`, …) to key to text.
  */
-export const LoginPageAnswer = z.object({
-  template: z.string().max(256 * 1024),
-  texts: z.record(z.string().max(35), z.record(z.string().max(200), z.string().max(10_000))),
-})
+export const LoginPageAnswer = z
+  .object({
+    template: z.string().max(256 * 1024),
+    texts: z.record(z.string().max(35), z.record(z.string().max(200), z.string().max(10_000))),
+  })
+  .meta({ id: 'LoginPageAnswer' })
 export type LoginPageAnswer = z.infer<typeof LoginPageAnswer>
 
 /** POST `solutions/{name}/authenticate`. `address` is the browser's, for the throttle. */
-export const AuthenticateRequest = z.strictObject({
-  username: z.string().max(200),
-  password: z.string().max(1000),
-  /** Further fields of the login page, `custom_…`. */
-  custom: z.record(z.string().max(100), z.string().max(1000)).optional(),
-  address: z.string().max(100),
-})
+export const AuthenticateRequest = z
+  .strictObject({
+    username: z.string().max(200),
+    password: z.string().max(1000),
+    /** Further fields of the login page, `custom_…`. */
+    custom: z.record(z.string().max(100), z.string().max(1000)).optional(),
+    address: z.string().max(100),
+  })
+  .meta({ id: 'AuthenticateRequest' })
 export type AuthenticateRequest = z.infer<typeof AuthenticateRequest>
 
 /**
  * POST `solutions/{name}/refresh`: asks again about a remembered user. `since` is when the user last gave credentials: a password
  * that was changed after it ends the remembered login.
  */
-export const RefreshRequest = z.strictObject({ uid: z.string().max(200), since: Time })
+export const RefreshRequest = z.strictObject({ uid: z.string().max(200), since: Time }).meta({ id: 'RefreshRequest' })
 export type RefreshRequest = z.infer<typeof RefreshRequest>
 
 /** Both are answered so, with 200: a refusal is an answer. 429 with Retry-After when throttled. */
-export const AuthenticateAnswer = z.discriminatedUnion('outcome', [
-  z.object({
-    outcome: z.literal('accepted'),
-    uid: z.string().min(1).max(200),
-    username: z.string().min(1).max(200),
-    permissions: z.array(z.string().min(1).max(200)).max(1000),
-    /** As `security.setTenantValue` takes it; null: none. */
-    tenant: z
-      .array(z.union([z.string().max(200), z.number()]))
-      .max(100)
-      .nullable(),
-  }),
-  z.object({
-    outcome: z.literal('refused'),
-    /** `verify`: the e-mail address was not confirmed yet; told only after the right password. */
-    reason: z.enum(['credentials', 'verify']),
-  }),
-])
+export const AuthenticateAnswer = z
+  .discriminatedUnion('outcome', [
+    z.object({
+      outcome: z.literal('accepted'),
+      uid: z.string().min(1).max(200),
+      username: z.string().min(1).max(200),
+      permissions: z.array(z.string().min(1).max(200)).max(1000),
+      /** As `security.setTenantValue` takes it; null: none. */
+      tenant: z
+        .array(z.union([z.string().max(200), z.number()]))
+        .max(100)
+        .nullable(),
+    }),
+    z.object({
+      outcome: z.literal('refused'),
+      /** `verify`: the e-mail address was not confirmed yet; told only after the right password. */
+      reason: z.enum(['credentials', 'verify']),
+    }),
+  ])
+  .meta({ id: 'AuthenticateAnswer' })
 export type AuthenticateAnswer = z.infer<typeof AuthenticateAnswer>

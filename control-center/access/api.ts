@@ -1,56 +1,100 @@
-import type Router from '@koa/router'
-import { readWith } from '../../base/api/read-with.ts'
+import { pageOf } from '../../base/api/open-api.ts'
+import { DONE } from '../../base/api/route.ts'
 import { tokenTarget } from '../../base/api/targets.ts'
-import { readJson } from '../../base/http/read-body.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import type { Limits } from '../../runtime/limits.ts'
-import type { Access } from './access.ts'
+import { z } from '../../runtime/zod.ts'
+import { type MemberRoute, route } from '../route.ts'
 import type { AccessTokens } from './access-tokens.ts'
-import { type Activity, recorded } from './activity.ts'
-import { ActivityQuery, NewAccessToken } from './openapi.ts'
+import type { Activity } from './activity.ts'
+import { RoleName } from './roles.ts'
 
-export type AccessApiParts = {
-  readonly access: Access
-  readonly accessTokens: AccessTokens
-  readonly activity: Activity
-  readonly limits: Limits
-}
+export type AccessApiParts = { readonly accessTokens: AccessTokens; readonly activity: Activity }
 
-export function addAccessRoutes(router: Router, { access, accessTokens, activity, limits }: AccessApiParts): void {
-  const one = '/organisations/:organisation'
-
-  router.get(`${one}/access-tokens`, async (ctx) => {
-    const { organisation } = await access.need(ctx, 'access-tokens')
-    ctx.body = { items: await accessTokens.list(organisation.id) }
+const NewAccessToken = z
+  .strictObject({
+    name: z.string().trim().min(1).max(200),
+    role: RoleName.exclude(['owner']).describe('what its bearer may do; owners are people'),
+    expiresAt: z.int().min(0).nullable().default(null).describe('epoch ms; null: never'),
   })
+  .meta({ id: 'NewAccessToken' })
 
-  router.post(`${one}/access-tokens`, async (ctx) => {
-    const member = await access.need(ctx, 'access-tokens')
-    const wanted = readWith(NewAccessToken, await readJson(ctx, limits))
-    const act = { action: 'access-token-create', subject: wanted.name }
-    ctx.body = await recorded(ctx, activity, member, act, async () => {
-      const token = await accessTokens.create(member.organisation.id, wanted)
-      act.subject = tokenTarget(token)
-      return token
-    })
-    ctx.status = 201
-  })
+export const ActivityQuery = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(1000).default(200),
+  before: z.coerce.number().int().min(1).optional().describe('the `next` of an earlier answer'),
+  actor: z.string().trim().min(1).max(250).optional().describe('such as `user:anna@example.org` or `token:{id}`'),
+  action: z.string().trim().min(1).max(100).optional().describe('such as `environment-create`'),
+})
 
-  router.delete(`${one}/access-tokens/:id`, async (ctx) => {
-    const member = await access.need(ctx, 'access-tokens')
-    const { id: asked = '' } = ctx.params as { id?: string }
-    const id = asked.slice(0, 100)
-    const token = (await accessTokens.list(member.organisation.id)).find((one) => one.id === id)
-    const act = { action: 'access-token-delete', subject: token === undefined ? `token:${id}` : tokenTarget(token) }
-    await recorded(ctx, activity, member, act, async () => {
-      if (await accessTokens.remove(member.organisation.id, id)) return
-      throw new PlatformError('ERR_NOT_FOUND', 'There is no such access token, or no longer.')
-    })
-    ctx.status = 204
+const AccessToken = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    role: RoleName,
+    createdAt: z.int(),
+    expiresAt: z.int().nullable(),
+    token: z.string().optional().describe('in the answer to POST alone'),
   })
+  .meta({ id: 'AccessToken' })
 
-  router.get(`${one}/activity`, async (ctx) => {
-    const { organisation } = await access.need(ctx, 'activity')
-    ctx.body = await activity.read({ organisation: organisation.id, ...readWith(ActivityQuery, { ...ctx.query }) })
+const Act = z
+  .object({
+    id: z.int(),
+    time: z.int(),
+    actor: z.string(),
+    action: z.string(),
+    subject: z.string(),
+    outcome: z.string(),
+    address: z.string(),
+    correlationId: z.string(),
   })
+  .meta({ id: 'Act' })
+
+export function accessRoutes({ accessTokens, activity }: AccessApiParts): MemberRoute[] {
+  return [
+    route(
+      'GET /organisations/:organisation/access-tokens',
+      {
+        summary: 'The tokens that tools use this API with',
+        right: 'access-tokens',
+        answers: { 200: z.object({ items: z.array(AccessToken) }) },
+      },
+      async ({ who }) => ({ items: await accessTokens.list(who.organisation.id) }),
+    ),
+    route(
+      'POST /organisations/:organisation/access-tokens',
+      {
+        summary: 'Make one; it is shown this once',
+        right: 'access-tokens',
+        act: 'access-token-create',
+        body: NewAccessToken,
+        answers: { 201: AccessToken },
+      },
+      async ({ who, body, names }) => {
+        names.subject = body.name
+        const token = await accessTokens.create(who.organisation.id, body)
+        names.subject = tokenTarget(token)
+        return token
+      },
+    ),
+    route(
+      'DELETE /organisations/:organisation/access-tokens/:id',
+      { summary: 'Revoke one, at once', right: 'access-tokens', act: 'access-token-delete', answers: DONE },
+      async ({ who: { organisation }, params: { id }, names }) => {
+        const token = (await accessTokens.list(organisation.id)).find((one) => one.id === id)
+        names.subject = token === undefined ? `token:${id}` : tokenTarget(token)
+        if (await accessTokens.remove(organisation.id, id)) return
+        throw new PlatformError('ERR_NOT_FOUND', 'There is no such access token, or no longer.')
+      },
+    ),
+    route(
+      'GET /organisations/:organisation/activity',
+      {
+        summary: 'Who did what, newest first',
+        right: 'activity',
+        query: ActivityQuery,
+        answers: { 200: pageOf(Act) },
+      },
+      ({ who, query }) => activity.read({ organisation: who.organisation.id, ...query }),
+    ),
+  ]
 }

@@ -1,64 +1,59 @@
-import type Router from '@koa/router'
-import { readWith } from '../../base/api/read-with.ts'
 import { versionNotFound } from '../../base/bundles/version-not-found.ts'
-import { readJson } from '../../base/http/read-body.ts'
-import { DesiredSettings, type DesiredState } from '../../base/protocol/protocol.ts'
+import { DesiredSettings, type DesiredState, Report, Sha256, SolutionName } from '../../base/protocol/protocol.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import type { Limits } from '../../runtime/limits.ts'
-import type { z } from '../../runtime/zod.ts'
-import type { Access } from '../access/access.ts'
-import { type Activity, recorded } from '../access/activity.ts'
+import { z } from '../../runtime/zod.ts'
+import type { Member } from '../access/access.ts'
 import type { Environments } from '../environments/environments.ts'
 import type { Packages } from '../packages/packages.ts'
+import { type MemberRoute, route } from '../route.ts'
 import type { Reports } from '../satellites/reports.ts'
 import type { Desired, DesiredStates } from './desired.ts'
-import { NewDesired } from './openapi.ts'
 
 export type DesiredApiParts = {
-  readonly access: Access
   readonly environments: Environments
   readonly desiredStates: DesiredStates
   readonly packages: Pick<Packages, 'findVersion'>
   readonly reports: Reports
-  readonly activity: Activity
-  readonly limits: Limits
 }
 
+/** The number that the change was made from: another one means that somebody else came first. */
+const ReadNumber = z
+  .int()
+  .min(0)
+  .optional()
+  .describe('of the state that the change starts from; 409 where it is another')
+
+const NewDesired = z
+  .strictObject({
+    number: ReadNumber,
+    solutions: z
+      .record(SolutionName, z.strictObject({ sha256: Sha256 }))
+      .optional()
+      .describe('versions of packages; absent: as they are'),
+    settings: DesiredSettings.optional().describe('absent: as they are'),
+  })
+  .meta({ id: 'NewDesired' })
+
+const DesiredAnswer = z
+  .object({
+    number: z.int().describe('0: nothing was asked of it yet'),
+    issuedAt: z.int().nullable().describe('epoch ms'),
+    solutions: z.record(SolutionName, z.object({ sha256: Sha256, version: z.string() })),
+    settings: DesiredSettings,
+    nodes: z.array(Report.extend({ seenAt: z.int() })).describe('what its Satellites said within the last 90 s'),
+  })
+  .meta({ id: 'Desired' })
+
+type Asked = { readonly who: Member; readonly params: { readonly environment: string } }
+
 /** What an environment is to run. Rollouts change it too, one environment after the other. */
-export function addDesiredRoutes(router: Router, parts: DesiredApiParts): void {
-  const { access, environments, desiredStates, packages, reports, activity, limits } = parts
-  const path = '/organisations/:organisation/environments/:environment/desired'
-  const nameOf = (params: unknown) => String((params as { environment: string }).environment)
+export function desiredRoutes({ environments, desiredStates, packages, reports }: DesiredApiParts): MemberRoute[] {
+  const names = ({ params }: Asked) => ({ subject: params.environment })
 
-  router.get(path, async (ctx) => {
-    const { organisation } = await access.need(ctx, 'read')
-    const { id } = await environments.need(organisation.id, nameOf(ctx.params))
-    ctx.body = { ...(await desiredStates.get(id)), nodes: await reports.live(id) }
-  })
-
-  router.put(path, async (ctx) => {
-    const member = await access.need(ctx, 'rollouts')
-    const wanted = readWith(NewDesired, await readJson(ctx, limits))
-    const name = nameOf(ctx.params)
-    const desired = await recorded(ctx, activity, member, { action: 'desired-change', subject: name }, async () => {
-      const { id } = await environments.need(member.organisation.id, name)
-      const change = (last: Desired) => changed(member.organisation.id, last, wanted)
-      return { ...(await desiredStates.change(id, change)), nodes: await reports.live(id) }
-    })
-    ctx.body = desired
-  })
-
-  router.put(`${path}/settings`, async (ctx) => {
-    const member = await access.need(ctx, 'rollouts')
-    const settings = readWith(DesiredSettings, await readJson(ctx, limits))
-    const name = nameOf(ctx.params)
-    const desired = await recorded(ctx, activity, member, { action: 'desired-change', subject: name }, async () => {
-      const { id } = await environments.need(member.organisation.id, name)
-      const change = ({ solutions }: Desired) => ({ solutions, settings })
-      return { ...(await desiredStates.change(id, change)), nodes: await reports.live(id) }
-    })
-    ctx.body = desired
-  })
+  async function change({ who, params }: Asked, how: Parameters<DesiredStates['change']>[1]) {
+    const { id } = await environments.need(who.organisation.id, params.environment)
+    return { ...(await desiredStates.change(id, how)), nodes: await reports.live(id) }
+  }
 
   async function changed(organisation: string, last: Desired, wanted: z.infer<typeof NewDesired>) {
     if (wanted.number !== undefined && wanted.number !== last.number) {
@@ -85,4 +80,43 @@ export function addDesiredRoutes(router: Router, parts: DesiredApiParts): void {
     }
     return solutions
   }
+
+  return [
+    route(
+      'GET /organisations/:organisation/environments/:environment/desired',
+      {
+        summary: 'What the environment is to run, and what its Satellites say',
+        right: 'read',
+        answers: { 200: DesiredAnswer },
+      },
+      async ({ who, params }) => {
+        const { id } = await environments.need(who.organisation.id, params.environment)
+        return { ...(await desiredStates.get(id)), nodes: await reports.live(id) }
+      },
+    ),
+    route(
+      'PUT /organisations/:organisation/environments/:environment/desired',
+      {
+        summary: 'Ask for other versions or settings; Satellites that wait get them at once',
+        right: 'rollouts',
+        act: 'desired-change',
+        names,
+        body: NewDesired,
+        answers: { 200: DesiredAnswer },
+      },
+      (asked) => change(asked, (last) => changed(asked.who.organisation.id, last, asked.body)),
+    ),
+    route(
+      'PUT /organisations/:organisation/environments/:environment/desired/settings',
+      {
+        summary: 'Ask for other settings; versions stay as they are',
+        right: 'rollouts',
+        act: 'desired-change',
+        names,
+        body: DesiredSettings,
+        answers: { 200: DesiredAnswer },
+      },
+      (asked) => change(asked, ({ solutions }) => ({ solutions, settings: asked.body })),
+    ),
+  ]
 }

@@ -1,14 +1,12 @@
-import type Router from '@koa/router'
 import type { Context } from 'koa'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
-import { readWith } from '../../base/api/read-with.ts'
-import { readJson } from '../../base/http/read-body.ts'
-import { LONGEST_WAIT, REPORT_EVERY, Report } from '../../base/protocol/protocol.ts'
+import { DesiredAnswer, KeyAnswer, LONGEST_WAIT, REPORT_EVERY, Report } from '../../base/protocol/protocol.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { z } from '../../runtime/zod.ts'
 import type { Packages } from '../packages/packages.ts'
 import type { Reports } from '../satellites/reports.ts'
+import { type SatelliteRoute, satelliteRoute } from '../satellites/route.ts'
 import { environmentOf, requireStillAllowed, type SatelliteAccessParts } from '../satellites/satellite-access.ts'
 import type { Signing } from '../signing/signing.ts'
 import type { DesiredStates } from './desired.ts'
@@ -24,50 +22,23 @@ export type DesiredSatelliteParts = SatelliteAccessParts & {
 }
 
 const DesiredQuery = z.strictObject({
-  after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
-  wait: z.coerce.number().int().min(0).max(LONGEST_WAIT).default(0),
+  after: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(Number.MAX_SAFE_INTEGER)
+    .default(0)
+    .describe('the highest number that is known'),
+  wait: z.coerce.number().int().min(0).max(LONGEST_WAIT).default(0).describe('seconds'),
 })
 
 /** Bytes of reports per environment in `REPORT_EVERY`. Chosen here: enough for 50 nodes with long reports; most have a few kB. */
 const MOST_REPORTED = 8 * 1024 * 1024
 
 /** What a managed Satellite asks: the key, its desired state, bundles of that state; and what it tells of itself. */
-export function addDesiredSatelliteRoutes(router: Router, parts: DesiredSatelliteParts): void {
+export function desiredSatelliteRoutes(parts: DesiredSatelliteParts): SatelliteRoute[] {
   const { signing, desiredStates, waiting, packages, reports, limits } = parts
   const reported = new RateLimiterMemory({ points: MOST_REPORTED, duration: REPORT_EVERY / 1000 })
-
-  router.get('/key', (ctx) => {
-    ctx.body = { publicKey: signing.publicKey }
-  })
-
-  router.get('/desired', async (ctx) => {
-    const { id } = environmentOf(ctx)
-    const { after, wait } = readWith(DesiredQuery, { ...ctx.query })
-    const found = (await newer(id, after)) ?? (await waitForNewer(ctx, id, after, wait))
-    if (found === null) ctx.status = 204
-    else ctx.body = { statement: found.statement }
-  })
-
-  router.get('/bundles/:sha256', async (ctx) => {
-    const { id, organisation } = environmentOf(ctx)
-    const { sha256 } = ctx.params as { sha256: string }
-    const { solutions } = await desiredStates.get(id)
-    // Only what this environment's own state names: a token is no key to all packages of the organisation.
-    const name = Object.keys(solutions).find((one) => solutions[one]?.sha256 === sha256)
-    const bundle = name === undefined ? null : await packages.bundle(organisation, name, sha256)
-    if (bundle === null) {
-      throw new PlatformError('ERR_NOT_FOUND', 'The desired state of this environment names no such bundle.')
-    }
-    ctx.type = 'application/zip'
-    ctx.body = Buffer.from(bundle)
-  })
-
-  router.post('/report', async (ctx) => {
-    await countReport(ctx)
-    const report = readWith(Report, await readJson(ctx, limits))
-    await reports.take(environmentOf(ctx).id, report)
-    ctx.status = 204
-  })
 
   /** By the environment and its bytes, before they are read. @throws ERR_THROTTLED */
   async function countReport(ctx: Context): Promise<void> {
@@ -79,7 +50,7 @@ export function addDesiredSatelliteRoutes(router: Router, parts: DesiredSatellit
       ctx.set('Retry-After', String(Math.max(1, Math.ceil(refused.msBeforeNext / 1000))))
       throw new PlatformError(
         'ERR_THROTTLED',
-        'The reports of this environment are too large. Wait a moment, then retry.',
+        'The reports of this environment are too many or too large. Wait a moment, then retry.',
       )
     }
   }
@@ -101,4 +72,60 @@ export function addDesiredSatelliteRoutes(router: Router, parts: DesiredSatellit
     await requireStillAllowed(ctx, parts)
     return newer(environment, after)
   }
+
+  return [
+    satelliteRoute(
+      'GET /key',
+      {
+        summary: 'The Ed25519 key that statements are signed with',
+        right: null,
+        answers: { 200: KeyAnswer },
+      },
+      () => ({ publicKey: signing.publicKey }),
+    ),
+    satelliteRoute(
+      'GET /desired',
+      {
+        summary: 'What the environment is to run: a compact JWS of a DesiredState, as soon as there is a newer one',
+        right: null,
+        query: DesiredQuery,
+        answers: { 200: DesiredAnswer, 204: { description: 'there was none within the time' } },
+      },
+      async ({ who: { id }, query: { after, wait }, ctx }) => {
+        const found = (await newer(id, after)) ?? (await waitForNewer(ctx, id, after, wait))
+        if (found !== null) return { statement: found.statement }
+        ctx.status = 204
+      },
+    ),
+    satelliteRoute(
+      'GET /bundles/:sha256',
+      {
+        summary: 'A bundle that the desired state names',
+        right: null,
+        answers: { 200: { description: 'the bundle', type: 'application/zip' } },
+      },
+      async ({ who: { id, organisation }, params: { sha256 }, ctx }) => {
+        const { solutions } = await desiredStates.get(id)
+        // Only what this environment's own state names: a token is no key to all packages of the organisation.
+        const name = Object.keys(solutions).find((one) => solutions[one]?.sha256 === sha256)
+        const bundle = name === undefined ? null : await packages.bundle(organisation, name, sha256)
+        if (bundle === null) {
+          throw new PlatformError('ERR_NOT_FOUND', 'The desired state of this environment names no such bundle.')
+        }
+        ctx.type = 'application/zip'
+        return Buffer.from(bundle)
+      },
+    ),
+    satelliteRoute(
+      'POST /report',
+      {
+        summary: 'What a node is and runs',
+        right: null,
+        before: ({ ctx }) => countReport(ctx),
+        body: Report,
+        answers: { 204: { description: 'taken' } },
+      },
+      ({ who, body }) => reports.take(who.id, body),
+    ),
+  ]
 }

@@ -1,107 +1,159 @@
-import type Router from '@koa/router'
 import type { Context } from 'koa'
 import { readWith } from '../../base/api/read-with.ts'
-import { readJson } from '../../base/http/read-body.ts'
+import { DONE } from '../../base/api/route.ts'
 import { SolutionName } from '../../base/protocol/protocol.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import type { Limits } from '../../runtime/limits.ts'
-import type { Access } from '../access/access.ts'
-import { type Activity, recorded } from '../access/activity.ts'
-import type { Environment, Environments } from './environments.ts'
-import { NewEnvironment } from './openapi.ts'
-import type { EnvironmentState, EnvironmentStates } from './states.ts'
+import { z } from '../../runtime/zod.ts'
+import { type MemberRoute, route } from '../route.ts'
+import { ENVIRONMENT_TYPES, EnvironmentName, type Environments } from './environments.ts'
+import type { EnvironmentStates } from './states.ts'
 
 export type EnvironmentApiParts = {
-  readonly access: Access
   readonly environments: Environments
   readonly environmentStates: EnvironmentStates
-  readonly activity: Activity
-  readonly limits: Limits
 }
 
 /** Of one environment: the desired state names no more. */
 const MOST_SOLUTIONS = 200
 
-export function addEnvironmentRoutes(router: Router, parts: EnvironmentApiParts): void {
-  const { access, environments, environmentStates, activity, limits } = parts
-  const all = '/organisations/:organisation/environments'
-  const one = `${all}/:environment`
+const NewEnvironment = z
+  .strictObject({ name: EnvironmentName, type: z.enum(ENVIRONMENT_TYPES) })
+  .meta({ id: 'NewEnvironment' })
 
-  router.get(all, async (ctx) => {
-    const { organisation } = await access.need(ctx, 'read')
-    const states = await environmentStates.ofOrganisation(organisation.id)
-    const items = await environments.list(organisation.id)
-    ctx.body = { items: items.map((environment) => shown(environment, states.get(environment.id) ?? null)) }
-  })
+const State = z.object({
+  isConnected: z.boolean().describe('seen within 2 minutes'),
+  lastSeenAt: z.int(),
+  version: z.string().nullable(),
+  health: z.object({ health: z.enum(['good', 'warning', 'bad']), findings: z.array(z.string()) }).nullable(),
+})
 
-  router.post(all, async (ctx) => {
-    const member = await access.need(ctx, 'environments')
-    const wanted = readWith(NewEnvironment, await readJson(ctx, limits))
-    const act = { action: 'environment-create', subject: wanted.name }
-    const create = () => environments.create(member.organisation.id, wanted)
-    const environment = await recorded(ctx, activity, member, act, create)
-    ctx.status = 201
-    ctx.set('Location', `/api/organisations/${member.organisation.name}/environments/${environment.name}`)
-    ctx.body = shown(environment, null)
+const Environment = z
+  .object({
+    name: z.string(),
+    type: z.enum(ENVIRONMENT_TYPES),
+    createdAt: z.int(),
+    state: State.nullable().describe('null: never connected'),
   })
+  .meta({ id: 'Environment' })
 
-  router.get(one, async (ctx) => {
-    const { organisation } = await access.need(ctx, 'read')
-    const environment = await environments.need(organisation.id, environmentIn(ctx))
-    const state = await environmentStates.find(environment.id)
-    ctx.body = { ...shown(environment, state), solutions: await environments.solutions(environment.id) }
-  })
+const EnvironmentDetails = Environment.extend({
+  solutions: z.array(z.string()).describe('those that its tokens may read of and sign users in to'),
+}).meta({ id: 'EnvironmentDetails' })
 
-  router.delete(one, async (ctx) => {
-    const member = await access.need(ctx, 'environments')
-    const name = environmentIn(ctx)
-    await recorded(ctx, activity, member, { action: 'environment-delete', subject: name }, async () => {
-      await environments.need(member.organisation.id, name)
-      if (ctx.query.confirm !== name) {
-        throw new PlatformError('ERR_REQUEST_INVALID', `To delete the environment, confirm its name: ?confirm=${name}`)
-      }
-      await environments.remove(member.organisation.id, name)
-    })
-    ctx.status = 204
-  })
+const ConfirmQuery = z.object({
+  confirm: z.string().optional().describe('its name once more; mandatory'),
+})
 
-  router.put(`${one}/solutions/:solution`, async (ctx) => {
-    const member = await access.need(ctx, 'environments')
-    const { id, name } = await environments.need(member.organisation.id, environmentIn(ctx))
-    const solution = readWith(SolutionName, paramOf(ctx, 'solution'))
-    const act = { action: 'environment-solution-add', subject: `${name} ${solution}` }
-    await recorded(ctx, activity, member, act, async () => {
-      const others = (await environments.solutions(id)).filter((other) => other !== solution)
-      if (others.length >= MOST_SOLUTIONS) {
-        throw new PlatformError('ERR_REQUEST_INVALID', `An environment has at most ${MOST_SOLUTIONS} solutions.`)
-      }
-      await environments.addSolution(id, solution)
-    })
-    ctx.status = 204
-  })
-
-  router.delete(`${one}/solutions/:solution`, async (ctx) => {
-    const member = await access.need(ctx, 'environments')
-    const { id, name } = await environments.need(member.organisation.id, environmentIn(ctx))
-    const solution = paramOf(ctx, 'solution')
-    const act = { action: 'environment-solution-remove', subject: `${name} ${solution}` }
-    await recorded(ctx, activity, member, act, async () => {
-      if (await environments.removeSolution(id, solution)) return
-      throw new PlatformError('ERR_NOT_FOUND', `"${solution}" is no solution of the environment "${name}".`)
-    })
-    ctx.status = 204
-  })
+export function environmentRoutes({ environments, environmentStates }: EnvironmentApiParts): MemberRoute[] {
+  return [
+    route(
+      'GET /organisations/:organisation/environments',
+      {
+        summary: 'The environments',
+        right: 'read',
+        answers: { 200: z.object({ items: z.array(Environment) }) },
+      },
+      async ({ who: { organisation } }) => {
+        const states = await environmentStates.ofOrganisation(organisation.id)
+        const items = await environments.list(organisation.id)
+        return { items: items.map((one) => ({ ...one, state: states.get(one.id) ?? null })) }
+      },
+    ),
+    route(
+      'POST /organisations/:organisation/environments',
+      {
+        summary: 'Make one',
+        right: 'environments',
+        act: 'environment-create',
+        body: NewEnvironment,
+        answers: { 201: Environment },
+      },
+      async ({ who: { organisation }, body, names, ctx }) => {
+        names.subject = body.name
+        const environment = await environments.create(organisation.id, body)
+        ctx.set('Location', `/api/organisations/${organisation.name}/environments/${environment.name}`)
+        return { ...environment, state: null }
+      },
+    ),
+    route(
+      'GET /organisations/:organisation/environments/:environment',
+      { summary: 'One environment', right: 'read', answers: { 200: EnvironmentDetails } },
+      async ({ who: { organisation }, params }) => {
+        const environment = await environments.need(organisation.id, params.environment)
+        const state = await environmentStates.find(environment.id)
+        return { ...environment, state, solutions: await environments.solutions(environment.id) }
+      },
+    ),
+    route(
+      'DELETE /organisations/:organisation/environments/:environment',
+      {
+        summary: 'Delete it with its tokens and all that is kept of it',
+        right: 'environments',
+        act: 'environment-delete',
+        names: ({ params }) => ({ subject: params.environment }),
+        query: ConfirmQuery,
+        answers: DONE,
+      },
+      async ({ who: { organisation }, params: { environment: name }, query }) => {
+        await environments.need(organisation.id, name)
+        if (query.confirm !== name) {
+          throw new PlatformError(
+            'ERR_REQUEST_INVALID',
+            `To delete the environment, confirm its name: ?confirm=${name}`,
+          )
+        }
+        await environments.remove(organisation.id, name)
+      },
+    ),
+    ...solutionRoutes(environments),
+  ]
 }
 
-/** The environment's name in the address. */
+/** Which solutions the tokens of an environment sign users in to. */
+function solutionRoutes(environments: Environments): MemberRoute[] {
+  return [
+    route(
+      'PUT /organisations/:organisation/environments/:environment/solutions/:solution',
+      {
+        summary: 'Let its tokens sign users in to a solution',
+        right: 'environments',
+        act: 'environment-solution-add',
+        names: ({ params }) => ({ subject: `${params.environment} ${params.solution}` }),
+        async before({ who, params }) {
+          await environments.need(who.organisation.id, params.environment)
+          readWith(SolutionName, params.solution)
+        },
+        answers: DONE,
+      },
+      async ({ who, params: { environment, solution } }) => {
+        const { id } = await environments.need(who.organisation.id, environment)
+        const others = (await environments.solutions(id)).filter((other) => other !== solution)
+        if (others.length >= MOST_SOLUTIONS) {
+          throw new PlatformError('ERR_REQUEST_INVALID', `An environment has at most ${MOST_SOLUTIONS} solutions.`)
+        }
+        await environments.addSolution(id, solution)
+      },
+    ),
+    route(
+      'DELETE /organisations/:organisation/environments/:environment/solutions/:solution',
+      {
+        summary: 'Let them no longer',
+        right: 'environments',
+        act: 'environment-solution-remove',
+        names: ({ params }) => ({ subject: `${params.environment} ${params.solution}` }),
+        before: ({ who, params }) => environments.need(who.organisation.id, params.environment),
+        answers: DONE,
+      },
+      async ({ who, params: { environment, solution } }) => {
+        const { id, name } = await environments.need(who.organisation.id, environment)
+        if (await environments.removeSolution(id, solution)) return
+        throw new PlatformError('ERR_NOT_FOUND', `"${solution}" is no solution of the environment "${name}".`)
+      },
+    ),
+  ]
+}
+
+/** The environment's name in the address of a page. */
 export function environmentIn(ctx: Context): string {
-  return paramOf(ctx, 'environment')
-}
-
-export function paramOf(ctx: Context, name: string): string {
-  return String((ctx.params as Record<string, unknown>)[name] ?? '').slice(0, 100)
-}
-
-function shown({ name, type, createdAt }: Environment, state: EnvironmentState | null) {
-  return { name, type, createdAt, state }
+  return String((ctx.params as { environment?: unknown }).environment ?? '').slice(0, 100)
 }

@@ -1,41 +1,53 @@
-import type Router from '@koa/router'
-import type { Context } from 'koa'
-import { readWith } from '../../base/api/read-with.ts'
-import { readJson } from '../../base/http/read-body.ts'
+import { DONE } from '../../base/api/route.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import type { Limits } from '../../runtime/limits.ts'
-import type { Access, Member } from '../access/access.ts'
-import { type Activity, recorded } from '../access/activity.ts'
-import { environmentIn, paramOf } from './api.ts'
-import type { EnvironmentToken, EnvironmentTokens } from './environment-tokens.ts'
+import { z } from '../../runtime/zod.ts'
+import type { Member } from '../access/access.ts'
+import { type MemberRoute, route } from '../route.ts'
+import type { EnvironmentTokens, EnvironmentToken as StoredToken } from './environment-tokens.ts'
 import type { Environment, Environments } from './environments.ts'
-import { NewEnvironmentToken } from './openapi.ts'
 
 export type EnvironmentTokenApiParts = {
-  readonly access: Access
   readonly environments: Environments
   readonly environmentTokens: EnvironmentTokens
-  readonly activity: Activity
-  readonly limits: Limits
 }
 
 /** Of one environment. */
 const MOST_TOKENS = 50
 
-/** Remote environment tokens. Their right is of its own: who sees one could be its Satellite. */
-export function addEnvironmentTokenRoutes(router: Router, parts: EnvironmentTokenApiParts): void {
-  const { access, environments, environmentTokens, activity, limits } = parts
-  const all = '/organisations/:organisation/environments/:environment/tokens'
+const NewEnvironmentToken = z
+  .strictObject({ name: z.string().trim().min(1).max(200) })
+  .meta({ id: 'NewEnvironmentToken' })
 
-  async function need(ctx: Context): Promise<{ readonly member: Member; readonly environment: Environment }> {
-    const member = await access.need(ctx, 'credentials')
-    return { member, environment: await environments.need(member.organisation.id, environmentIn(ctx)) }
+const EnvironmentToken = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    createdAt: z.int(),
+    lastUsedAt: z.int().nullable(),
+    token: z.string().optional().describe('in the answers to POST alone'),
+  })
+  .meta({ id: 'EnvironmentToken' })
+
+type OfEnvironment = { readonly who: Member; readonly params: { readonly environment: string } }
+type OfToken = OfEnvironment & { readonly params: { readonly id: string } }
+
+/** Remote environment tokens. Their right is of its own: who sees one could be its Satellite. */
+export function environmentTokenRoutes(parts: EnvironmentTokenApiParts): MemberRoute[] {
+  const { environments, environmentTokens } = parts
+
+  function need({ who, params }: OfEnvironment): Promise<Environment> {
+    return environments.need(who.organisation.id, params.environment)
   }
 
-  async function needToken({ id }: Environment, ctx: Context): Promise<EnvironmentToken> {
-    const token = (await environmentTokens.list(id)).find((one) => one.id === paramOf(ctx, 'id'))
+  async function needToken(asking: OfToken): Promise<StoredToken> {
+    const { id } = await need(asking)
+    const token = (await environmentTokens.list(id)).find((one) => one.id === asking.params.id)
     if (token !== undefined) return token
     throw new PlatformError('ERR_NOT_FOUND', 'There is no such token, or no longer.')
+  }
+
+  async function named(asking: OfToken) {
+    return { subject: `${asking.params.environment} ${(await needToken(asking)).name}` }
   }
 
   async function create({ id }: Environment, name: string) {
@@ -45,40 +57,56 @@ export function addEnvironmentTokenRoutes(router: Router, parts: EnvironmentToke
         `An environment has at most ${MOST_TOKENS} tokens; revoke one first.`,
       )
     }
-    const made = await environmentTokens.create(id, name)
-    return { ...shown(made), token: made.token }
+    return environmentTokens.create(id, name)
   }
 
-  router.get(all, async (ctx) => {
-    const { environment } = await need(ctx)
-    ctx.body = { items: (await environmentTokens.list(environment.id)).map(shown) }
-  })
-
-  router.post(all, async (ctx) => {
-    const { member, environment } = await need(ctx)
-    const { name } = readWith(NewEnvironmentToken, await readJson(ctx, limits))
-    const act = { action: 'environment-token-create', subject: `${environment.name} ${name}` }
-    ctx.body = await recorded(ctx, activity, member, act, () => create(environment, name))
-    ctx.status = 201
-  })
-
-  router.post(`${all}/:id/rotate`, async (ctx) => {
-    const { member, environment } = await need(ctx)
-    const { name } = await needToken(environment, ctx)
-    const act = { action: 'environment-token-rotate', subject: `${environment.name} ${name}` }
-    ctx.body = await recorded(ctx, activity, member, act, () => create(environment, name))
-    ctx.status = 201
-  })
-
-  router.delete(`${all}/:id`, async (ctx) => {
-    const { member, environment } = await need(ctx)
-    const { id, name } = await needToken(environment, ctx)
-    const act = { action: 'environment-token-revoke', subject: `${environment.name} ${name}` }
-    await recorded(ctx, activity, member, act, () => environmentTokens.remove(environment.id, id))
-    ctx.status = 204
-  })
-}
-
-function shown({ id, name, createdAt, lastUsedAt }: EnvironmentToken) {
-  return { id, name, createdAt, lastUsedAt }
+  return [
+    route(
+      'GET /organisations/:organisation/environments/:environment/tokens',
+      {
+        summary: 'Its remote environment tokens',
+        right: 'credentials',
+        answers: { 200: z.object({ items: z.array(EnvironmentToken) }) },
+      },
+      async (asked) => ({ items: await environmentTokens.list((await need(asked)).id) }),
+    ),
+    route(
+      'POST /organisations/:organisation/environments/:environment/tokens',
+      {
+        summary: 'Make one; it is shown this once',
+        right: 'credentials',
+        act: 'environment-token-create',
+        before: need,
+        body: NewEnvironmentToken,
+        answers: { 201: EnvironmentToken },
+      },
+      async (asked) => {
+        const environment = await need(asked)
+        asked.names.subject = `${environment.name} ${asked.body.name}`
+        return create(environment, asked.body.name)
+      },
+    ),
+    route(
+      'POST /organisations/:organisation/environments/:environment/tokens/:id/rotate',
+      {
+        summary: 'Make its successor, shown this once; the old one works until it is revoked',
+        right: 'credentials',
+        act: 'environment-token-rotate',
+        names: named,
+        answers: { 201: EnvironmentToken },
+      },
+      async (asked) => create(await need(asked), (await needToken(asked)).name),
+    ),
+    route(
+      'DELETE /organisations/:organisation/environments/:environment/tokens/:id',
+      {
+        summary: 'Revoke one, at once',
+        right: 'credentials',
+        act: 'environment-token-revoke',
+        names: named,
+        answers: DONE,
+      },
+      async (asked) => environmentTokens.remove((await need(asked)).id, asked.params.id),
+    ),
+  ]
 }

@@ -1,75 +1,116 @@
-import type Router from '@koa/router'
 import { readWith } from '../../base/api/read-with.ts'
-import { readJson } from '../../base/http/read-body.ts'
-import type { Limits } from '../../runtime/limits.ts'
-import type { Access, Member } from '../access/access.ts'
-import { type Activity, recorded } from '../access/activity.ts'
-import { ofSolution } from '../solution-users/api.ts'
+import { DONE } from '../../base/api/route.ts'
+import { z } from '../../runtime/zod.ts'
+import type { Member } from '../access/access.ts'
+import { type MemberRoute, route } from '../route.ts'
+import { placeOf } from '../solution-users/api.ts'
+import { Design } from './design.ts'
 import type { LoginPages } from './login-pages.ts'
-import { LoginPageDraft, NewLoginPage, VersionNumber } from './openapi.ts'
 import { compileDesign } from './template.ts'
 
-export type LoginPageApiParts = {
-  readonly access: Access
-  readonly activity: Activity
-  readonly loginPages: LoginPages
-  readonly limits: Limits
-}
+export type LoginPageApiParts = { readonly loginPages: LoginPages }
 
-export function addLoginPageRoutes(router: Router, { access, activity, loginPages, limits }: LoginPageApiParts): void {
-  const one = '/organisations/:organisation/solutions/:solution/login-page'
-  const numberOf = (params: object) => readWith(VersionNumber, (params as { number?: string }).number)
-
-  router.get(one, async (ctx) => {
-    const { place } = await ofSolution(ctx, access, 'login-pages')
-    const { number, design } = await loginPages.published(place)
-    ctx.body = { number, design, history: await loginPages.history(place) }
-    ctx.etag = String(number)
+const NewLoginPage = z
+  .strictObject({
+    design: Design,
+    base: z.int().min(0).optional().describe('the version that it was begun from; refused where another came since'),
   })
+  .meta({ id: 'NewLoginPage' })
 
-  router.put(one, async (ctx) => {
-    const { member, place } = await ofSolution(ctx, access, 'login-pages')
-    const { design, base } = readWith(NewLoginPage, await readJson(ctx, limits))
-    compileDesign(design, LONGEST_FORGOT)
-    const act = { action: 'login-page-publish', subject: place.solution }
-    ctx.body = await recorded(ctx, activity, member, act, async () => {
-      const published = await loginPages.publish(place, design, member.name, base)
-      act.subject = `${place.solution} ${published.number}`
-      return published
-    })
-    await loginPages.dropDraft(place, personOf(member))
-    ctx.status = 201
-  })
+const LoginPageDraft = z.strictObject({ design: Design }).meta({ id: 'LoginPageDraft' })
 
-  router.put(`${one}/draft`, async (ctx) => {
-    const { member, place } = await ofSolution(ctx, access, 'login-pages')
-    const { design } = readWith(LoginPageDraft, await readJson(ctx, limits))
-    compileDesign(design, LONGEST_FORGOT)
-    await loginPages.keepDraft(place, personOf(member), design)
-    ctx.status = 204
-  })
+const VersionNumber = z.coerce.number().int().min(1).max(2_147_483_647)
 
-  router.delete(`${one}/draft`, async (ctx) => {
-    const { member, place } = await ofSolution(ctx, access, 'login-pages')
-    await loginPages.dropDraft(place, personOf(member))
-    ctx.status = 204
-  })
+const LoginPageVersion = z
+  .object({ number: z.int(), publishedAt: z.int(), publishedBy: z.string() })
+  .meta({ id: 'LoginPageVersion' })
 
-  router.get(`${one}/versions/:number`, async (ctx) => {
-    const { place } = await ofSolution(ctx, access, 'login-pages')
-    ctx.body = await loginPages.version(place, numberOf(ctx.params))
+const LoginPage = z
+  .object({
+    number: z.int().describe('0: nobody has designed it yet'),
+    design: Design,
+    history: z.array(LoginPageVersion).describe('the last ten, the newest first'),
   })
+  .meta({ id: 'LoginPage' })
 
-  router.post(`${one}/versions/:number/use`, async (ctx) => {
-    const { member, place } = await ofSolution(ctx, access, 'login-pages')
-    const number = numberOf(ctx.params)
-    const act = { action: 'login-page-use-again', subject: `${place.solution} ${number}` }
-    ctx.body = await recorded(ctx, activity, member, act, async () =>
-      loginPages.publish(place, await loginPages.version(place, number), member.name),
-    )
-    await loginPages.dropDraft(place, personOf(member))
-    ctx.status = 201
-  })
+export function loginPageRoutes({ loginPages }: LoginPageApiParts): MemberRoute[] {
+  return [
+    route(
+      'GET /organisations/:organisation/solutions/:solution/login-page',
+      { summary: 'The login page of a solution, with ETag', right: 'login-pages', answers: { 200: LoginPage } },
+      async (asked) => {
+        const place = placeOf(asked)
+        const { number, design } = await loginPages.published(place)
+        asked.ctx.etag = String(number)
+        return { number, design, history: await loginPages.history(place) }
+      },
+    ),
+    route(
+      'PUT /organisations/:organisation/solutions/:solution/login-page',
+      {
+        summary: 'Publish a design as a new version',
+        right: 'login-pages',
+        act: 'login-page-publish',
+        before: placeOf,
+        body: NewLoginPage,
+        answers: { 201: LoginPageVersion },
+      },
+      async (asked) => {
+        const { who, body, names } = asked
+        const place = placeOf(asked)
+        names.subject = place.solution
+        compileDesign(body.design, LONGEST_FORGOT)
+        const published = await loginPages.publish(place, body.design, who.name, body.base)
+        names.subject = `${place.solution} ${published.number}`
+        await loginPages.dropDraft(place, personOf(who))
+        return published
+      },
+    ),
+    route(
+      'PUT /organisations/:organisation/solutions/:solution/login-page/draft',
+      {
+        summary: 'Keep what you are at work on, for the preview',
+        right: 'login-pages',
+        before: placeOf,
+        body: LoginPageDraft,
+        answers: DONE,
+      },
+      async (asked) => {
+        const { design } = asked.body
+        compileDesign(design, LONGEST_FORGOT)
+        await loginPages.keepDraft(placeOf(asked), personOf(asked.who), design)
+      },
+    ),
+    route(
+      'DELETE /organisations/:organisation/solutions/:solution/login-page/draft',
+      { summary: 'Drop it', right: 'login-pages', answers: DONE },
+      (asked) => loginPages.dropDraft(placeOf(asked), personOf(asked.who)),
+    ),
+    route(
+      'GET /organisations/:organisation/solutions/:solution/login-page/versions/:number',
+      { summary: 'The design of a version', right: 'login-pages', answers: { 200: Design } },
+      (asked) => loginPages.version(placeOf(asked), readWith(VersionNumber, asked.params.number)),
+    ),
+    route(
+      'POST /organisations/:organisation/solutions/:solution/login-page/versions/:number/use',
+      {
+        summary: 'Publish that design again, as a new version',
+        right: 'login-pages',
+        act: 'login-page-use-again',
+        before: placeOf,
+        answers: { 201: LoginPageVersion },
+      },
+      async (asked) => {
+        const { who, params, names } = asked
+        const place = placeOf(asked)
+        const number = readWith(VersionNumber, params.number)
+        names.subject = `${place.solution} ${number}`
+        const published = await loginPages.publish(place, await loginPages.version(place, number), who.name)
+        await loginPages.dropDraft(place, personOf(who))
+        return published
+      },
+    ),
+  ]
 }
 
 /** Whose draft it is. */

@@ -127,6 +127,7 @@ export const Design = z
       }
     })
   })
+  .meta({ id: 'LoginPageDesign' })
 export type Design = z.infer<typeof Design>
 
 /** What a page is before anybody designed it: the looks of the platform's own. */

@@ -1,50 +1,72 @@
-import type Router from '@koa/router'
-import { readWith } from '../../base/api/read-with.ts'
-import { readJson } from '../../base/http/read-body.ts'
-import type { Limits } from '../../runtime/limits.ts'
-import type { Access } from '../access/access.ts'
-import { type Activity, recorded } from '../access/activity.ts'
-import { NewOrganisation, OrganisationChange } from './openapi.ts'
-import type { Organisations } from './organisations.ts'
+import { z } from '../../runtime/zod.ts'
+import { RoleName } from '../access/roles.ts'
+import { type MemberRoute, type PersonRoute, personRoute, route } from '../route.ts'
+import { OrganisationName, type Organisations, OrganisationTitle } from './organisations.ts'
 
-export type OrganisationApiParts = {
-  readonly access: Access
-  readonly organisations: Organisations
-  readonly activity: Activity
-  readonly limits: Limits
+export type OrganisationApiParts = { readonly organisations: Organisations }
+
+const NewOrganisation = z
+  .strictObject({
+    name: OrganisationName.describe('part of addresses; it never changes'),
+    title: OrganisationTitle,
+  })
+  .meta({ id: 'NewOrganisation' })
+
+const OrganisationChange = z.strictObject({ title: OrganisationTitle }).meta({ id: 'OrganisationChange' })
+
+const Organisation = z.object({ name: z.string(), title: z.string(), role: RoleName }).meta({ id: 'Organisation' })
+
+export function ownOrganisationRoutes({ organisations }: OrganisationApiParts): PersonRoute[] {
+  return [
+    personRoute(
+      'GET /organisations',
+      {
+        summary: 'The organisations that you are a member of',
+        right: 'person',
+        answers: { 200: z.object({ items: z.array(Organisation) }) },
+      },
+      async ({ who }) => ({ items: await organisations.ofMember(who.uid) }),
+    ),
+    personRoute(
+      'POST /organisations',
+      {
+        summary: 'Make an organisation; you are its owner',
+        right: 'person',
+        act: 'organisation-create',
+        body: NewOrganisation,
+        answers: { 201: Organisation },
+      },
+      async ({ who, body, names, ctx }) => {
+        names.subject = body.name
+        const { name, title } = await organisations.create(body, who.uid)
+        ctx.set('Location', `/api/organisations/${name}`)
+        return { name, title, role: 'owner' as const }
+      },
+    ),
+  ]
 }
 
-export function addOrganisationRoutes(router: Router, parts: OrganisationApiParts): void {
-  const { access, organisations, activity, limits } = parts
-
-  router.get('/organisations', async (ctx) => {
-    const { uid } = access.needPerson(ctx)
-    const items = await organisations.ofMember(uid)
-    ctx.body = { items: items.map(({ name, title, role }) => ({ name, title, role })) }
-  })
-
-  router.post('/organisations', async (ctx) => {
-    const user = access.needPerson(ctx)
-    const wanted = readWith(NewOrganisation, await readJson(ctx, limits))
-    const actor = { name: `user:${user.username}`, organisation: { id: '' } }
-    const act = { action: 'organisation-create', subject: wanted.name }
-    const { name, title } = await recorded(ctx, activity, actor, act, () => organisations.create(wanted, user.uid))
-    ctx.status = 201
-    ctx.set('Location', `/api/organisations/${name}`)
-    ctx.body = { name, title, role: 'owner' }
-  })
-
-  router.get('/organisations/:organisation', async (ctx) => {
-    const { organisation, role } = await access.need(ctx, 'read')
-    ctx.body = { name: organisation.name, title: organisation.title, role }
-  })
-
-  router.patch('/organisations/:organisation', async (ctx) => {
-    const member = await access.need(ctx, 'organisation')
-    const { id, name } = member.organisation
-    const { title } = readWith(OrganisationChange, await readJson(ctx, limits))
-    const act = { action: 'organisation-change', subject: title }
-    await recorded(ctx, activity, member, act, () => organisations.rename(id, title))
-    ctx.body = { name, title, role: member.role }
-  })
+export function organisationRoutes({ organisations }: OrganisationApiParts): MemberRoute[] {
+  return [
+    route(
+      'GET /organisations/:organisation',
+      { summary: 'One of them, with your role', right: 'read', answers: { 200: Organisation } },
+      ({ who: { organisation, role } }) => ({ ...organisation, role }),
+    ),
+    route(
+      'PATCH /organisations/:organisation',
+      {
+        summary: 'Give it another title',
+        right: 'organisation',
+        act: 'organisation-change',
+        body: OrganisationChange,
+        answers: { 200: Organisation },
+      },
+      async ({ who: { organisation, role }, body: { title }, names }) => {
+        names.subject = title
+        await organisations.rename(organisation.id, title)
+        return { name: organisation.name, title, role }
+      },
+    ),
+  ]
 }

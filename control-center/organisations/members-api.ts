@@ -1,19 +1,18 @@
-import type Router from '@koa/router'
 import type { Context } from 'koa'
-import { readWith } from '../../base/api/read-with.ts'
-import { readJson } from '../../base/http/read-body.ts'
+import { DONE } from '../../base/api/route.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import type { Limits } from '../../runtime/limits.ts'
-import type { Access, Member } from '../access/access.ts'
-import { type Activity, recorded } from '../access/activity.ts'
+import { z } from '../../runtime/zod.ts'
+import type { Access, Member as AskingMember } from '../access/access.ts'
 import { publicOriginOf } from '../access/browser-sessions.ts'
+import { RoleName } from '../access/roles.ts'
 import type { CenterSettings } from '../config/settings.ts'
 import type { MailText } from '../mail/hand-over.ts'
 import type { Mail } from '../mail/mail.ts'
+import { MailAddress } from '../mail/mail-address.ts'
 import type { MailOrigin } from '../mail/mail-shares.ts'
 import { textFor } from '../pages/page.ts'
-import type { Invitation, Invitations } from './invitations.ts'
-import { MemberChange, NewInvitation } from './members-openapi.ts'
+import { type MemberRoute, route } from '../route.ts'
+import type { Invitations, Invitation as StoredInvitation } from './invitations.ts'
 import type { Organisations } from './organisations.ts'
 
 export type MemberApiParts = {
@@ -22,51 +21,86 @@ export type MemberApiParts = {
   readonly invitations: Invitations
   readonly mail: Mail
   readonly settings: Pick<CenterSettings, 'publicUrl'>
-  readonly activity: Activity
-  readonly limits: Limits
 }
 
-export function addMemberRoutes(router: Router, parts: MemberApiParts): void {
-  const { access, organisations, activity, limits } = parts
-  const one = '/organisations/:organisation/members'
+const MemberChange = z.strictObject({ role: RoleName }).meta({ id: 'MemberChange' })
 
-  router.get(one, async (ctx) => {
-    const { organisation } = await access.need(ctx, 'members')
-    ctx.body = { items: await organisations.members(organisation.id) }
-  })
+const Member = z
+  .object({ uid: z.string(), username: z.string().describe('the e-mail address'), role: RoleName, since: z.int() })
+  .meta({ id: 'Member' })
 
-  router.patch(`${one}/:uid`, async (ctx) => {
-    const member = await access.need(ctx, 'members')
-    const { role } = readWith(MemberChange, await readJson(ctx, limits))
-    const uid = paramOf(ctx, 'uid')
-    const act = { action: `member-${role}`, subject: await nameOf(member, uid) }
-    await recorded(ctx, activity, member, act, () => organisations.setRole(member.organisation.id, uid, role))
-    ctx.status = 204
-  })
+export function memberRoutes(parts: MemberApiParts): MemberRoute[] {
+  const { access, organisations } = parts
 
-  router.delete(`${one}/:uid`, async (ctx) => {
-    const uid = paramOf(ctx, 'uid')
-    const asking = await access.need(ctx, 'read')
-    // Who wants to leave may.
-    const member = asking.uid === uid ? asking : await access.need(ctx, 'members')
-    const act = { action: 'member-remove', subject: await nameOf(member, uid) }
-    await recorded(ctx, activity, member, act, () => organisations.removeMember(member.organisation.id, uid))
-    ctx.status = 204
-  })
-
-  async function nameOf({ organisation }: Member, uid: string): Promise<string> {
-    const members = await organisations.members(organisation.id)
-    return members.find((one) => one.uid === uid)?.username ?? uid
+  async function named({ who, params }: { readonly who: AskingMember; readonly params: { readonly uid: string } }) {
+    const members = await organisations.members(who.organisation.id)
+    return { subject: members.find(({ uid }) => uid === params.uid)?.username ?? params.uid }
   }
 
-  addInvitationRoutes(router, parts)
+  return [
+    route(
+      'GET /organisations/:organisation/members',
+      { summary: 'The members', right: 'members', answers: { 200: z.object({ items: z.array(Member) }) } },
+      async ({ who }) => ({ items: await organisations.members(who.organisation.id) }),
+    ),
+    route(
+      'PATCH /organisations/:organisation/members/:uid',
+      {
+        summary: 'Give a member another role; one owner always stays',
+        right: 'members',
+        act: 'member-role',
+        names: named,
+        body: MemberChange,
+        answers: DONE,
+      },
+      ({ who, params: { uid }, body: { role }, names }) => {
+        names.action = `member-${role}`
+        return organisations.setRole(who.organisation.id, uid, role)
+      },
+    ),
+    route(
+      'DELETE /organisations/:organisation/members/:uid',
+      {
+        summary: 'Take a member out, or leave; one owner always stays',
+        // Who wants to leave may.
+        right: 'read',
+        before: ({ who, params, ctx }) => (who.uid === params.uid ? undefined : access.need(ctx, 'members')),
+        act: 'member-remove',
+        names: named,
+        answers: DONE,
+      },
+      ({ who, params: { uid } }) => organisations.removeMember(who.organisation.id, uid),
+    ),
+    ...invitationRoutes(parts),
+  ]
 }
 
-function addInvitationRoutes(router: Router, parts: MemberApiParts): void {
-  const { access, organisations, invitations, mail, settings, activity, limits } = parts
-  const all = '/organisations/:organisation/invitations'
+const NewInvitation = z
+  .strictObject({
+    email: MailAddress.max(200, 'must be an e-mail address of at most 200 characters'),
+    role: RoleName,
+  })
+  .meta({ id: 'NewInvitation' })
 
-  async function invite(ctx: Context, { organisation, name }: Member, wanted: Pick<Invitation, 'email' | 'role'>) {
+const Invitation = z
+  .object({
+    id: z.string(),
+    email: z.string(),
+    role: RoleName,
+    invitedBy: z.string(),
+    createdAt: z.int(),
+    expiresAt: z.int(),
+    link: z.string().optional().describe('in the answer to POST alone, where it was not sent'),
+    isMailed: z.boolean().optional().describe('in the answer to POST alone: whether the link was sent by mail'),
+  })
+  .meta({ id: 'Invitation' })
+
+function invitationRoutes({ organisations, invitations, mail, settings }: MemberApiParts): MemberRoute[] {
+  async function invite(
+    ctx: Context,
+    { organisation, name }: AskingMember,
+    wanted: Pick<StoredInvitation, 'email' | 'role'>,
+  ) {
     const members = await organisations.members(organisation.id)
     if (members.some(({ username }) => username.toLowerCase() === wanted.email.toLowerCase())) {
       throw new PlatformError('ERR_NAME_EXISTS', `"${wanted.email}" is a member already.`)
@@ -96,32 +130,39 @@ function addInvitationRoutes(router: Router, parts: MemberApiParts): void {
     }
   }
 
-  router.get(all, async (ctx) => {
-    const { organisation } = await access.need(ctx, 'members')
-    ctx.body = { items: await invitations.list(organisation.id) }
-  })
-
-  router.post(all, async (ctx) => {
-    const member = await access.need(ctx, 'members')
-    const wanted = readWith(NewInvitation, await readJson(ctx, limits))
-    const act = { action: 'invitation-create', subject: wanted.email }
-    ctx.body = await recorded(ctx, activity, member, act, () => invite(ctx, member, wanted))
-    ctx.status = 201
-  })
-
-  router.delete(`${all}/:id`, async (ctx) => {
-    const member = await access.need(ctx, 'members')
-    const { id } = member.organisation
-    const invitation = (await invitations.list(id)).find((one) => one.id === paramOf(ctx, 'id'))
-    const act = { action: 'invitation-revoke', subject: invitation?.email ?? paramOf(ctx, 'id') }
-    await recorded(ctx, activity, member, act, async () => {
-      if ((await invitations.remove(id, paramOf(ctx, 'id'))) !== null) return
-      throw new PlatformError('ERR_NOT_FOUND', 'There is no such invitation, or no longer.')
-    })
-    ctx.status = 204
-  })
-}
-
-function paramOf(ctx: Context, name: string): string {
-  return String((ctx.params as Record<string, unknown>)[name] ?? '').slice(0, 100)
+  return [
+    route(
+      'GET /organisations/:organisation/invitations',
+      {
+        summary: 'Invitations that are open',
+        right: 'members',
+        answers: { 200: z.object({ items: z.array(Invitation) }) },
+      },
+      async ({ who }) => ({ items: await invitations.list(who.organisation.id) }),
+    ),
+    route(
+      'POST /organisations/:organisation/invitations',
+      {
+        summary: 'Invite somebody; the link is sent by mail; where that is not set up, it is shown this once',
+        right: 'members',
+        act: 'invitation-create',
+        body: NewInvitation,
+        answers: { 201: Invitation },
+      },
+      ({ who, body, names, ctx }) => {
+        names.subject = body.email
+        return invite(ctx, who, body)
+      },
+    ),
+    route(
+      'DELETE /organisations/:organisation/invitations/:id',
+      { summary: 'Revoke one, at once', right: 'members', act: 'invitation-revoke', answers: DONE },
+      async ({ who: { organisation }, params: { id }, names }) => {
+        const invitation = (await invitations.list(organisation.id)).find((one) => one.id === id)
+        names.subject = invitation?.email ?? id
+        if ((await invitations.remove(organisation.id, id)) !== null) return
+        throw new PlatformError('ERR_NOT_FOUND', 'There is no such invitation, or no longer.')
+      },
+    ),
+  ]
 }

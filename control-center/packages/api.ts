@@ -1,77 +1,136 @@
-import type Router from '@koa/router'
 import type { Context } from 'koa'
 import { readWith } from '../../base/api/read-with.ts'
+import { type Bytes, DONE } from '../../base/api/route.ts'
 import { explainUpload } from '../../base/bundles/explain-findings.ts'
 import { versionNotFound } from '../../base/bundles/version-not-found.ts'
-import { readBytes } from '../../base/http/read-body.ts'
 import { Sha256 } from '../../base/protocol/protocol.ts'
 import type { Limits } from '../../runtime/limits.ts'
-import type { Access } from '../access/access.ts'
-import { type Activity, recorded } from '../access/activity.ts'
+import { z } from '../../runtime/zod.ts'
+import type { Member } from '../access/access.ts'
+import { type MemberRoute, type Names, route } from '../route.ts'
+import { BuildStamp } from './build-stamp.ts'
 import type { BundleChecks } from './bundle-checks.ts'
 import { type Packages, packageNameOf } from './packages.ts'
 
 export type PackageApiParts = {
-  readonly access: Access
   readonly packages: Packages
   readonly bundleChecks: Pick<BundleChecks, 'needRoom' | 'nameOf'>
-  readonly activity: Activity
   readonly limits: Limits
 }
 
-export function addPackageRoutes(router: Router, parts: PackageApiParts): void {
-  const { access, packages, bundleChecks, activity, limits } = parts
-  const all = '/organisations/:organisation/packages'
-  const one = `${all}/:name`
-  const sha256Of = (ctx: Context) => readWith(Sha256, (ctx.params as { sha256?: string }).sha256)
+const PackageVersion = z.object({
+  sha256: z.string(),
+  version: z.string(),
+  title: z.string(),
+  authenticator: z.string(),
+  bytes: z.int(),
+  stamp: BuildStamp.nullable().describe('of the last pipeline run'),
+  uploadedAt: z.int(),
+  uploadedBy: z.string(),
+})
 
-  /** @param name null: the one in the manifest */
-  async function upload(ctx: Context, name: string | null): Promise<void> {
-    const member = await access.need(ctx, 'packages')
-    // Before its body is taken in.
+const PackageSummary = z.object({ name: z.string(), newest: PackageVersion.nullable() }).meta({ id: 'PackageSummary' })
+const Package = z
+  .object({ name: z.string(), versions: z.array(PackageVersion).describe('newest first') })
+  .meta({ id: 'Package' })
+const UploadedPackage = z
+  .object({
+    name: z.string(),
+    version: z.string(),
+    sha256: z.string(),
+    warnings: z.array(z.looseObject({ message: z.string() })),
+  })
+  .meta({ id: 'UploadedPackage' })
+
+const BUNDLE = { types: ['application/zip'], most: 'BUNDLE_SIZE' } as const satisfies Bytes
+const UPLOADED = { 200: UploadedPackage, 201: UploadedPackage } as const
+
+type Asked = { readonly who: Member; readonly body: Buffer; readonly names: Names; readonly ctx: Context }
+
+export function packageRoutes({ packages, bundleChecks, limits }: PackageApiParts): MemberRoute[] {
+  /** Before its body is taken in. */
+  function needRoom({ ctx }: { readonly ctx: Context }): void {
     bundleChecks.needRoom(Math.min(ctx.request.length ?? limits.BUNDLE_SIZE, limits.BUNDLE_SIZE))
-    const packed = await readBytes(ctx, ['application/zip'], limits.BUNDLE_SIZE)
-    const act = { action: 'package-upload', subject: name ?? (await bundleChecks.nameOf(packed)) }
-    async function keep() {
-      const done = await packages.upload(member.organisation.id, packed, name, member.name)
-      act.subject = `${done.name} ${done.sha256.slice(0, 12)}`
-      return done
-    }
-    const { isNew, ...uploaded } = await explainUpload(packed, limits, () => recorded(ctx, activity, member, act, keep))
-    ctx.status = isNew ? 201 : 200
-    ctx.set('Location', `/api/organisations/${member.organisation.name}/packages/${uploaded.name}`)
-    ctx.body = uploaded
   }
 
-  router.get(all, async (ctx) => {
-    const { organisation } = await access.need(ctx, 'read')
-    ctx.body = { items: await packages.list(organisation.id) }
-  })
+  /** @param name null: the one in the manifest */
+  async function upload({ who, body, names, ctx }: Asked, name: string | null) {
+    names.subject = name ?? (await bundleChecks.nameOf(body))
+    const keep = () => packages.upload(who.organisation.id, body, name, who.name)
+    const done = await explainUpload(body, limits, keep)
+    names.subject = `${done.name} ${done.sha256.slice(0, 12)}`
+    ctx.status = done.isNew ? 201 : 200
+    ctx.set('Location', `/api/organisations/${who.organisation.name}/packages/${done.name}`)
+    return done
+  }
 
-  router.post(all, (ctx) => upload(ctx, null))
-
-  router.get(one, async (ctx) => {
-    const { organisation } = await access.need(ctx, 'read')
-    ctx.body = await packages.need(organisation.id, packageNameOf(ctx.params))
-  })
-
-  router.put(one, (ctx) => upload(ctx, packageNameOf(ctx.params)))
-
-  router.get(`${one}/versions/:sha256/bundle`, async (ctx) => {
-    const { organisation } = await access.need(ctx, 'read')
-    const [name, sha256] = [packageNameOf(ctx.params), sha256Of(ctx)]
-    const packed = await packages.bundle(organisation.id, name, sha256)
-    if (packed === null) throw versionNotFound(name, sha256)
-    ctx.type = 'application/zip'
-    ctx.attachment(`${name}-${sha256.slice(0, 12)}.zip`)
-    ctx.body = Buffer.from(packed)
-  })
-
-  router.delete(`${one}/versions/:sha256`, async (ctx) => {
-    const member = await access.need(ctx, 'packages')
-    const [name, sha256] = [packageNameOf(ctx.params), sha256Of(ctx)]
-    const act = { action: 'package-version-delete', subject: `${name} ${sha256.slice(0, 12)}` }
-    await recorded(ctx, activity, member, act, () => packages.removeVersion(member.organisation.id, name, sha256))
-    ctx.status = 204
-  })
+  return [
+    route(
+      'GET /organisations/:organisation/packages',
+      {
+        summary: 'The packages, each with its newest version',
+        right: 'read',
+        answers: { 200: z.object({ items: z.array(PackageSummary) }) },
+      },
+      async ({ who }) => ({ items: await packages.list(who.organisation.id) }),
+    ),
+    route(
+      'POST /organisations/:organisation/packages',
+      {
+        summary: 'Upload a bundle under the name in its manifest; 200: it was there',
+        right: 'packages',
+        act: 'package-upload',
+        before: needRoom,
+        body: BUNDLE,
+        answers: UPLOADED,
+      },
+      (asked) => upload(asked, null),
+    ),
+    route(
+      'GET /organisations/:organisation/packages/:name',
+      { summary: 'One with its versions', right: 'read', answers: { 200: Package } },
+      ({ who, params }) => packages.need(who.organisation.id, packageNameOf(params)),
+    ),
+    route(
+      'PUT /organisations/:organisation/packages/:name',
+      {
+        summary: 'Upload a bundle of this package; 200: it was there',
+        right: 'packages',
+        act: 'package-upload',
+        before: needRoom,
+        body: BUNDLE,
+        answers: UPLOADED,
+      },
+      (asked) => upload(asked, packageNameOf(asked.params)),
+    ),
+    route(
+      'GET /organisations/:organisation/packages/:name/versions/:sha256/bundle',
+      {
+        summary: 'The bundle as it was uploaded',
+        right: 'read',
+        answers: { 200: { description: 'the zip', type: 'application/zip' } },
+      },
+      async ({ who, params, ctx }) => {
+        const [name, sha256] = [packageNameOf(params), readWith(Sha256, params.sha256)]
+        const packed = await packages.bundle(who.organisation.id, name, sha256)
+        if (packed === null) throw versionNotFound(name, sha256)
+        ctx.type = 'application/zip'
+        ctx.attachment(`${name}-${sha256.slice(0, 12)}.zip`)
+        return Buffer.from(packed)
+      },
+    ),
+    route(
+      'DELETE /organisations/:organisation/packages/:name/versions/:sha256',
+      {
+        summary: 'Delete a version that nothing needs',
+        right: 'packages',
+        act: 'package-version-delete',
+        names: ({ params }) => ({
+          subject: `${packageNameOf(params)} ${readWith(Sha256, params.sha256).slice(0, 12)}`,
+        }),
+        answers: DONE,
+      },
+      ({ who, params }) => packages.removeVersion(who.organisation.id, packageNameOf(params), params.sha256),
+    ),
+  ]
 }

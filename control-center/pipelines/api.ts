@@ -1,26 +1,25 @@
-import type Router from '@koa/router'
 import type { Context } from 'koa'
-import { readWith } from '../../base/api/read-with.ts'
+import { DONE, SENT } from '../../base/api/route.ts'
 import { versionNotFound } from '../../base/bundles/version-not-found.ts'
-import { readJson } from '../../base/http/read-body.ts'
+import { Sha256, SolutionName } from '../../base/protocol/protocol.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import type { Limits } from '../../runtime/limits.ts'
+import { z } from '../../runtime/zod.ts'
 import type { Access, Member } from '../access/access.ts'
-import { type Activity, recorded } from '../access/activity.ts'
+import { BuildStamp, GivenStamp } from '../packages/build-stamp.ts'
 import { type Packages, packageNameOf } from '../packages/packages.ts'
 import type { Registries } from '../registries/registries.ts'
+import { type MemberRoute, route } from '../route.ts'
 import type { Artifacts } from './artifacts.ts'
+import { BaseImage, RepositoryName } from './image-names.ts'
 import type { InformationFinder } from './information-finder.ts'
-import { NewPipeline, NewRun, PipelineChange } from './openapi.ts'
-import type { Pipeline, Pipelines } from './pipelines.ts'
+import { PipelineName, type Pipelines } from './pipelines.ts'
 import type { Run } from './run-rows.ts'
+import { RUN_STATES, RUN_STEPS, Step } from './run-states.ts'
 import { followRun } from './run-stream.ts'
 import type { Runs } from './runs.ts'
 
 export type PipelineApiParts = {
   readonly access: Access
-  readonly activity: Activity
-  readonly limits: Limits
   readonly packages: Packages
   readonly pipelines: Pipelines
   readonly runs: Runs
@@ -29,175 +28,326 @@ export type PipelineApiParts = {
   readonly dockerInformation: InformationFinder
 }
 
-export function addPipelineRoutes(router: Router, parts: PipelineApiParts): void {
-  const { access, activity, limits, packages, pipelines, runs, registries, dockerInformation } = parts
-  const all = '/organisations/:organisation/pipelines'
-  const one = `${all}/:pipeline`
+const PipelineChange = z
+  .strictObject({
+    registry: z.string().min(1).max(100).describe('the id of a registry of the organisation'),
+    repository: RepositoryName.describe('<docker-repo-name>'),
+    baseImage: BaseImage.describe('the image of a host that the solution is baked into'),
+  })
+  .meta({ id: 'PipelineChange' })
+
+const NewPipeline = z
+  .strictObject({
+    name: PipelineName.describe('part of addresses; it never changes'),
+    package: SolutionName.describe('the package’s name'),
+    ...PipelineChange.shape,
+  })
+  .meta({ id: 'NewPipeline' })
+
+const NewRun = z
+  .strictObject({
+    sha256: Sha256.optional().describe('the version to run it for; absent: the one that was uploaded last'),
+    ...GivenStamp.shape,
+  })
+  .meta({ id: 'NewPipelineRun' })
+
+const PipelineAnswer = z
+  .object({
+    name: z.string(),
+    package: z.string(),
+    registry: z.string(),
+    repository: z.string(),
+    baseImage: z.string(),
+    createdAt: z.int(),
+  })
+  .meta({ id: 'Pipeline' })
+
+const PipelineRegistry = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    host: z.string(),
+    region: z.string(),
+    namespace: z.string(),
+  })
+  .meta({ id: 'PipelineRegistry' })
+
+const RunAnswer = z
+  .object({
+    number: z.int(),
+    sha256: z.string(),
+    version: z.string(),
+    state: z.enum(RUN_STATES),
+    steps: z.array(Step),
+    stamp: BuildStamp,
+    startedAt: z.int(),
+    endedAt: z.int().nullable(),
+    startedBy: z.string(),
+  })
+  .meta({ id: 'PipelineRun' })
+
+const RunLine = z
+  .object({ number: z.int(), time: z.int(), step: z.enum(RUN_STEPS), text: z.string() })
+  .meta({ id: 'PipelineRunLine' })
+
+const Commands = z.object({
+  configFile: z.string(),
+  logIn: z.string(),
+  pull: z.string(),
+  folder: z.string().describe('creates the folder that `run` mounts'),
+  run: z.string(),
+})
+const DockerAnswer = z
+  .object({
+    registryHost: z.string(),
+    namespaceName: z.string(),
+    regionName: z.string(),
+    dockerRepoName: z.string(),
+    image: z.string(),
+    isElastic: z.boolean(),
+    config: z.string().nullable().describe('content of config.json of the container runtime; null: it needs no entry'),
+    commands: z.object({ unix: Commands, windows: Commands }),
+  })
+  .meta({ id: 'DockerInformation' })
+
+const ArtifactAnswer = z
+  .object({
+    id: z.string(),
+    kind: z.enum(['context', 'image']),
+    name: z.string(),
+    sha256: z.string(),
+    version: z.string(),
+    pipeline: z.string(),
+    run: z.int(),
+    bytes: z.int(),
+    contentSha256: z.string().nullable(),
+    reference: z.string().nullable(),
+    digest: z.string().nullable(),
+    createdAt: z.int(),
+  })
+  .meta({ id: 'Artifact' })
+
+export function pipelineRoutes(parts: PipelineApiParts): MemberRoute[] {
+  const { packages, pipelines, runs, registries, dockerInformation } = parts
+  const named = ({ params }: { readonly params: { readonly pipeline: string } }) => ({ subject: params.pipeline })
 
   async function needRegistry(organisation: string, id: string): Promise<void> {
     if ((await registries.find(organisation, id)) !== null) return
     throw new PlatformError('ERR_REQUEST_INVALID', '"registry" must be the id of a registry of the organisation.')
   }
 
-  // Chosen here: who reads pipelines sees where they push to; of the keys nothing is told.
-  router.get('/organisations/:organisation/pipeline-registries', async (ctx) => {
-    const { organisation } = await access.need(ctx, 'read')
-    const items = await registries.list(organisation.id)
-    ctx.body = { items: items.map(({ id, name, host, region, namespace }) => ({ id, name, host, region, namespace })) }
-  })
-
-  router.get(all, async (ctx) => {
-    const { organisation } = await access.need(ctx, 'read')
-    ctx.body = { items: (await pipelines.list(organisation.id)).map(shown) }
-  })
-
-  router.post(all, async (ctx) => {
-    const member = await access.need(ctx, 'pipelines')
-    const wanted = readWith(NewPipeline, await readJson(ctx, limits))
-    const { id } = member.organisation
-    const act = { action: 'pipeline-create', subject: wanted.name }
-    const pipeline = await recorded(ctx, activity, member, act, async () => {
-      await packages.need(id, wanted.package)
-      await needRegistry(id, wanted.registry)
-      return pipelines.create(id, wanted)
-    })
-    ctx.status = 201
-    ctx.set('Location', `/api/organisations/${member.organisation.name}/pipelines/${pipeline.name}`)
-    ctx.body = shown(pipeline)
-  })
-
-  router.get(one, async (ctx) => {
-    const { organisation } = await access.need(ctx, 'read')
-    ctx.body = shown(await pipelines.need(organisation.id, nameOf(ctx)))
-  })
-
-  router.put(one, async (ctx) => {
-    const member = await access.need(ctx, 'pipelines')
-    const settings = readWith(PipelineChange, await readJson(ctx, limits))
-    const { id } = member.organisation
-    const act = { action: 'pipeline-change', subject: nameOf(ctx) }
-    const pipeline = await recorded(ctx, activity, member, act, async () => {
-      await needRegistry(id, settings.registry)
-      return pipelines.change(id, nameOf(ctx), settings)
-    })
-    ctx.body = shown(pipeline)
-  })
-
-  router.delete(one, async (ctx) => {
-    const member = await access.need(ctx, 'pipelines')
-    const { id } = member.organisation
-    await recorded(ctx, activity, member, { action: 'pipeline-delete', subject: nameOf(ctx) }, async () => {
-      const pipeline = await pipelines.need(id, nameOf(ctx))
-      if (await runs.isGoingOn(pipeline.id)) {
-        throw new PlatformError('ERR_RUN_GOING_ON', `A run of "${pipeline.name}" goes on: wait for it, or cancel it.`)
-      }
-      await pipelines.remove(id, pipeline.name)
-    })
-    ctx.status = 204
-  })
-
-  router.get(`${one}/docker-information`, async (ctx) => {
-    const { organisation } = await access.need(ctx, 'read')
-    const pipeline = await pipelines.need(organisation.id, nameOf(ctx))
-    const information = await dockerInformation(ctx, pipeline)
-    if (information !== null) ctx.body = information
-    else throw new PlatformError('ERR_NOT_FOUND', 'The pipeline’s registry was deleted: choose another one.')
-  })
-
-  addRunRoutes(router, parts)
-  addArtifactRoutes(router, parts)
+  return [
+    // Chosen here: who reads pipelines sees where they push to; of the keys nothing is told.
+    route(
+      'GET /organisations/:organisation/pipeline-registries',
+      {
+        summary: 'Registries that a pipeline can push to',
+        right: 'read',
+        answers: { 200: z.object({ items: z.array(PipelineRegistry) }) },
+      },
+      async ({ who }) => ({ items: await registries.list(who.organisation.id) }),
+    ),
+    route(
+      'GET /organisations/:organisation/pipelines',
+      { summary: 'The pipelines', right: 'read', answers: { 200: z.object({ items: z.array(PipelineAnswer) }) } },
+      async ({ who }) => ({ items: await pipelines.list(who.organisation.id) }),
+    ),
+    route(
+      'POST /organisations/:organisation/pipelines',
+      {
+        summary: 'Make one',
+        right: 'pipelines',
+        act: 'pipeline-create',
+        body: NewPipeline,
+        answers: { 201: PipelineAnswer },
+      },
+      async ({ who: { organisation }, body, names, ctx }) => {
+        names.subject = body.name
+        await packages.need(organisation.id, body.package)
+        await needRegistry(organisation.id, body.registry)
+        const pipeline = await pipelines.create(organisation.id, body)
+        ctx.set('Location', `/api/organisations/${organisation.name}/pipelines/${pipeline.name}`)
+        return pipeline
+      },
+    ),
+    route(
+      'GET /organisations/:organisation/pipelines/:pipeline',
+      { summary: 'One of them', right: 'read', answers: { 200: PipelineAnswer } },
+      ({ who, params }) => pipelines.need(who.organisation.id, params.pipeline),
+    ),
+    route(
+      'PUT /organisations/:organisation/pipelines/:pipeline',
+      {
+        summary: 'Change it',
+        right: 'pipelines',
+        act: 'pipeline-change',
+        names: named,
+        body: PipelineChange,
+        answers: { 200: PipelineAnswer },
+      },
+      async ({ who, params, body }) => {
+        await needRegistry(who.organisation.id, body.registry)
+        return pipelines.change(who.organisation.id, params.pipeline, body)
+      },
+    ),
+    route(
+      'DELETE /organisations/:organisation/pipelines/:pipeline',
+      {
+        summary: 'Delete it with its runs; artifacts stay',
+        right: 'pipelines',
+        act: 'pipeline-delete',
+        names: named,
+        answers: DONE,
+      },
+      async ({ who: { organisation }, params }) => {
+        const pipeline = await pipelines.need(organisation.id, params.pipeline)
+        if (await runs.isGoingOn(pipeline.id)) {
+          throw new PlatformError('ERR_RUN_GOING_ON', `A run of "${pipeline.name}" goes on: wait for it, or cancel it.`)
+        }
+        await pipelines.remove(organisation.id, pipeline.name)
+      },
+    ),
+    route(
+      'GET /organisations/:organisation/pipelines/:pipeline/docker-information',
+      { summary: 'How its image is deployed', right: 'read', answers: { 200: DockerAnswer } },
+      async ({ who, params, ctx }) => {
+        const pipeline = await pipelines.need(who.organisation.id, params.pipeline)
+        const information = await dockerInformation(ctx, pipeline)
+        if (information !== null) return information
+        throw new PlatformError('ERR_NOT_FOUND', 'The pipeline’s registry was deleted: choose another one.')
+      },
+    ),
+    ...runRoutes(parts),
+    ...artifactRoutes(parts),
+  ]
 }
 
-function addRunRoutes(router: Router, parts: PipelineApiParts): void {
-  const { access, activity, limits, packages, pipelines, runs } = parts
-  const all = '/organisations/:organisation/pipelines/:pipeline/runs'
-  const one = `${all}/:number`
+type OfRun = { readonly who: Member; readonly params: { readonly pipeline: string; readonly number: string } }
 
-  async function needRun(ctx: Context, { organisation }: Member): Promise<Run> {
-    const pipeline = await pipelines.need(organisation.id, nameOf(ctx))
-    const { number = '' } = ctx.params as { number?: string }
+function runRoutes({ access, packages, pipelines, runs }: PipelineApiParts): MemberRoute[] {
+  async function needRun({ who, params: { pipeline: name, number } }: OfRun): Promise<Run> {
+    const pipeline = await pipelines.need(who.organisation.id, name)
     return runs.need(pipeline.id, /^[1-9]\d{0,8}$/.test(number) ? Number(number) : 0)
   }
 
-  router.get(all, async (ctx) => {
-    const { organisation } = await access.need(ctx, 'read')
-    const { id } = await pipelines.need(organisation.id, nameOf(ctx))
-    ctx.body = { items: (await runs.list(id)).map(shownRun) }
-  })
+  async function start({ organisation, name: by }: Member, name: string, wanted: z.infer<typeof NewRun>) {
+    const { sha256, ...stamp } = wanted
+    const pipeline = await pipelines.need(organisation.id, name)
+    const newest = (await packages.need(organisation.id, pipeline.package)).versions[0]
+    const version =
+      sha256 === undefined ? newest : await packages.findVersion(organisation.id, pipeline.package, sha256)
+    if (!version) throw versionNotFound(pipeline.package, sha256 ?? '')
+    return runs.start(pipeline, version, stamp, by)
+  }
 
-  router.post(all, async (ctx) => {
-    const member = await access.need(ctx, 'pipelines')
-    const { sha256, ...stamp } = readWith(NewRun, await readJson(ctx, limits))
-    const { id } = member.organisation
-    const act = { action: 'pipeline-run', subject: nameOf(ctx) }
-    const run = await recorded(ctx, activity, member, act, async () => {
-      const pipeline = await pipelines.need(id, nameOf(ctx))
-      const newest = (await packages.need(id, pipeline.package)).versions[0]
-      const version = sha256 === undefined ? newest : await packages.findVersion(id, pipeline.package, sha256)
-      if (!version) throw versionNotFound(pipeline.package, sha256 ?? '')
-      return runs.start(pipeline, version, stamp, member.name)
-    })
-    ctx.status = 201
-    ctx.set('Location', `/api/organisations/${member.organisation.name}/pipelines/${nameOf(ctx)}/runs/${run.number}`)
-    ctx.body = shownRun(run)
-  })
-
-  router.get(one, async (ctx) => {
-    ctx.body = shownRun(await needRun(ctx, await access.need(ctx, 'read')))
-  })
-
-  router.get(`${one}/log`, async (ctx) => {
-    const run = await needRun(ctx, await access.need(ctx, 'read'))
-    const isStream = ctx.accepts('application/json', 'text/event-stream') === 'text/event-stream'
-    if (isStream) await followRun(ctx, run, runs, access)
-    else ctx.body = { items: await runs.log(run.id, 0) }
-  })
-
-  router.post(`${one}/cancel`, async (ctx) => {
-    const member = await access.need(ctx, 'pipelines')
-    const { number = '' } = ctx.params as { number?: string }
-    const act = { action: 'pipeline-cancel', subject: `${nameOf(ctx)} ${number}` }
-    await recorded(ctx, activity, member, act, async () => runs.cancel(await needRun(ctx, member)))
-    ctx.body = shownRun(await needRun(ctx, member))
-  })
+  return [
+    route(
+      'GET /organisations/:organisation/pipelines/:pipeline/runs',
+      {
+        summary: 'Its runs, newest first',
+        right: 'read',
+        answers: { 200: z.object({ items: z.array(RunAnswer) }) },
+      },
+      async ({ who, params }) => {
+        const { id } = await pipelines.need(who.organisation.id, params.pipeline)
+        return { items: await runs.list(id) }
+      },
+    ),
+    route(
+      'POST /organisations/:organisation/pipelines/:pipeline/runs',
+      {
+        summary: 'Run it for a version',
+        right: 'pipelines',
+        act: 'pipeline-run',
+        names: ({ params }) => ({ subject: params.pipeline }),
+        body: NewRun,
+        answers: { 201: RunAnswer },
+      },
+      async ({ who, params: { pipeline }, body, ctx }) => {
+        const run = await start(who, pipeline, body)
+        ctx.set('Location', `/api/organisations/${who.organisation.name}/pipelines/${pipeline}/runs/${run.number}`)
+        return run
+      },
+    ),
+    route(
+      'GET /organisations/:organisation/pipelines/:pipeline/runs/:number',
+      { summary: 'One of them', right: 'read', answers: { 200: RunAnswer } },
+      (asked) => needRun(asked),
+    ),
+    route(
+      'GET /organisations/:organisation/pipelines/:pipeline/runs/:number/log',
+      {
+        summary: 'Its log; as text/event-stream live: events with `{line}` or `{run}`, until the run ends',
+        right: 'read',
+        answers: { 200: z.object({ items: z.array(RunLine) }) },
+      },
+      async (asked) => {
+        const run = await needRun(asked)
+        if (!followsEvents(asked.ctx)) return { items: await runs.log(run.id, 0) }
+        await followRun(asked.ctx, run, runs, access)
+        return SENT
+      },
+    ),
+    route(
+      'POST /organisations/:organisation/pipelines/:pipeline/runs/:number/cancel',
+      {
+        summary: 'End one that goes on',
+        right: 'pipelines',
+        act: 'pipeline-cancel',
+        names: ({ params }) => ({ subject: `${params.pipeline} ${params.number}` }),
+        answers: { 200: RunAnswer },
+      },
+      async (asked) => {
+        await runs.cancel(await needRun(asked))
+        return needRun(asked)
+      },
+    ),
+  ]
 }
 
-function addArtifactRoutes(router: Router, { access, activity, artifacts }: PipelineApiParts): void {
-  const all = '/organisations/:organisation/packages/:name/artifacts'
-  const idOf = (ctx: Context) => String((ctx.params as { artifact?: string }).artifact ?? '').slice(0, 100)
-
-  router.get(all, async (ctx) => {
-    const { organisation } = await access.need(ctx, 'read')
-    ctx.body = { items: await artifacts.list(organisation.id, packageNameOf(ctx.params)) }
-  })
-
-  router.get(`${all}/:artifact/content`, async (ctx) => {
-    const { organisation } = await access.need(ctx, 'read')
-    const { name, bytes } = await artifacts.content(organisation.id, packageNameOf(ctx.params), idOf(ctx))
-    ctx.type = 'application/zip'
-    ctx.attachment(name)
-    ctx.body = Buffer.from(bytes)
-  })
-
-  router.delete(`${all}/:artifact`, async (ctx) => {
-    const member = await access.need(ctx, 'pipelines')
-    const name = packageNameOf(ctx.params)
-    const id = idOf(ctx)
-    const artifact = (await artifacts.list(member.organisation.id, name)).find((one) => one.id === id)
-    const act = { action: 'artifact-delete', subject: `${name} ${artifact?.name ?? id}` }
-    await recorded(ctx, activity, member, act, () => artifacts.remove(member.organisation.id, name, id))
-    ctx.status = 204
-  })
+function followsEvents(ctx: Context): boolean {
+  return ctx.accepts('application/json', 'text/event-stream') === 'text/event-stream'
 }
 
-function nameOf(ctx: Context): string {
-  return String((ctx.params as { pipeline?: string }).pipeline ?? '').slice(0, 100)
-}
-
-function shown({ name, package: of, registry, repository, baseImage, createdAt }: Pipeline) {
-  return { name, package: of, registry, repository, baseImage, createdAt }
-}
-
-function shownRun({ id: _, ...run }: Run) {
-  return run
+function artifactRoutes({ artifacts }: PipelineApiParts): MemberRoute[] {
+  return [
+    route(
+      'GET /organisations/:organisation/packages/:name/artifacts',
+      {
+        summary: 'What pipelines made of a package, newest first',
+        right: 'read',
+        answers: { 200: z.object({ items: z.array(ArtifactAnswer) }) },
+      },
+      async ({ who, params }) => ({ items: await artifacts.list(who.organisation.id, packageNameOf(params)) }),
+    ),
+    route(
+      'GET /organisations/:organisation/packages/:name/artifacts/:artifact/content',
+      {
+        summary: 'A build context',
+        right: 'read',
+        answers: { 200: { description: 'the zip', type: 'application/zip' } },
+      },
+      async ({ who, params, ctx }) => {
+        const { name, bytes } = await artifacts.content(who.organisation.id, packageNameOf(params), params.artifact)
+        ctx.type = 'application/zip'
+        ctx.attachment(name)
+        return Buffer.from(bytes)
+      },
+    ),
+    route(
+      'DELETE /organisations/:organisation/packages/:name/artifacts/:artifact',
+      {
+        summary: 'Delete one; an image stays in its registry',
+        right: 'pipelines',
+        act: 'artifact-delete',
+        async names({ who, params }) {
+          const name = packageNameOf(params)
+          const all = await artifacts.list(who.organisation.id, name)
+          return { subject: `${name} ${all.find((one) => one.id === params.artifact)?.name ?? params.artifact}` }
+        },
+        answers: DONE,
+      },
+      ({ who, params }) => artifacts.remove(who.organisation.id, packageNameOf(params), params.artifact),
+    ),
+  ]
 }

@@ -1,61 +1,157 @@
-import type Router from '@koa/router'
-import type { Context } from 'koa'
-import { readWith } from '../../base/api/read-with.ts'
-import { readJson } from '../../base/http/read-body.ts'
-import type { Limits } from '../../runtime/limits.ts'
-import type { Access } from '../access/access.ts'
-import { type Activity, recorded } from '../access/activity.ts'
-import { keysIn, RegistryInput } from './openapi.ts'
-import type { NewRegistry, Registries } from './registries.ts'
+import { DONE } from '../../base/api/route.ts'
+import { z } from '../../runtime/zod.ts'
+import { type MemberRoute, route } from '../route.ts'
+import { isElastic, regionOf } from './elastic.ts'
+import type { NewRegistry, Registries, RegistryKeys } from './registries.ts'
 
-export type RegistryApiParts = {
-  readonly access: Access
-  readonly registries: Registries
-  readonly activity: Activity
-  readonly limits: Limits
+export type RegistryApiParts = { readonly registries: Registries }
+
+const HOST = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*(:[1-9][0-9]{0,4})?$/
+/** As names of repositories are written (OCI distribution specification, "name"). */
+const NAMESPACE = /^[a-z0-9]+([._-]+[a-z0-9]+)*(\/[a-z0-9]+([._-]+[a-z0-9]+)*)*$/
+
+/** Characters that HTTP's Basic scheme sends as they are; a user name ends at the first colon (RFC 7617, section 2). */
+const USERNAME = /^[\x21-\x39\x3b-\x7e]{1,255}$/
+/** Tokens are one word; a service account's key can be JSON of several lines. */
+const PASSWORD = /^[\t\n\r\x20-\x7e]{1,8192}$/
+
+const RegistryInput = z
+  .strictObject({
+    name: z.string().trim().min(1).max(100).describe('for people'),
+    host: z
+      .string()
+      .trim()
+      .max(255)
+      .regex(HOST, 'must be a host name in lower case, with a port if needed, such as registry.example.org')
+      .describe('{registry_host} of the deployment procedure, such as ghcr.io; docker.io for Docker Hub'),
+    namespace: z
+      .string()
+      .trim()
+      .max(200)
+      .regex(NAMESPACE, 'must be lower-case letters, digits, ".", "_", "-", in parts divided by "/"')
+      .describe('<namespace-name>: the account, group or project that the repositories are in'),
+    username: z
+      .string()
+      .trim()
+      .regex(USERNAME, 'must be 1 to 255 ASCII characters without spaces or colons')
+      .optional()
+      .describe('a user, robot account or deploy token; not for Amazon ECR'),
+    password: z
+      .string()
+      .trim()
+      .regex(PASSWORD, 'must be 1 to 8192 ASCII characters')
+      .optional()
+      .describe('the password or token of that user; it is never shown again'),
+    region: z.string().trim().max(63).optional().describe('<region-name>, for Amazon ECR alone; the host contains it'),
+    accessKeyId: z
+      .string()
+      .trim()
+      .regex(/^\w{16,128}$/, 'must be 16 to 128 letters, digits and underscores')
+      .optional()
+      .describe('AWS_ACCESS_KEY_ID, for Amazon ECR alone'),
+    secretAccessKey: z
+      .string()
+      .trim()
+      .regex(/^[\x21-\x7e]{16,512}$/, 'must be 16 to 512 ASCII characters without spaces')
+      .optional()
+      .describe('AWS_SECRET_ACCESS_KEY, for Amazon ECR alone; it is never shown again'),
+  })
+  .superRefine((input, ctx) => {
+    const isOfElastic = isElastic(input.host)
+    const [needed, foreign] = isOfElastic ? [ACCESS_KEYS, LOGIN] : [LOGIN, [...ACCESS_KEYS, 'region'] as const]
+    const refuse = (field: string, message: string) => ctx.addIssue({ code: 'custom', path: [field], message })
+    for (const field of needed)
+      if (input[field] === undefined) refuse(field, `${input.host} needs ${needed.join(' and ')}`)
+    for (const field of foreign) {
+      if (input[field] === undefined) continue
+      const what = isOfElastic ? 'an Amazon ECR registry' : 'not an Amazon ECR registry'
+      refuse(field, `${input.host} is ${what}: send ${needed.join(' and ')} instead`)
+    }
+    const region = regionOf(input.host)
+    if (isOfElastic && (input.region ?? region) !== region) refuse('region', `must be ${region}, as in the host`)
+  })
+  .meta({ id: 'RegistryInput' })
+
+const LOGIN = ['username', 'password'] as const
+const ACCESS_KEYS = ['accessKeyId', 'secretAccessKey'] as const
+
+/** The credentials of a checked input. */
+function keysIn({ username, password, accessKeyId, secretAccessKey }: z.infer<typeof RegistryInput>): RegistryKeys {
+  if (username !== undefined && password !== undefined) return { username, password }
+  if (accessKeyId !== undefined && secretAccessKey !== undefined) return { accessKeyId, secretAccessKey }
+  throw new TypeError('the input was not checked by the schema')
 }
 
-export function addRegistryRoutes(router: Router, { access, registries, activity, limits }: RegistryApiParts): void {
-  const all = '/organisations/:organisation/registries'
-
-  async function readRegistry(ctx: Context): Promise<NewRegistry> {
-    const input = readWith(RegistryInput, await readJson(ctx, limits))
-    const { name, host, namespace } = input
-    return { name, host, namespace, keys: keysIn(input) }
-  }
-
-  router.get(all, async (ctx) => {
-    const { organisation } = await access.need(ctx, 'credentials')
-    ctx.body = { items: await registries.list(organisation.id) }
+const Registry = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    host: z.string(),
+    region: z.string().describe("of Amazon ECR; '' for others"),
+    namespace: z.string(),
+    username: z.string().nullable().describe('null for Amazon ECR'),
+    keyEnd: z.string().nullable().describe('the last 4 characters of AWS_ACCESS_KEY_ID; null for others'),
+    createdAt: z.int(),
+    changedAt: z.int(),
   })
+  .meta({ id: 'Registry' })
 
-  router.post(all, async (ctx) => {
-    const member = await access.need(ctx, 'credentials')
-    const wanted = await readRegistry(ctx)
-    const act = { action: 'registry-create', subject: wanted.name }
-    ctx.body = await recorded(ctx, activity, member, act, () => registries.create(member.organisation.id, wanted))
-    ctx.status = 201
-  })
-
-  router.put(`${all}/:registry`, async (ctx) => {
-    const member = await access.need(ctx, 'credentials')
-    const wanted = await readRegistry(ctx)
-    const act = { action: 'registry-replace', subject: wanted.name }
-    const replace = () => registries.replace(member.organisation.id, idOf(ctx), wanted)
-    ctx.body = await recorded(ctx, activity, member, act, replace)
-  })
-
-  router.delete(`${all}/:registry`, async (ctx) => {
-    const member = await access.need(ctx, 'credentials')
-    const { id } = member.organisation
-    const subject = (await registries.find(id, idOf(ctx)))?.name ?? idOf(ctx)
-    await recorded(ctx, activity, member, { action: 'registry-delete', subject }, () =>
-      registries.remove(id, idOf(ctx)),
-    )
-    ctx.status = 204
-  })
+function wantedBy(input: z.infer<typeof RegistryInput>): NewRegistry {
+  const { name, host, namespace } = input
+  return { name, host, namespace, keys: keysIn(input) }
 }
 
-function idOf(ctx: Context): string {
-  return String((ctx.params as { registry?: unknown }).registry ?? '').slice(0, 100)
+export function registryRoutes({ registries }: RegistryApiParts): MemberRoute[] {
+  return [
+    route(
+      'GET /organisations/:organisation/registries',
+      {
+        summary: 'Image registries; nothing of their secrets',
+        right: 'credentials',
+        answers: { 200: z.object({ items: z.array(Registry) }) },
+      },
+      async ({ who }) => ({ items: await registries.list(who.organisation.id) }),
+    ),
+    route(
+      'POST /organisations/:organisation/registries',
+      {
+        summary: 'Add one with its user name and password or access keys',
+        right: 'credentials',
+        act: 'registry-create',
+        body: RegistryInput,
+        answers: { 201: Registry },
+      },
+      ({ who, body, names }) => {
+        names.subject = body.name
+        return registries.create(who.organisation.id, wantedBy(body))
+      },
+    ),
+    route(
+      'PUT /organisations/:organisation/registries/:registry',
+      {
+        summary: 'Replace it and its credentials',
+        right: 'credentials',
+        act: 'registry-replace',
+        body: RegistryInput,
+        answers: { 200: Registry },
+      },
+      ({ who, params, body, names }) => {
+        names.subject = body.name
+        return registries.replace(who.organisation.id, params.registry, wantedBy(body))
+      },
+    ),
+    route(
+      'DELETE /organisations/:organisation/registries/:registry',
+      {
+        summary: 'Delete it with its user name and password or access keys',
+        right: 'credentials',
+        act: 'registry-delete',
+        names: async ({ who, params: { registry } }) => ({
+          subject: (await registries.find(who.organisation.id, registry))?.name ?? registry,
+        }),
+        answers: DONE,
+      },
+      ({ who, params }) => registries.remove(who.organisation.id, params.registry),
+    ),
+  ]
 }

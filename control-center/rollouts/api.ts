@@ -1,78 +1,114 @@
-import type Router from '@koa/router'
 import type { Context } from 'koa'
-import { readWith } from '../../base/api/read-with.ts'
 import { versionNotFound } from '../../base/bundles/version-not-found.ts'
-import { readJson } from '../../base/http/read-body.ts'
+import { SolutionName } from '../../base/protocol/protocol.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import type { Limits } from '../../runtime/limits.ts'
-import type { Access } from '../access/access.ts'
-import { type Activity, recorded } from '../access/activity.ts'
-import type { Environments } from '../environments/environments.ts'
+import { z } from '../../runtime/zod.ts'
+import { EnvironmentName, type Environments } from '../environments/environments.ts'
 import type { Packages } from '../packages/packages.ts'
-import { NewRollout, versionOf } from './openapi.ts'
-import { MOVES, type Move, type Rollout, type RolloutState, type Rollouts } from './rollouts.ts'
+import { type MemberRoute, route } from '../route.ts'
+import {
+  MOVES,
+  type Move,
+  PACES,
+  ROLLOUT_STATES,
+  type Rollout,
+  type RolloutState,
+  type Rollouts,
+  STEP_STATES,
+} from './rollouts.ts'
 import type { RolloutRunner } from './runner.ts'
 
 export type RolloutApiParts = {
-  readonly access: Access
   readonly environments: Environments
   readonly packages: Pick<Packages, 'findVersion'>
   readonly rollouts: Rollouts
   readonly rolloutRunner: Pick<RolloutRunner, 'wake'>
-  readonly activity: Activity
-  readonly limits: Limits
 }
 
-export function addRolloutRoutes(router: Router, parts: RolloutApiParts): void {
-  const { access, environments, packages, rollouts, rolloutRunner, activity, limits } = parts
-  const all = '/organisations/:organisation/rollouts'
-  const one = `${all}/:rollout`
+const VERSION = /^([a-z0-9-]{1,63})@([0-9a-f]{64})$/
+export const DEFAULT_PATIENCE = 600
 
-  router.get(all, async (ctx) => {
-    const { organisation } = await access.need(ctx, 'read')
-    ctx.body = { items: (await rollouts.list(organisation.id)).map(shown) }
+const NewRollout = z
+  .strictObject({
+    version: z
+      .string()
+      .regex(VERSION, 'must be the package’s name, "@" and the SHA-256 of one of its versions')
+      .describe('`{package}@{sha256}`'),
+    environments: z
+      .array(EnvironmentName)
+      .min(1)
+      .max(200)
+      .refine((names) => new Set(names).size === names.length, 'must name no environment twice')
+      .describe('in their order'),
+    pace: z.enum(PACES).default('one-by-one').describe('all: at the same time'),
+    patience: z.coerce
+      .number()
+      .int()
+      .min(10)
+      .max(86_400)
+      .default(DEFAULT_PATIENCE)
+      .describe('seconds within which an environment must answer'),
   })
+  .meta({ id: 'NewRollout' })
 
-  router.post(all, async (ctx) => {
-    const member = await access.need(ctx, 'rollouts')
-    const wanted = readWith(NewRollout, await readJson(ctx, limits))
+/** Of what `NewRollout` let through. */
+function versionOf(text: string): { readonly package: string; readonly sha256: string } {
+  const [, name = '', sha256 = ''] = VERSION.exec(text) ?? []
+  return { package: name, sha256 }
+}
+
+const Failure = z.object({
+  code: z.enum(['refused', 'silent', 'changed', 'statement']),
+  message: z.string(),
+  faults: z.array(z.object({ message: z.string(), file: z.string().optional(), line: z.int().optional() })),
+})
+
+const RolloutAnswer = z
+  .object({
+    id: z.string(),
+    package: SolutionName,
+    sha256: z.string(),
+    version: z.string(),
+    state: z.enum(ROLLOUT_STATES),
+    pace: z.enum(PACES),
+    patience: z.int().describe('seconds'),
+    createdAt: z.int().describe('epoch ms'),
+    createdBy: z.string(),
+    steps: z.array(
+      z.object({
+        environment: z.string(),
+        state: z.enum(STEP_STATES),
+        number: z.int().nullable().describe('of the desired state that it must answer'),
+        startedAt: z.int().nullable(),
+        endedAt: z.int().nullable(),
+        before: z.string().nullable().describe('the version that it had before'),
+        failure: Failure.nullable(),
+      }),
+    ),
+  })
+  .meta({ id: 'Rollout' })
+
+const SAYS: Readonly<Record<Move, string>> = {
+  continue: 'After a halt: try the failed environments again, then go on',
+  cancel: 'Change no further environment',
+  'roll-back': 'Give those that were changed back what they had',
+}
+
+export function rolloutRoutes({ environments, packages, rollouts, rolloutRunner }: RolloutApiParts): MemberRoute[] {
+  async function create(organisation: string, createdBy: string, wanted: z.infer<typeof NewRollout>) {
     const { package: name, sha256 } = versionOf(wanted.version)
-    const organisation = member.organisation.id
-    const act = { action: 'rollout-create', subject: `${name} ${wanted.environments.join(', ')}` }
-    const rollout = await recorded(ctx, activity, member, act, async () => {
-      const found = await packages.findVersion(organisation, name, sha256)
-      if (found === null) throw versionNotFound(name, sha256)
-      const places = await Promise.all(wanted.environments.map((place) => environments.need(organisation, place)))
-      return rollouts.create({
-        organisation,
-        package: name,
-        sha256,
-        version: found.version,
-        pace: wanted.pace,
-        patience: wanted.patience * 1000,
-        createdBy: member.name,
-        environments: places.map(({ id }) => id),
-      })
-    })
-    rolloutRunner.wake()
-    ctx.status = 201
-    ctx.set('Location', `/api/organisations/${member.organisation.name}/rollouts/${rollout.id}`)
-    ctx.body = shown(rollout)
-  })
-
-  router.get(one, async (ctx) => {
-    const { organisation } = await access.need(ctx, 'read')
-    ctx.body = shown(await rollouts.need(organisation.id, rolloutIn(ctx)))
-  })
-
-  for (const move of Object.keys(MOVES) as Move[]) {
-    router.post(`${one}/${move}`, async (ctx) => {
-      const member = await access.need(ctx, 'rollouts')
-      const rollout = await rollouts.need(member.organisation.id, rolloutIn(ctx))
-      const act = { action: `rollout-${move}`, subject: `${rollout.package} ${rollout.version}` }
-      await recorded(ctx, activity, member, act, () => DOES[move](rollout))
-      rolloutRunner.wake()
-      ctx.body = shown(await rollouts.need(member.organisation.id, rollout.id))
+    const found = await packages.findVersion(organisation, name, sha256)
+    if (found === null) throw versionNotFound(name, sha256)
+    const places = await Promise.all(wanted.environments.map((place) => environments.need(organisation, place)))
+    return rollouts.create({
+      organisation,
+      package: name,
+      sha256,
+      version: found.version,
+      pace: wanted.pace,
+      patience: wanted.patience * 1000,
+      createdBy,
+      environments: places.map(({ id }) => id),
     })
   }
 
@@ -99,6 +135,62 @@ export function addRolloutRoutes(router: Router, parts: RolloutApiParts): void {
     refuseFrom(rollout, move)
     if (!(await rollouts.move(rollout.id, MOVES[move], to))) throw notNow(move, rollout.state)
   }
+
+  const moves = (Object.keys(MOVES) as Move[]).map((move) =>
+    route(
+      `POST /organisations/:organisation/rollouts/:rollout/${move}`,
+      {
+        summary: SAYS[move],
+        right: 'rollouts',
+        act: `rollout-${move}`,
+        async names({ who, params }) {
+          const rollout = await rollouts.need(who.organisation.id, params.rollout)
+          return { subject: `${rollout.package} ${rollout.version}` }
+        },
+        answers: { 200: RolloutAnswer },
+      },
+      async ({ who, params }) => {
+        await DOES[move](await rollouts.need(who.organisation.id, params.rollout))
+        rolloutRunner.wake()
+        return answerOf(await rollouts.need(who.organisation.id, params.rollout))
+      },
+    ),
+  )
+
+  return [
+    route(
+      'GET /organisations/:organisation/rollouts',
+      {
+        summary: 'The rollouts, newest first',
+        right: 'read',
+        answers: { 200: z.object({ items: z.array(RolloutAnswer) }) },
+      },
+      async ({ who }) => ({ items: (await rollouts.list(who.organisation.id)).map(answerOf) }),
+    ),
+    route(
+      'POST /organisations/:organisation/rollouts',
+      {
+        summary: 'Bring a version of a package to several environments',
+        right: 'rollouts',
+        act: 'rollout-create',
+        body: NewRollout,
+        answers: { 201: RolloutAnswer },
+      },
+      async ({ who, body, names, ctx }) => {
+        names.subject = `${versionOf(body.version).package} ${body.environments.join(', ')}`
+        const rollout = await create(who.organisation.id, who.name, body)
+        rolloutRunner.wake()
+        ctx.set('Location', `/api/organisations/${who.organisation.name}/rollouts/${rollout.id}`)
+        return answerOf(rollout)
+      },
+    ),
+    route(
+      'GET /organisations/:organisation/rollouts/:rollout',
+      { summary: 'How it goes', right: 'read', answers: { 200: RolloutAnswer } },
+      async ({ who, params }) => answerOf(await rollouts.need(who.organisation.id, params.rollout)),
+    ),
+    ...moves,
+  ]
 }
 
 function refuseFrom({ state }: Rollout, move: Move): void {
@@ -114,7 +206,7 @@ export function rolloutIn(ctx: Context): string {
   return String((ctx.params as { rollout?: unknown }).rollout ?? '')
 }
 
-function shown({ organisation: _, patience, steps, ...rollout }: Rollout) {
+function answerOf({ patience, steps, ...rollout }: Rollout) {
   return {
     ...rollout,
     patience: patience / 1000,

@@ -7,8 +7,7 @@ import { mayDo } from '../access/roles.ts'
 import type { Environments } from '../environments/environments.ts'
 import type { Packages } from '../packages/packages.ts'
 import { type PageRouter, type PageText, renderPart, type ShownPage, textFor } from '../pages/page.ts'
-import { rolloutIn } from './api.ts'
-import { DEFAULT_PATIENCE } from './openapi.ts'
+import { DEFAULT_PATIENCE, rolloutIn } from './api.ts'
 import { MOVES, type Move, PACES, type RolloutState, type Rollouts } from './rollouts.ts'
 
 export type RolloutPageParts = {

@@ -1,26 +1,45 @@
 import Router from '@koa/router'
-import { addDesiredSatelliteRoutes, type DesiredSatelliteParts } from '../desired/satellite-api.ts'
-import { addSolutionUserSatelliteRoutes, type SolutionUserSatelliteParts } from '../solution-users/satellite-api.ts'
-import { satelliteOpenApi } from './openapi.ts'
+import { openApi } from '../../base/api/open-api.ts'
+import { DesiredState, SATELLITE_API } from '../../base/protocol/protocol.ts'
+import { createLimits } from '../../runtime/limits.ts'
+import { type DesiredSatelliteParts, desiredSatelliteRoutes } from '../desired/satellite-api.ts'
+import { type SolutionUserSatelliteParts, solutionUserSatelliteRoutes } from '../solution-users/satellite-api.ts'
+import { addSatelliteRoutes, type SatelliteRoute } from './route.ts'
 import { requireSatellite, type SatelliteAccessParts } from './satellite-access.ts'
 
-export type SatelliteApiParts = SatelliteAccessParts &
-  DesiredSatelliteParts &
-  SolutionUserSatelliteParts & { readonly version: string }
+type AreaParts = SatelliteAccessParts & DesiredSatelliteParts & SolutionUserSatelliteParts
+export type SatelliteApiParts = AreaParts & { readonly version: string }
 
 /**
  * What Satellites ask, always with their remote environment token, always outbound from where they are (design section 9).
  * The version is part of the path: what a released Satellite relies on stays.
  */
 export function satelliteApi(parts: SatelliteApiParts): Router {
-  const router = new Router({ prefix: '/satellite/v1', sensitive: true })
-  const document = satelliteOpenApi(parts.version)
+  const router = new Router({ prefix: SATELLITE_API, sensitive: true })
+  const document = describeSatelliteApi(parts.version)
   router.get('/openapi.json', (ctx) => {
     ctx.body = document
   })
   // Inside the router, so that what is found as a route cannot be spelled past the check.
   router.use(requireSatellite(parts.environments, parts.environmentTokens, parts.activity))
-  addDesiredSatelliteRoutes(router, parts)
-  addSolutionUserSatelliteRoutes(router, parts)
+  addSatelliteRoutes(router, satelliteRoutes(parts), parts.limits)
   return router
+}
+
+function satelliteRoutes(parts: AreaParts): SatelliteRoute[] {
+  return [...desiredSatelliteRoutes(parts), ...solutionUserSatelliteRoutes(parts)]
+}
+
+/** The OpenAPI 3.1 document of what Satellites ask. */
+export function describeSatelliteApi(version: string): object {
+  // They are described, none of them can be called: so they need no parts but the limits.
+  return openApi(satelliteRoutes({ limits: createLimits() } as AreaParts), {
+    title: 'Solhost control center, for Satellites',
+    version,
+    prefix: SATELLITE_API,
+    securitySchemes: { environment: { type: 'http', scheme: 'bearer', description: 'a remote environment token' } },
+    need: () => '',
+    // What the statement of `GET desired` holds.
+    schemas: [DesiredState],
+  })
 }

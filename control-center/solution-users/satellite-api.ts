@@ -1,23 +1,25 @@
-import type Router from '@koa/router'
 import type { Context } from 'koa'
 import type { Throttle } from '../../base/accounts/throttle.ts'
-import { readWith } from '../../base/api/read-with.ts'
+import { SENT } from '../../base/api/route.ts'
 import { networkOf } from '../../base/http/network.ts'
-import { readJson } from '../../base/http/read-body.ts'
 import { stateOf } from '../../base/http/request.ts'
-import { type AuthenticateAnswer, AuthenticateRequest, RefreshRequest } from '../../base/protocol/protocol.ts'
+import {
+  AuthenticateAnswer,
+  AuthenticateRequest,
+  LoginPageAnswer,
+  RefreshRequest,
+} from '../../base/protocol/protocol.ts'
 import { createNews } from '../../base/work/news.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import type { Limits } from '../../runtime/limits.ts'
 import type { Activity } from '../access/activity.ts'
 import { publicOriginOf } from '../access/browser-sessions.ts'
 import type { CenterSettings } from '../config/settings.ts'
-import type { Environments } from '../environments/environments.ts'
+import type { Environment, Environments } from '../environments/environments.ts'
 import { fitsFields } from '../login-pages/check-fields.ts'
 import type { LoginPages } from '../login-pages/login-pages.ts'
 import { renderForSatellite } from '../login-pages/template.ts'
 import type { Mail } from '../mail/mail.ts'
-import { environmentOf } from '../satellites/satellite-access.ts'
+import { type SatelliteRoute, satelliteRoute } from '../satellites/route.ts'
 import type { KnownSolutions } from './known-solutions.ts'
 import type { Place } from './roles.ts'
 import type { SendLinks } from './send-links.ts'
@@ -35,70 +37,13 @@ export type SolutionUserSatelliteParts = {
   /** All that one Satellite asks, whatever addresses it tells. */
   readonly satelliteThrottle: Throttle
   readonly settings: Pick<CenterSettings, 'publicUrl'>
-  readonly limits: Limits
 }
 
 /** PLATFORM_CLOUD, for Satellites: the login page of a solution, and whether somebody may sign in to it. */
-export function addSolutionUserSatelliteRoutes(router: Router, parts: SolutionUserSatelliteParts): void {
-  const { solutionUsers, loginPages, throttle, satelliteThrottle, limits, mail } = parts
+export function solutionUserSatelliteRoutes(parts: SolutionUserSatelliteParts): SatelliteRoute[] {
+  const { solutionUsers, loginPages, throttle, satelliteThrottle, mail } = parts
   const isNews = createNews()
-
-  router.get('/solutions/:solution/login-page', async (ctx) => {
-    const asked = await askedFor(ctx, parts)
-    const { design } = await loginPages.published(asked.place)
-    const forgot = mail.isSetUp ? forgotAddress(asked) : null
-    const { body, etag } = renderForSatellite(design, forgot)
-    ctx.status = 200
-    ctx.etag = etag
-    ctx.set('Cache-Control', 'private, no-cache')
-    if (ctx.fresh) ctx.status = 304
-    else {
-      ctx.type = 'application/json'
-      ctx.body = body
-    }
-  })
-
-  router.post('/solutions/:solution/authenticate', async (ctx) => {
-    const asked = await askedFor(ctx, parts)
-    const { environment, place } = asked
-    const { username, password, custom = {}, address } = readWith(AuthenticateRequest, await readJson(ctx, limits))
-    // By environment: what a Satellite tells of addresses and names locks nobody out elsewhere.
-    const from = {
-      source: `cloud ${environment.id} ${place.solution}`,
-      address: `${environment.id} ${networkOf(address)}`,
-    }
-    const attempt = { ...from, username }
-    await countAll(ctx, asked, () => throttle.count(attempt, false))
-    const checked = await solutionUsers.authenticate(place, username, password)
-    const signedIn = await withFields(place, checked, custom)
-    if (signedIn.outcome === 'accepted' || signedIn.reason === 'verify') {
-      await throttle.succeeded(attempt, false)
-      await giveBack(environment.id)
-    }
-    if (signedIn.outcome === 'refused' && signedIn.reason === 'verify' && signedIn.user !== null) {
-      const { organisation, origin } = asked
-      await parts.sendLinks.fromUser('verification', {
-        organisation,
-        solution: place.solution,
-        user: signedIn.user,
-        origin,
-      })
-    }
-    await note(ctx, asked, 'solution-sign-in', signedIn)
-    ctx.body = answerOf(signedIn)
-  })
-
-  router.post('/solutions/:solution/refresh', async (ctx) => {
-    const asked = await askedFor(ctx, parts)
-    const { uid, since } = readWith(RefreshRequest, await readJson(ctx, limits))
-    await countAll(ctx, asked, async () => null)
-    const signedIn = await solutionUsers.recheck(asked.place, uid, since)
-    if (signedIn.user !== null) await giveBack(asked.environment.id)
-    // Once a minute of each user: nothing throttles who asks about one that there is.
-    const isNew = signedIn.outcome === 'refused' && isNews(`${asked.environment.id} ${asked.place.solution} ${uid}`)
-    if (isNew) await note(ctx, asked, 'solution-refresh', signedIn)
-    ctx.body = answerOf(signedIn)
-  })
+  const before = (asking: OfSolution) => askedFor(asking, parts)
 
   async function withFields(place: Place, signedIn: SignedIn, custom: Record<string, string>): Promise<SignedIn> {
     if (signedIn.outcome === 'refused') return signedIn
@@ -143,14 +88,104 @@ export function addSolutionUserSatelliteRoutes(router: Router, parts: SolutionUs
       correlationId,
     })
   }
+
+  return [
+    satelliteRoute(
+      'GET /solutions/:solution/login-page',
+      {
+        summary: 'The login page that was designed for a solution, with ETag',
+        right: null,
+        answers: { 200: LoginPageAnswer, 304: { description: 'it is still the one of If-None-Match' } },
+      },
+      async (given) => {
+        const asked = await askedFor(given, parts)
+        const { ctx } = given
+        const { design } = await loginPages.published(asked.place)
+        const { body, etag } = renderForSatellite(design, mail.isSetUp ? forgotAddress(asked) : null)
+        ctx.status = 200
+        ctx.etag = etag
+        ctx.set('Cache-Control', 'private, no-cache')
+        if (ctx.fresh) ctx.status = 304
+        else {
+          ctx.type = 'application/json'
+          // Rendered once and kept: as a text already.
+          ctx.body = body
+        }
+        return SENT
+      },
+    ),
+    satelliteRoute(
+      'POST /solutions/:solution/authenticate',
+      {
+        summary: 'Whether a user may sign in; a refusal is an answer',
+        right: null,
+        before,
+        body: AuthenticateRequest,
+        answers: { 200: AuthenticateAnswer },
+      },
+      async (given) => {
+        const asked = await askedFor(given, parts)
+        const { environment, place } = asked
+        const { username, password, custom = {}, address } = given.body
+        // By environment: what a Satellite tells of addresses and names locks nobody out elsewhere.
+        const from = {
+          source: `cloud ${environment.id} ${place.solution}`,
+          address: `${environment.id} ${networkOf(address)}`,
+        }
+        const attempt = { ...from, username }
+        await countAll(given.ctx, asked, () => throttle.count(attempt, false))
+        const checked = await solutionUsers.authenticate(place, username, password)
+        const signedIn = await withFields(place, checked, custom)
+        if (signedIn.outcome === 'accepted' || signedIn.reason === 'verify') {
+          await throttle.succeeded(attempt, false)
+          await giveBack(environment.id)
+        }
+        if (signedIn.outcome === 'refused' && signedIn.reason === 'verify' && signedIn.user !== null) {
+          const { organisation, origin } = asked
+          const to = { organisation, solution: place.solution, user: signedIn.user, origin }
+          await parts.sendLinks.fromUser('verification', to)
+        }
+        await note(given.ctx, asked, 'solution-sign-in', signedIn)
+        return answerOf(signedIn)
+      },
+    ),
+    satelliteRoute(
+      'POST /solutions/:solution/refresh',
+      {
+        summary: 'Whether a remembered user may still sign in',
+        right: null,
+        before,
+        body: RefreshRequest,
+        answers: { 200: AuthenticateAnswer },
+      },
+      async (given) => {
+        const asked = await askedFor(given, parts)
+        const { uid, since } = given.body
+        await countAll(given.ctx, asked, async () => null)
+        const signedIn = await solutionUsers.recheck(asked.place, uid, since)
+        if (signedIn.user !== null) await giveBack(asked.environment.id)
+        // Once a minute of each user: nothing throttles who asks about one that there is.
+        const isNew = signedIn.outcome === 'refused' && isNews(`${asked.environment.id} ${asked.place.solution} ${uid}`)
+        if (isNew) await note(given.ctx, asked, 'solution-refresh', signedIn)
+        return answerOf(signedIn)
+      },
+    ),
+  ]
 }
 
 type Asked = Awaited<ReturnType<typeof askedFor>>
 
+type OfSolution = {
+  readonly who: Environment
+  readonly params: { readonly solution: string }
+  readonly ctx: Context
+}
+
 /** @throws ERR_SOLUTION_NOT_FOUND for any but the solutions of the token's own environment */
-async function askedFor(ctx: Context, { environments, knownSolutions, settings }: SolutionUserSatelliteParts) {
-  const environment = environmentOf(ctx)
-  const { solution = '' } = ctx.params as { solution?: string }
+async function askedFor(
+  { who: environment, params: { solution }, ctx }: OfSolution,
+  { environments, knownSolutions, settings }: SolutionUserSatelliteParts,
+) {
   const organisation = await knownSolutions.organisation(environment.organisation)
   if (organisation === null || !(await environments.solutions(environment.id)).includes(solution)) {
     throw new PlatformError(

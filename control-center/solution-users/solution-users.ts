@@ -10,8 +10,8 @@ import type { Limits } from '../../runtime/limits.ts'
 import type { z } from '../../runtime/zod.ts'
 import { firstRows, insertOnce } from '../database/portable.ts'
 import type { CenterDatabase, CenterTables } from '../database/tables.ts'
-import type { NewSolutionUser, SolutionUserChange, SolutionUserQuery } from './openapi.ts'
 import type { Place } from './roles.ts'
+import type { NewSolutionUser, SolutionUserChange, SolutionUserQuery } from './schemas.ts'
 import { mailKey, type SolutionUser, type SolutionUserRow, usersOfRows } from './user-rows.ts'
 
 export type SignedIn =

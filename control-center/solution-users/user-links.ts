@@ -3,7 +3,7 @@ import { deletedAny } from '../../base/database/deleted-any.ts'
 import { storedHash } from '../../base/database/stored-hash.ts'
 import { tokenForm } from '../../base/database/token-form.ts'
 import type { CenterDatabase } from '../database/tables.ts'
-import type { LINK_KINDS } from './openapi.ts'
+import type { LINK_KINDS } from './schemas.ts'
 import { type SolutionUser, type SolutionUserRow, usersOfRows } from './user-rows.ts'
 
 export type LinkKind = (typeof LINK_KINDS)[number]

@@ -1,15 +1,17 @@
-import type Router from '@koa/router'
 import type { Context } from 'koa'
-import { readWith } from '../../base/api/read-with.ts'
+import { pageOf } from '../../base/api/open-api.ts'
+import { SENT } from '../../base/api/route.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import type { Access } from '../access/access.ts'
+import { z } from '../../runtime/zod.ts'
+import type { Access, Member } from '../access/access.ts'
 import type { Environments } from '../environments/environments.ts'
 import { renderPart, textFor } from '../pages/page.ts'
+import { type MemberRoute, route } from '../route.ts'
 import { analysisModel } from './analysis-model.ts'
 import { environmentsAsked, figuresFor, filterFor, shownFigures, shownLine, shownRequest } from './asked.ts'
 import { followLogs } from './follow-logs.ts'
-import { FiguresQuery, LogQuery, TraceQuery } from './openapi.ts'
 import { RANGES } from './ranges.ts'
+import { Figures, FiguresQuery, LogLine, LogQuery, Trace, TracedRequest, TraceQuery } from './schemas.ts'
 import type { Telemetry } from './telemetry.ts'
 
 export type TelemetryApiParts = {
@@ -19,76 +21,120 @@ export type TelemetryApiParts = {
 }
 
 /** All of it reads, for everybody of the organisation. */
-export function addTelemetryRoutes(router: Router, { access, environments, telemetry }: TelemetryApiParts): void {
-  const below = '/organisations/:organisation'
-  const { analysis, logs, traces } = telemetry
+export function telemetryRoutes(parts: TelemetryApiParts): MemberRoute[] {
+  const { environments, telemetry } = parts
 
-  router.get(`${below}/analysis`, async (ctx) => {
-    ctx.body = await figures(ctx)
-  })
-
-  router.get(`${below}/analysis/page`, async (ctx) => {
-    const model = analysisModel(await figures(ctx))
-    const heading = textFor(ctx)('center.part.analysis')
-    ctx.body = { html: renderPart(ctx, { template: 'analysis-figures', heading, model }) }
-  })
-
-  async function figures(ctx: Context) {
-    const { organisation } = await access.need(ctx, 'read')
-    const query = readWith(FiguresQuery, { ...ctx.query })
+  async function figures({ organisation }: Member, query: z.infer<typeof FiguresQuery>) {
     const asked = await environmentsAsked(environments, organisation.id, query.environment)
-    return shownFigures(await analysis.figures(figuresFor(asked, query)), asked)
+    return shownFigures(await telemetry.analysis.figures(figuresFor(asked, query)), asked)
   }
 
-  router.get(`${below}/logs`, async (ctx) => {
-    const { organisation, name: who } = await access.need(ctx, 'read')
-    const query = readWith(LogQuery, { ...ctx.query })
+  return [
+    route(
+      'GET /organisations/:organisation/analysis',
+      { summary: 'Figures of what Satellites did', right: 'read', query: FiguresQuery, answers: { 200: Figures } },
+      ({ who, query }) => figures(who, query),
+    ),
+    route(
+      'GET /organisations/:organisation/analysis/page',
+      {
+        summary: 'The same as the parts of the page, for the page itself',
+        right: 'read',
+        query: FiguresQuery,
+        answers: { 200: z.object({ html: z.string() }) },
+      },
+      async ({ who, query, ctx }) => {
+        const model = analysisModel(await figures(who, query))
+        const heading = textFor(ctx)('center.part.analysis')
+        return { html: renderPart(ctx, { template: 'analysis-figures', heading, model }) }
+      },
+    ),
+    ...logRoutes(parts),
+    ...traceRoutes(parts),
+  ]
+}
+
+function logRoutes({ access, environments, telemetry }: TelemetryApiParts): MemberRoute[] {
+  async function follow(ctx: Context, { organisation, name }: Member, query: LogQuery): Promise<void> {
     const asked = await environmentsAsked(environments, organisation.id, query.environment)
-    const filter = filterFor(asked, query)
-    if (ctx.accepts('application/json', 'text/event-stream') === 'text/event-stream') {
-      return followLogs(
-        ctx,
-        telemetry,
-        { who, nameOf: asked.nameOf },
-        filter,
-        (line) => shownLine(line, asked),
-        () => access.stillHas(ctx, 'read'),
-      )
-    }
-    const lines = await logs.read(filter, { limit: query.limit + 1, before: query.before })
-    const items = lines
-      .slice(0, query.limit)
-      .toReversed()
-      .map((line) => shownLine(line, asked))
-    ctx.body = lines.length > query.limit ? { items, next: String(items[0]?.id) } : { items }
-  })
+    await followLogs(
+      ctx,
+      telemetry,
+      { who: name, nameOf: asked.nameOf },
+      filterFor(asked, query),
+      (line) => shownLine(line, asked),
+      () => access.stillHas(ctx, 'read'),
+    )
+  }
 
-  router.get(`${below}/logs/:id`, async (ctx) => {
-    const { organisation } = await access.need(ctx, 'read')
-    const asked = await environmentsAsked(environments, organisation.id, undefined)
-    const id = Number(ctx.params.id)
-    const line = Number.isSafeInteger(id) && id > 0 ? await logs.find(asked.ids, id) : null
-    if (line === null) throw new PlatformError('ERR_NOT_FOUND', 'There is no such line, or it is kept no longer.')
-    ctx.body = shownLine(line, asked)
-  })
+  return [
+    route(
+      'GET /organisations/:organisation/logs',
+      {
+        summary:
+          'The newest lines, the oldest of them first; with Accept: text/event-stream each new line as an event, from now on (10 ' +
+          'at a time of one person or token, 50 of one environment; else 429)',
+        right: 'read',
+        query: LogQuery,
+        answers: { 200: pageOf(LogLine) },
+      },
+      async ({ who, query, ctx }) => {
+        if (ctx.accepts('application/json', 'text/event-stream') === 'text/event-stream') {
+          await follow(ctx, who, query)
+          return SENT
+        }
+        const asked = await environmentsAsked(environments, who.organisation.id, query.environment)
+        const page = { limit: query.limit + 1, before: query.before }
+        const lines = await telemetry.logs.read(filterFor(asked, query), page)
+        const items = lines
+          .slice(0, query.limit)
+          .toReversed()
+          .map((line) => shownLine(line, asked))
+        return lines.length > query.limit ? { items, next: String(items[0]?.id) } : { items }
+      },
+    ),
+    route(
+      'GET /organisations/:organisation/logs/:id',
+      { summary: 'One line', right: 'read', answers: { 200: LogLine } },
+      async ({ who, params }) => {
+        const asked = await environmentsAsked(environments, who.organisation.id, undefined)
+        const id = Number(params.id)
+        const line = Number.isSafeInteger(id) && id > 0 ? await telemetry.logs.find(asked.ids, id) : null
+        if (line === null) throw new PlatformError('ERR_NOT_FOUND', 'There is no such line, or it is kept no longer.')
+        return shownLine(line, asked)
+      },
+    ),
+  ]
+}
 
-  router.get(`${below}/traces`, async (ctx) => {
-    const { organisation } = await access.need(ctx, 'read')
-    const { environment, range, ...query } = readWith(TraceQuery, { ...ctx.query })
-    const asked = await environmentsAsked(environments, organisation.id, environment)
-    const from = Date.now() - RANGES[range].length
-    const found = await traces.list({ environments: asked.ids, from, ...query })
-    ctx.body = { items: found.map((request) => shownRequest(request, asked)) }
-  })
-
-  router.get(`${below}/traces/:trace`, async (ctx) => {
-    const { organisation } = await access.need(ctx, 'read')
-    const asked = await environmentsAsked(environments, organisation.id, undefined)
-    const trace = String(ctx.params.trace)
-    const found = /^[0-9a-f]{32}$/.test(trace) ? await traces.find(asked.ids, trace) : null
-    if (found === null) throw noTrace()
-    ctx.body = { ...found, environment: asked.nameOf(found.environment) }
-  })
+function traceRoutes({ environments, telemetry: { traces } }: TelemetryApiParts): MemberRoute[] {
+  return [
+    route(
+      'GET /organisations/:organisation/traces',
+      {
+        summary: 'Requests that were traced',
+        right: 'read',
+        query: TraceQuery,
+        answers: { 200: z.object({ items: z.array(TracedRequest) }) },
+      },
+      async ({ who, query: { environment, range, ...query } }) => {
+        const asked = await environmentsAsked(environments, who.organisation.id, environment)
+        const from = Date.now() - RANGES[range].length
+        const found = await traces.list({ environments: asked.ids, from, ...query })
+        return { items: found.map((request) => shownRequest(request, asked)) }
+      },
+    ),
+    route(
+      'GET /organisations/:organisation/traces/:trace',
+      { summary: 'One request with its parts', right: 'read', answers: { 200: Trace } },
+      async ({ who, params: { trace } }) => {
+        const asked = await environmentsAsked(environments, who.organisation.id, undefined)
+        const found = /^[0-9a-f]{32}$/.test(trace) ? await traces.find(asked.ids, trace) : null
+        if (found === null) throw noTrace()
+        return { ...found, environment: asked.nameOf(found.environment) }
+      },
+    ),
+  ]
 }
 
 export function noTrace(): PlatformError {

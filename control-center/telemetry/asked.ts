@@ -1,8 +1,8 @@
 import type { Environments } from '../environments/environments.ts'
 import type { Figures, FiguresAsked } from './analysis.ts'
 import type { LogFilter, StoredLine } from './log-store.ts'
-import type { LogQuery } from './openapi.ts'
 import { RANGES } from './ranges.ts'
+import type { LogQuery } from './schemas.ts'
 import type { TracedRequest } from './trace-store.ts'
 
 /** The environments that a member asks about: his organisation's, or one of them. */

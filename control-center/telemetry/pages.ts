@@ -7,9 +7,9 @@ import { analysisModel } from './analysis-model.ts'
 import { noTrace } from './api.ts'
 import { type Asked, environmentsAsked, figuresFor, filterFor, shownFigures, shownLine, shownRequest } from './asked.ts'
 import { addChartLibrary, CHART_LIBRARY } from './chart-library.ts'
-import { FiguresQuery, LogQuery, TraceQuery } from './openapi.ts'
 import { LEVEL_NAMES } from './otlp/read-logs.ts'
 import { RANGE_NAMES, RANGES } from './ranges.ts'
+import { FiguresQuery, LogQuery, TraceQuery } from './schemas.ts'
 import type { Telemetry } from './telemetry.ts'
 
 export type TelemetryPageParts = { readonly environments: Environments; readonly telemetry: Telemetry }

@@ -103,16 +103,18 @@ const WarnedGrants = Grants.extend(Warnings.shape).meta({ id: 'WarnedGrants' })
 const Secret = z.object({ name: z.string(), hosts: z.array(z.string()) }).meta({ id: 'Secret' })
 const LoginToken = z.object({ token: z.string(), expiresAt: z.int().min(0) }).meta({ id: 'LoginToken' })
 
-type OfSolution = { readonly name: string }
+type OfSolution = { readonly params: { readonly name: string } }
 
 /** What an operator lets a solution reach, keeps for it, and whom he signs in to it. */
 export function grantRoutes(parts: GrantApiParts): AdminRoute[] {
   const { store, catalog, grants, secrets, loginTokens, limits, platformDatabase } = parts
-  const find = ({ name }: OfSolution) => findSolution(store, name)
-  const named = ({ name }: OfSolution) => ({ solution: name, target: solutionTarget(name) })
+  const find = ({ params }: OfSolution) => findSolution(store, params.name)
+  const named = ({ params: { name } }: OfSolution) => ({ solution: name, target: solutionTarget(name) })
   // An invalid name may be the secret itself, sent in the wrong place.
-  const secretNamed = ({ name, secret }: OfSolution & { readonly secret: string }) =>
-    SecretName.safeParse(secret).success ? { solution: name, target: secretTarget(secret) } : named({ name })
+  const secretNamed = ({ params }: { readonly params: { readonly name: string; readonly secret: string } }) =>
+    SecretName.safeParse(params.secret).success
+      ? { solution: params.name, target: secretTarget(params.secret) }
+      : named({ params })
 
   async function askedBy(name: string) {
     const solution = await catalog.active(name)
@@ -173,7 +175,7 @@ export function grantRoutes(parts: GrantApiParts): AdminRoute[] {
         right: 'solutions:{name}:write',
         act: 'solution-secret',
         names: secretNamed,
-        async before({ name, secret }) {
+        async before({ params: { name, secret } }) {
           await findSolution(store, name)
           readWith(SecretName, secret)
         },
@@ -204,7 +206,7 @@ export function grantRoutes(parts: GrantApiParts): AdminRoute[] {
         right: 'solutions:{name}:write',
         act: 'solution-login-token',
         names: named,
-        before: ({ name }) => catalog.need(name),
+        before: ({ params }) => catalog.need(params.name),
         body: loginTokenForm(limits),
         answers: { 201: LoginToken },
       },

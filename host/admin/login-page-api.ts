@@ -66,7 +66,7 @@ export function loginPageRoutes({ store, catalog, uploads, limits }: LoginPageAp
         summary: 'Add the default login page to the media, as a new version that becomes active',
         right: 'solutions:{name}:write',
         act: 'solution-upload',
-        names: ({ name }) => ({ solution: name, target: solutionTarget(name) }),
+        names: ({ params: { name } }) => ({ solution: name, target: solutionTarget(name) }),
         body: GenerateForm.nullable(),
         isBodyOptional: true,
         answers: UPLOADED,
@@ -84,7 +84,7 @@ export function loginPageRoutes({ store, catalog, uploads, limits }: LoginPageAp
       {
         summary: 'The default login page with its placeholders, as generate adds it',
         right: 'solutions:{name}:read',
-        before: ({ name }) => findSolution(store, name),
+        before: ({ params }) => findSolution(store, params.name),
         answers: { 200: { description: 'as it says', type: 'text/html' } },
       },
       ({ ctx }) => {

@@ -74,13 +74,13 @@ const OAuthProvider = z
 
 const RedirectAddress = z.object({ redirectAddress: z.string() }).meta({ id: 'RedirectAddress' })
 
-type OfSolution = { readonly name: string }
+type OfSolution = { readonly params: { readonly name: string } }
 
 /** The operator's OAuth settings of a solution: they win over those in its manifest (design section 8). */
 export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
   const { store, catalog, secrets, oauthSettings, providerRequests, testOAuthSettings, sites } = parts
-  const find = ({ name }: OfSolution) => findSolution(store, name)
-  const names = ({ name }: OfSolution) => ({ solution: name, target: solutionTarget(name) })
+  const find = ({ params }: OfSolution) => findSolution(store, params.name)
+  const names = ({ params: { name } }: OfSolution) => ({ solution: name, target: solutionTarget(name) })
 
   /** As users of the solution see its address, whichever port is asked. */
   function redirectAddress(ctx: Context, name: string): string {

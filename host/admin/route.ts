@@ -18,13 +18,14 @@ export function addAdminRoutes(
 ): void {
   addRoutes(router, routes, {
     limits,
-    async run({ ctx, right, act, params, names, isLeftOut }, { read, work }) {
+    async run({ ctx, right, act, params }, { name, read, work, isLeftOut }) {
+      const actor = actorOf(ctx)
       async function admitted() {
         if (right !== 'any') needScope(ctx, ...scopeOf(right, params))
-        await read()
-        return work(actorOf(ctx))
+        await read(actor)
+        return work(actor)
       }
-      return act === undefined ? admitted() : audited(ctx, audit, act, names, admitted, isLeftOut)
+      return act === undefined ? admitted() : audited(ctx, audit, act, await name(actor), admitted, isLeftOut)
     },
   })
 }

@@ -52,7 +52,7 @@ export function sessionRoutes({ sessions, remembered }: SessionApiParts): AdminR
         summary: 'End a session, on every host within a second',
         right: 'sessions:write',
         act: 'session-end',
-        names: ({ id }) => ({ target: `session:${id}` }),
+        names: ({ params }) => ({ target: `session:${params.id}` }),
         answers: DONE,
       },
       async ({ params: { id }, names }) => {

@@ -89,12 +89,12 @@ const LogLine = z
 const BUNDLE = { types: ['application/zip'], most: 'BUNDLE_SIZE' } as const satisfies Bytes
 export const UPLOADED = { 201: Uploaded, 200: Uploaded } as const
 
-type OfSolution = { readonly name: string }
+type OfSolution = { readonly params: { readonly name: string } }
 
 /** Solutions, their versions and logs. */
 export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
   const { store, uploads, sessions, remembered, log, supervisor, limits } = parts
-  const names = ({ name }: OfSolution) => ({ solution: name, target: solutionTarget(name) })
+  const names = ({ params: { name } }: OfSolution) => ({ solution: name, target: solutionTarget(name) })
 
   function withState(solution: SolutionSummary) {
     const retryAt = retryAtOf(supervisor, solution)
@@ -102,7 +102,7 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
   }
 
   /** Before its body is taken in: an upload is refused rather than a login. @throws ERR_MEMORY_FULL */
-  function needRoom(_params: unknown, ctx: Context): void {
+  function needRoom({ ctx }: { readonly ctx: Context }): void {
     supervisor.needRoom(Math.min(ctx.request.length ?? limits.BUNDLE_SIZE, limits.BUNDLE_SIZE))
   }
 
@@ -204,7 +204,7 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
         summary:
           'The log, newest last; as text/event-stream it follows. With a filter an answer can be short and have a `next`',
         right: 'solutions:{name}:read',
-        before: ({ name }) => findSolution(store, name),
+        before: ({ params }) => findSolution(store, params.name),
         query: LogQuery,
         answers: { 200: pageOf(LogLine) },
       },

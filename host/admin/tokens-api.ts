@@ -65,7 +65,7 @@ export function tokenRoutes({ tokens }: TokenApiParts): AdminRoute[] {
         summary: 'Delete an API token',
         right: null,
         act: 'token-delete',
-        names: ({ id }) => ({ target: `token:${id}` }),
+        names: ({ params }) => ({ target: `token:${params.id}` }),
         answers: DONE,
       },
       async ({ params: { id }, names }) => {

@@ -69,7 +69,7 @@ const NO_CONTENT = { description: 'done' }
 
 /** The default users. A password comes in and never goes out. */
 export function userRoutes({ users, usersCsv, audit }: UserApiParts): AdminRoute[] {
-  async function named({ uid }: { readonly uid: string }) {
+  async function named({ params: { uid } }: { readonly params: { readonly uid: string } }) {
     const user = await users.get(uid)
     return { target: user === null ? `uid:${uid}` : userTarget(user) }
   }

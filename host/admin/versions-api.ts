@@ -49,7 +49,7 @@ const Difference = z
 
 /** The versions of a solution: what differs, the bundles themselves, and erasing old ones. */
 export function versionRoutes({ store, uploads, limits }: VersionApiParts): AdminRoute[] {
-  const find = ({ name }: { readonly name: string }) => findSolution(store, name)
+  const find = ({ params }: { readonly params: { readonly name: string } }) => findSolution(store, params.name)
 
   return [
     route(
@@ -90,7 +90,7 @@ export function versionRoutes({ store, uploads, limits }: VersionApiParts): Admi
         summary: 'Erase a version that is not the active one',
         right: 'solutions:{name}:write',
         act: 'solution-version-delete',
-        names: ({ name }) => ({ solution: name, target: solutionTarget(name) }),
+        names: ({ params: { name } }) => ({ solution: name, target: solutionTarget(name) }),
         answers: DONE,
       },
       async ({ params, names }) => {

@@ -1,10 +1,8 @@
 import type { Layer } from '@koa/router'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { centerApi } from '../../control-center/api.ts'
-import { centerOpenApi } from '../../control-center/openapi.ts'
+import { centerApi, describeCenterApi } from '../../control-center/api.ts'
 import { centerPages } from '../../control-center/pages/pages.ts'
-import { satelliteApi } from '../../control-center/satellites/api.ts'
-import { satelliteOpenApi } from '../../control-center/satellites/openapi.ts'
+import { describeSatelliteApi, satelliteApi } from '../../control-center/satellites/api.ts'
 import { NAVIGATION } from '../support/admin.ts'
 import { signInToCenter, startTestCenter, type TestCenter } from '../support/center.ts'
 import { ask } from '../support/http.ts'
@@ -63,8 +61,8 @@ function others(answers: Record<string, number>, ...expected: readonly number[])
 }
 
 describe.each([
-  ['the API', () => centerApi(center.parts).stack, centerOpenApi('test')],
-  ['what Satellites ask', () => satelliteApi(center.parts).stack, satelliteOpenApi('test')],
+  ['the API', () => centerApi(center.parts).stack, describeCenterApi('test')],
+  ['what Satellites ask', () => satelliteApi(center.parts).stack, describeSatelliteApi('test')],
 ] as const)('OpenAPI of %s', (_name, stack, described) => {
   const document = described as Document
 

@@ -1,0 +1,21 @@
+import type Router from '@koa/router'
+import { addRoutes, type Route, routesOf } from '../../base/api/route.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import type { Environment } from '../environments/environments.ts'
+import { environmentOf } from './satellite-access.ts'
+
+/** What a Satellite asks; its environment is the one of its token. Nothing else than the token is needed. */
+export type SatelliteRoute = Route<Environment, null, never, object>
+
+export const satelliteRoute = routesOf<Environment, null, never, object>()
+
+export function addSatelliteRoutes(router: Router, routes: readonly SatelliteRoute[], limits: Limits): void {
+  addRoutes(router, routes, {
+    limits,
+    async run({ ctx }, { read, work }) {
+      const environment = environmentOf(ctx)
+      await read(environment)
+      return work(environment)
+    },
+  })
+}

@@ -1,0 +1,106 @@
+import { SolutionName } from '../../base/protocol/protocol.ts'
+import { PLATFORM_LOCALES } from '../../base/web/texts.ts'
+import { isVisible, visible } from '../../runtime/visible-name.ts'
+import { z } from '../../runtime/zod.ts'
+import { MailAddress } from '../mail/mail-address.ts'
+
+/*
+ * Chosen here: a user has at most 20 roles of 40 permissions and 200 permissions besides, so that what holds for him always
+ * fits into an answer to a Satellite (1,000).
+ */
+const MOST_ROLES_OF_USER = 20
+const MOST_PERMISSIONS_OF_ROLE = 40
+const MOST_DIRECT = 200
+
+const Name = z
+  .string()
+  .min(1)
+  .max(200)
+  .refine(isVisible, `must be ${visible(200)}`)
+
+export const RoleNameOfSolution = Name.max(100)
+const Permissions = (most: number) => z.array(Name).max(most)
+
+export const NamedSolution = z.strictObject({ name: SolutionName }).meta({ id: 'NamedSolution' })
+
+const UserFields = {
+  username: z.string().min(1).max(200),
+  displayName: z.string().max(200).nullable(),
+  email: MailAddress.nullable(),
+  mustVerifyEmail: z.boolean().describe('nobody signs in before the e-mail address was confirmed'),
+  locale: z.enum(PLATFORM_LOCALES).describe('the language of mails'),
+  enabled: z.boolean(),
+  tenant: z
+    .array(z.union([z.string().max(200), z.number()]))
+    .min(1)
+    .max(100)
+    .nullable()
+    .describe('as security.setTenantValue takes it'),
+  roles: z.array(RoleNameOfSolution).max(MOST_ROLES_OF_USER),
+  permissions: Permissions(MOST_DIRECT).describe('besides those of the roles'),
+  password: z.string().max(1000),
+}
+
+const { username, ...others } = UserFields
+
+export const NewSolutionUser = z
+  .strictObject({
+    ...z.object(others).partial().shape,
+    username,
+    invite: z.boolean().default(false).describe('makes a link to choose a password by: mailed, else in the answer'),
+  })
+  .meta({ id: 'NewSolutionUser' })
+
+export const SolutionUserChange = z
+  .strictObject({
+    ...z.object(UserFields).partial().shape,
+    emailVerified: z.boolean().optional().describe('says that the address is known to be the user’s, or no longer'),
+  })
+  .meta({ id: 'SolutionUserChange' })
+
+export const SolutionUserQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+  after: z.string().max(200).optional().describe('the `next` of an earlier answer'),
+  search: z.string().max(254).optional().describe('what the user name or the e-mail address begins with'),
+})
+
+export const RoleInput = z
+  .strictObject({ permissions: Permissions(MOST_PERMISSIONS_OF_ROLE) })
+  .meta({ id: 'RoleInput' })
+
+export const LINK_KINDS = ['invitation', 'reset', 'verification'] as const
+export const NewLink = z.strictObject({ kind: z.enum(LINK_KINDS) }).meta({ id: 'NewLink' })
+
+export const LinkAnswer = z
+  .object({
+    mailedTo: z.string().optional().describe('the e-mail address that it went to'),
+    link: z.string().optional().describe('shown this once, where no mail could be sent'),
+    expiresAt: z.int(),
+  })
+  .meta({ id: 'LinkAnswer' })
+
+export const SolutionUser = z
+  .object({
+    uid: z.string(),
+    ...z.object(UserFields).omit({ password: true }).shape,
+    emailVerifiedAt: z.int().nullable(),
+    passwordChangedAt: z.int().nullable().describe('null: no password was chosen yet'),
+    lastLoginAt: z.int().nullable(),
+    createdAt: z.int(),
+    mailedTo: LinkAnswer.shape.mailedTo,
+    link: LinkAnswer.shape.link,
+    expiresAt: z.int().optional().describe('of the invitation, in the answer to POST with `invite` alone'),
+  })
+  .meta({ id: 'SolutionUser' })
+
+export const Role = z
+  .object({ name: z.string(), permissions: z.array(z.string()), users: z.int() })
+  .meta({ id: 'Role' })
+
+export const Solution = z
+  .object({
+    name: z.string(),
+    users: z.int().optional().describe('for whom the right "solution-users" has'),
+    loginPage: z.int().nullable().describe('the number of the published login page; null: the default one'),
+  })
+  .meta({ id: 'Solution' })

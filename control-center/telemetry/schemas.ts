@@ -1,0 +1,117 @@
+import { z } from '../../runtime/zod.ts'
+import { EnvironmentName } from '../environments/environments.ts'
+import { LEVEL_NAMES, type Level } from './otlp/read-logs.ts'
+import { RANGE_NAMES, type Range } from './ranges.ts'
+
+const RangeName = z.enum(RANGE_NAMES as [Range, ...Range[]])
+const LevelName = z.enum(LEVEL_NAMES as [Level, ...Level[]])
+/** A select that was left at "all" sends ''. */
+const optional = <T extends z.ZodType>(schema: T) =>
+  z.preprocess((value) => (value === '' ? undefined : value), schema.optional())
+const SolutionLabel = z.string().max(200)
+const Time = z.coerce.number().int().min(0)
+
+export const FiguresQuery = z.strictObject({
+  range: RangeName.default('24h'),
+  environment: optional(EnvironmentName).describe('its name; all by default'),
+  solution: optional(SolutionLabel).describe('its name; all by default'),
+})
+
+export const LogQuery = z.strictObject({
+  environment: optional(EnvironmentName).describe('its name; all by default'),
+  solution: optional(SolutionLabel).describe('its name; all by default'),
+  level: optional(LevelName).describe('the lowest'),
+  words: optional(z.string().max(500)).describe('all are in the line; with * at its end the start of a word'),
+  range: optional(RangeName),
+  from: optional(Time).describe('epoch ms'),
+  to: optional(Time).describe('epoch ms'),
+  before: optional(z.coerce.number().int().min(1)).describe('the `next` of an earlier answer'),
+  limit: z.coerce.number().int().min(1).max(1000).default(100),
+})
+export type LogQuery = z.infer<typeof LogQuery>
+
+export const TraceQuery = z.strictObject({
+  range: RangeName.default('24h'),
+  environment: optional(EnvironmentName).describe('its name; all by default'),
+  solution: optional(SolutionLabel).describe('its name; all by default'),
+  only: optional(z.enum(['slow', 'failed'])),
+  limit: z.coerce.number().int().min(1).max(500).default(100),
+})
+
+export const Figures = z
+  .object({
+    range: RangeName,
+    times: z.array(z.int()).describe('beginnings of the slots, epoch ms'),
+    charts: z.array(
+      z.object({
+        key: z.enum(['sessions', 'logins', 'scripts', 'memory', 'kills']),
+        unit: z.enum(['count', 'ms', 'bytes']),
+        lines: z.array(
+          z.object({
+            name: z.string(),
+            values: z.array(z.number().nullable()).describe('of a gauge the highest of each slot'),
+            last: z.number().nullable().describe('what a gauge was when it was told last'),
+          }),
+        ),
+        isOfSolution: z.boolean().describe('false: it tells of all solutions together'),
+      }),
+    ),
+    entries: z.array(
+      z.object({
+        entry: z.string(),
+        count: z.number(),
+        p50: z.number().nullable().describe('ms'),
+        p95: z.number().nullable().describe('ms'),
+        isSlow: z.boolean().describe('p95 is over 500 ms'),
+      }),
+    ),
+    errors: z.array(
+      z.object({
+        environment: z.string(),
+        solution: z.string(),
+        file: z.string(),
+        line: z.int(),
+        count: z.int(),
+        lastAt: z.int(),
+        lastMessage: z.string(),
+      }),
+    ),
+  })
+  .meta({ id: 'Figures' })
+
+export const LogLine = z
+  .object({
+    id: z.int(),
+    time: z.int().describe('epoch ms'),
+    level: LevelName,
+    message: z.string(),
+    environment: z.string(),
+    solution: z.string().optional(),
+    scope: z.string().optional(),
+    code: z.string().optional(),
+    file: z.string().optional(),
+    line: z.int().optional(),
+    correlationId: z.string().optional(),
+    trace: z.string().optional(),
+    attributes: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+  })
+  .meta({ id: 'LogLine' })
+
+export const TracedRequest = z
+  .object({
+    trace: z.string(),
+    environment: z.string(),
+    name: z.string(),
+    start: z.number().describe('epoch ms'),
+    duration: z.number().describe('ms'),
+    isFailed: z.boolean(),
+  })
+  .meta({ id: 'TracedRequest' })
+
+export const Trace = z
+  .object({
+    environment: z.string(),
+    start: z.number().describe('epoch ms'),
+    spans: z.array(z.looseObject({ name: z.string(), start: z.number(), duration: z.number(), isFailed: z.boolean() })),
+  })
+  .meta({ id: 'Trace' })
