@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-// The launcher: finds a fitting Node.js, then runs host/cli.ts with it.
+// The launcher: finds a fitting Node.js, then runs cli/entry.ts with it.
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { heapFlags } from './heap-limit.js'
 import { becomeAsProcess1, runWithFittingNode } from './run-with.js'
 
-const cli = join(dirname(dirname(fileURLToPath(import.meta.url))), 'host', 'cli.ts')
+const cli = join(dirname(dirname(fileURLToPath(import.meta.url))), 'cli', 'entry.ts')
 const flags = process.argv[2] === 'start' ? heapFlags(process.env) : []
 // A sandbox process may send signals: none may open a debugger here.
 const args = [...flags, '--disable-sigusr1', '--disable-warning=ExperimentalWarning', cli, ...process.argv.slice(2)]

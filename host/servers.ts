@@ -1,12 +1,12 @@
 import type { AddressInfo } from 'node:net'
+import { isLoopback } from '../base/config/host-names.ts'
 import { boundConnections, mostConnections } from '../base/http/bound-connections.ts'
-import { isLoopback } from '../base/http/sites.ts'
 import { closeServer, listening, originOf, serverOf } from '../base/tls/listen.ts'
 import { httpServer, type WebServer } from '../base/tls/server.ts'
 import type { HostCertificate } from '../base/tls/watch-certificate.ts'
 import { createAdminApp, createApp, createRedirectApp, type HostParts } from './app.ts'
 import type { Settings } from './config/settings.ts'
-import { metricsServer } from './telemetry/metrics-route.ts'
+import { metricsServer } from './metrics-route.ts'
 
 /** Every port of a host, from its opening to its end. */
 export interface Servers {

@@ -1,5 +1,5 @@
+import type { Bundle } from '../../runtime/bundle/bundle.ts'
 import type { Fault, Warning } from '../../runtime/bundle/faults.ts'
-import type { Bundle } from '../../runtime/bundle/read-bundle.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { CheckedFiles, Unit } from '../../runtime/protocol.ts'
 import type { Probe, Supervisor } from '../../runtime/supervisor.ts'

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
+import type { Bundle } from '../../runtime/bundle/bundle.ts'
 import type { Fault } from '../../runtime/bundle/faults.ts'
-import type { Bundle } from '../../runtime/bundle/read-bundle.ts'
 import { boundsProblem } from '../../runtime/forms/form-bounds.ts'
 import type { FormDefinition } from '../../runtime/forms/form-definition.ts'
 import { FormSchema } from '../../runtime/forms/form-schema.ts'

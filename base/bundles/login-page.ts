@@ -25,6 +25,13 @@ export type LoginPage = {
   readonly notice?: { readonly key: string; readonly values?: readonly (string | number)[] }
 }
 
+/** A login page as it was designed in the control center, ready to be filled in. */
+export type DesignedPage = {
+  readonly template: CompiledTemplate
+  /** By locale; they come before the solution's own. */
+  readonly texts: Readonly<Record<string, Readonly<Record<string, string>>>>
+}
+
 /** What a login page is made of. */
 export type LoginLook = Pick<ActiveSolution, 'template' | 'texts'> & {
   /** Texts that come before the solution's own: those of a page of the control center. */

@@ -1,7 +1,7 @@
+import type { Bundle } from '../../runtime/bundle/bundle.ts'
 import type { Warning } from '../../runtime/bundle/faults.ts'
 import type { Manifest } from '../../runtime/bundle/manifest.ts'
 import { reachableModules } from '../../runtime/bundle/modules.ts'
-import type { Bundle } from '../../runtime/bundle/read-bundle.ts'
 import { Identifier } from '../../runtime/bundle/schema-parts.ts'
 import type { FormDefinition } from '../../runtime/forms/form-definition.ts'
 import type { CheckedFiles, SandboxFormScript, SandboxScript, ScriptScope, Unit } from '../../runtime/protocol.ts'

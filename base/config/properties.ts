@@ -3,7 +3,8 @@ import { readHostPort } from '../../runtime/host-port.ts'
 import { parseQuantity } from '../../runtime/limits.ts'
 import { z } from '../../runtime/zod.ts'
 import { KIND_NAMES } from '../database/kind.ts'
-import { CLOUD_PROPERTIES } from './cloud-settings.ts'
+import { CLOUD_PROPERTIES } from './cloud-properties.ts'
+import type { Property } from './property.ts'
 import { TELEMETRY_PROPERTIES } from './telemetry-properties.ts'
 
 const ENVIRONMENTS = ['none', 'onprem', 'dev', 'uat', 'preprod', 'prod', 'demo', 'e2e'] as const
@@ -13,18 +14,6 @@ const LONGEST_DRAIN = 10 * 60_000
 
 export type Environment = (typeof ENVIRONMENTS)[number]
 export type LogLevel = (typeof LOG_LEVELS)[number]
-
-/** One environment property: how its text is read, what is allowed, and what it is for. */
-export type Property = {
-  readonly default: string
-  /** Reads the text. @returns undefined when it is not allowed */
-  readonly read: (text: string) => unknown
-  /** What is allowed, for the error line and the docs. */
-  readonly form: string
-  readonly what: string
-  /** Never printed, and may come as `NAME_FILE`. */
-  readonly secret?: true
-}
 
 /**
  * Every environment property that this version reads, with defaults and forms of `design.md` section 9; the limits

@@ -1,5 +1,6 @@
 import { LIMITS, type LimitName } from '../../runtime/limits.ts'
-import { PROPERTIES, type Property } from './properties.ts'
+import { PROPERTIES } from './properties.ts'
+import type { Property } from './property.ts'
 import { withoutKeys } from './without-keys.ts'
 
 /** Where a value comes from: the property itself, the file that `NAME_FILE` names, or nobody set it. */

@@ -1,4 +1,4 @@
-import type { Property } from './properties.ts'
+import type { Property } from './property.ts'
 
 const COLLECTOR =
   'an http or https address without a user name and password, such as https://collector.example.org:4318'

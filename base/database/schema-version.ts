@@ -1,13 +1,13 @@
 import type { Kysely } from 'kysely'
 import { PlatformError } from '../../runtime/errors.ts'
 import { PLATFORM_SCHEMA, type Schema } from './migrations.ts'
-import type { Database } from './open.ts'
+import type { Tables } from './tables.ts'
 
 type MigrationTables = Record<string, { name: string }>
 
 /** The versions of the schema that a database went through, in order; none where it has no tables of the platform. */
 export async function readSchema(
-  db: Database,
+  db: Kysely<Tables>,
   { migrationTableName }: Schema = PLATFORM_SCHEMA,
 ): Promise<readonly string[]> {
   const tables = await db.introspection.getTables({ withInternalKyselyTables: true })

@@ -1,4 +1,5 @@
 import { networkInterfaces } from 'node:os'
+import { hostnameOf, isHostLabel, isLoopback } from '../config/host-names.ts'
 import type { SolutionOrigin } from '../config/properties.ts'
 import type { ClientSide } from './client.ts'
 
@@ -61,22 +62,6 @@ export function createSites(settings: SiteSettings, port: () => number): Sites {
       return { kind: 'platform', origin: publicUrl?.origin ?? `${client.protocol}://${client.host}` }
     },
   }
-}
-
-/** The form of a solution's name, so that it can be one in an address and in a host name. */
-export function isHostLabel(text: string): boolean {
-  return /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(text)
-}
-
-/** The host name of a Host header; null when the header is not exactly a host with an optional port. */
-export function hostnameOf(host: string): string | null {
-  const url = /^[a-z0-9.:[\]_-]+$/.test(host) ? URL.parse(`http://${host}`) : null
-  return url !== null && (url.host === host || `${url.hostname}:80` === host) ? url.hostname : null
-}
-
-export function isLoopback(hostname: string): boolean {
-  const isName = hostname === 'localhost' || hostname.endsWith('.localhost')
-  return isName || hostname === '[::1]' || hostname === '::1' || /^127(\.\d{1,3}){3}$/.test(hostname)
 }
 
 function isOwn(hostname: string): boolean {

@@ -1,8 +1,8 @@
 import type { Middleware } from 'koa'
+import { hostnameOf, isLoopback } from '../config/host-names.ts'
 import type { SolutionOrigin } from '../config/properties.ts'
 import type { ServiceSettings } from '../config/service-settings.ts'
 import { stateOf } from '../http/request.ts'
-import { hostnameOf, isLoopback } from '../http/sites.ts'
 
 /**
  * Strict-Transport-Security (RFC 6797) on answers over https, where https is meant to stay: the host serves TLS, or its

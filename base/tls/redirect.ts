@@ -1,8 +1,9 @@
 import type { Middleware } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
+import { hostnameOf } from '../config/host-names.ts'
 import { requireOneHost, unknownHost } from '../http/host-header.ts'
 import { stateOf } from '../http/request.ts'
-import { hostnameOf, type Sites } from '../http/sites.ts'
+import type { Sites } from '../http/sites.ts'
 
 /**
  * All that the port without TLS does (`HTTP_REDIRECT_PORT`): leads whoever reads to the same address by https. The host name

@@ -1,4 +1,5 @@
-import { PROPERTIES, type Property } from '../../base/config/properties.ts'
+import { PROPERTIES } from '../../base/config/properties.ts'
+import type { Property } from '../../base/config/property.ts'
 import { parseQuantity } from '../../runtime/limits.ts'
 import { MAIL_PROPERTIES } from '../mail/mail-settings.ts'
 import { BUILDER_PROPERTIES } from '../pipelines/builder-settings.ts'

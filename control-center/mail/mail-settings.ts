@@ -1,5 +1,5 @@
-import type { Property } from '../../base/config/properties.ts'
-import { isLoopback } from '../../base/http/sites.ts'
+import { isLoopback } from '../../base/config/host-names.ts'
+import type { Property } from '../../base/config/property.ts'
 import { MailAddress } from './mail-address.ts'
 
 /** Where mails are handed over, and who they come from. */

@@ -1,4 +1,4 @@
-import type { Bundle } from '../../runtime/bundle/read-bundle.ts'
+import type { Bundle } from '../../runtime/bundle/bundle.ts'
 import { firstRows, insertOnce } from '../database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 import { type BuildStamp, readStamp } from './build-stamp.ts'

@@ -1,4 +1,4 @@
-import { isLoopback } from '../../base/http/sites.ts'
+import { isLoopback } from '../../base/config/host-names.ts'
 import {
   type Address,
   type AddressRules,

@@ -1,4 +1,4 @@
-import type { Property } from '../../base/config/properties.ts'
+import type { Property } from '../../base/config/property.ts'
 
 /** The property of what builds and pushes images. */
 export const BUILDER_PROPERTIES = {

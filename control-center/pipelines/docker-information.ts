@@ -1,4 +1,4 @@
-import { isLoopback } from '../../base/http/sites.ts'
+import { isLoopback } from '../../base/config/host-names.ts'
 import { isElastic } from '../registries/elastic.ts'
 import type { Registry } from '../registries/registries.ts'
 import type { Pipeline } from './pipelines.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { isOneOf } from './database/many-rows.ts'
 import type { TelemetryDatabase } from './database/tables.ts'
-import { logSearchOf } from './log-search/log-search.ts'
+import { logSearchOf } from './log-search/search-of.ts'
 import { addUsage, removeLines } from './log-store.ts'
 import { type KeptSteps, STEPS } from './metric-store.ts'
 

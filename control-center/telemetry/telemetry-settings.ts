@@ -1,4 +1,5 @@
-import { PROPERTIES, type Property } from '../../base/config/properties.ts'
+import { PROPERTIES } from '../../base/config/properties.ts'
+import type { Property } from '../../base/config/property.ts'
 import { type TelemetrySettings, telemetrySettingsOf } from '../../base/config/telemetry-settings.ts'
 import { parseQuantity, quantityForm } from '../../runtime/limits.ts'
 import type { Kept } from './retention.ts'

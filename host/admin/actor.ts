@@ -2,7 +2,6 @@ import type { Context } from 'koa'
 import { stateOf } from '../../base/http/request.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { AuditAction, AuditEntry } from '../audit/audit.ts'
-import type { Named } from './audited.ts'
 
 /** Who uses the API: the admin account, which may do everything, or a token with its scopes. */
 export type Actor = {
@@ -41,6 +40,9 @@ export function needScope(ctx: Context, subject: string | null, kind: 'read' | '
   if (subjects.some((one) => kinds.some((each) => scopes.includes(`${one}:${each}`)))) return
   throw new PlatformError('ERR_FORBIDDEN', `The token lacks the scope ${subject}:${kind}.`)
 }
+
+/** The names in an entry. `work` sets those that are known only once it has begun. */
+export type Named = { -readonly [Key in 'solution' | 'target']?: AuditEntry[Key] }
 
 /** An entry of the audit for what the request did. */
 export function auditOf(ctx: Context, action: AuditAction, outcome: string, named: Named): AuditEntry {

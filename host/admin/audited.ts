@@ -1,10 +1,7 @@
 import type { Context } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
-import type { Audit, AuditAction, AuditEntry } from '../audit/audit.ts'
-import { auditOf } from './actor.ts'
-
-/** The names in an entry. `work` sets those that are known only once it has begun. */
-export type Named = { -readonly [Key in 'solution' | 'target']?: AuditEntry[Key] }
+import type { Audit, AuditAction } from '../audit/audit.ts'
+import { auditOf, type Named } from './actor.ts'
 
 /** Runs an operator's action and records it, even if it is refused. */
 export async function audited<T>(

@@ -2,8 +2,9 @@ import type Router from '@koa/router'
 import { addRoutes, type Route, routesOf } from '../../base/api/route.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Audit, AuditAction } from '../audit/audit.ts'
+import type { Named } from './actor.ts'
 import { type Actor, actorOf, needScope } from './actor.ts'
-import { audited, type Named } from './audited.ts'
+import { audited } from './audited.ts'
 
 /** A scope of tokens, in which `{name}` is that parameter of the address; `any`: every token; null: only the admin account. */
 export type AdminRight = `${string}:${'read' | 'write'}` | 'any' | null

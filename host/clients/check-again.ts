@@ -1,5 +1,5 @@
+import type { BrowserEvent } from '../web/frames.ts'
 import { type CheckedEvent, checkEvent } from './check-event.ts'
-import type { BrowserEvent } from './frames.ts'
 import { outlineOf } from './render/outline.ts'
 import { shown } from './render/parts.ts'
 import { rowIdsOnPage } from './render/table.ts'

@@ -1,6 +1,6 @@
 import type { ElementDefinition, FormDefinition } from '../../runtime/forms/form-definition.ts'
+import type { BrowserEvent } from '../web/frames.ts'
 import { checkInput, type InputFault } from './check-input.ts'
-import type { BrowserEvent } from './frames.ts'
 import type { RenderContext } from './render/context.ts'
 import { shownTabs } from './render/form.ts'
 import { isEnabled, isPermitted, isShown, outlineOf, type Place } from './render/outline.ts'

@@ -12,8 +12,9 @@ import { PlatformError } from '../../runtime/errors.ts'
 import { pageAskedFor } from '../login/page-asked-for.ts'
 import type { Client } from './client.ts'
 import { accountOf, type ClientPageParts } from './client-page.ts'
-import type { Clients, Visitor } from './clients.ts'
+import type { Clients } from './clients.ts'
 import { type Connection, createConnection } from './connection.ts'
+import type { Visitor } from './visitor.ts'
 
 export type ClientRouteParts = Omit<ClientPageParts, 'store'> & {
   readonly clients: Clients

@@ -1,88 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import type { WebSocketServer } from 'ws'
-import type { FoundSession } from '../../base/accounts/find-session.ts'
-import type { Sessions } from '../../base/accounts/sessions.ts'
-import type { Throttle } from '../../base/accounts/throttle.ts'
-import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
-import type { ClientSide } from '../../base/http/client.ts'
 import { networkOf } from '../../base/http/network.ts'
-import type { Sites } from '../../base/http/sites.ts'
 import { createWebSocketServer } from '../../base/http/upgrades.ts'
-import type { LimitName, Limits } from '../../runtime/limits.ts'
-import type { Supervisor } from '../../runtime/supervisor.ts'
-import type { Audit } from '../audit/audit.ts'
-import type { SignOutTargets } from '../login/sign-out-target.ts'
-import type { Catalog } from '../solutions/catalog.ts'
-import type { GuestBindings } from '../solutions/guest-bindings.ts'
-import type { NewLogLine, SolutionLog } from '../solutions/solution-log.ts'
-import type { Figures } from '../telemetry/figures.ts'
+import type { LimitName } from '../../runtime/limits.ts'
+import type { NewLogLine } from '../solutions/solution-log.ts'
+import { MAX_BROWSER_FRAME } from '../web/frames.ts'
 import { type Client, createClient, type Hello } from './client.ts'
-import { type ClientCaller, createClientCaller } from './client-calls.ts'
+import { createClientCaller } from './client-calls.ts'
+import type { ClientParts, ClientsParts } from './client-parts.ts'
 import type { Connection } from './connection.ts'
-import { MAX_BROWSER_FRAME } from './frames.ts'
-import { createLateSignOuts, type LateSignOuts } from './late-sign-outs.ts'
-import { createMissingTexts, type MissingTexts } from './missing-texts.ts'
-import type { ShellModel } from './render/shell.ts'
-import type { ClientSignIns } from './sign-in-token.ts'
-
-/** Who opens a client, from where, and with which address of the page. */
-export type Visitor = {
-  readonly solution: ActiveSolution
-  /** The client opens on the manifest's `loginForm`, and nothing else is reached. */
-  readonly isLoginForm: boolean
-  /** null: nobody is signed in. */
-  readonly found: FoundSession | null
-  /** The network address of the browser. */
-  readonly address: string
-  readonly client: ClientSide
-  readonly serverUrl: string
-  readonly locale: string
-  /** What the browser asks for, as `Accept-Language` has it. */
-  readonly languages: string
-  /** The query of the page. */
-  readonly url: ReadonlyMap<string, string>
-  /** Path and query of the page, see `pageAskedFor`. */
-  readonly page: string
-  /** Names the browser, see `FormTokens.browserOf`; null: it has no cookie of ours. */
-  readonly browser: string | null
-  readonly account: ShellModel['user']
-  /** Ends the session and what the browser remembers, without the browser's help. */
-  readonly forget: () => Promise<void>
-}
-
-export type ClientsParts = {
-  readonly limits: Limits
-  readonly isTesting: boolean
-  readonly supervisor: Supervisor
-  readonly bindings: GuestBindings
-  readonly catalog: Catalog
-  readonly sites: Sites
-  readonly sessions: Sessions
-  readonly throttle: Throttle
-  readonly clientSignIns: ClientSignIns
-  readonly signOutTargets: SignOutTargets
-  readonly log: Pick<SolutionLog, 'write'>
-  readonly audit: Audit
-  /** Absent: open clients finish on their version. */
-  readonly live?: Live | undefined
-  /** Told of each call of a script that ended. */
-  readonly called?: Figures['called'] | undefined
-  /** Told of what is our own fault. @param of the solution, and the reference that its user was given */
-  readonly onError: (error: unknown, of: { readonly solution?: string; readonly correlationId?: string }) => void
-}
-
-/** What clients of a live host need besides: they go on in the solution's next version by themselves. */
-export type Live = {
-  /** The address of a version's own style sheet, another one for another content; null where it has none. */
-  readonly styleHref: (solution: ActiveSolution) => Promise<string | null>
-}
-
-/** What each client gets of them. */
-export type ClientParts = Omit<ClientsParts, 'bindings' | 'audit'> & {
-  readonly callClient: ClientCaller
-  readonly missingTexts: MissingTexts
-  readonly lateSignOuts: LateSignOuts
-}
+import { createLateSignOuts } from './late-sign-outs.ts'
+import { createMissingTexts } from './missing-texts.ts'
+import type { Visitor } from './visitor.ts'
 
 /** The open clients of this host. */
 export interface Clients {

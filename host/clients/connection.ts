@@ -1,6 +1,6 @@
 import type { WebSocket } from 'ws'
-import type { BrowserFrame, HostFrame } from './frames.ts'
-import { readBrowserFrame } from './frames.ts'
+import type { BrowserFrame, HostFrame } from '../web/frames.ts'
+import { readBrowserFrame } from '../web/frames.ts'
 
 /** One browser's WebSocket: frames in and out, bounded. It knows nothing of what they mean. */
 export interface Connection {

@@ -1,4 +1,4 @@
-import type { ClientsParts, Visitor } from './clients.ts'
+import type { Visitor } from './visitor.ts'
 
 /**
  * Ends the sessions that scripts signed out. The page gets some time to do it itself, since only its request can take the cookies
@@ -13,7 +13,7 @@ export interface LateSignOuts {
 /** The page of a user whom a script signed out gets so many ms to end the session by its own request. */
 export const SIGN_OUT_TIME = 5000
 
-export function createLateSignOuts(onError: ClientsParts['onError']): LateSignOuts {
+export function createLateSignOuts(onError: (error: unknown, of: { readonly solution: string }) => void): LateSignOuts {
   const waiting = new Map<Visitor, NodeJS.Timeout>()
 
   function wait(visitor: Visitor, isNews: boolean): void {

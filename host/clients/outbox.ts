@@ -1,5 +1,5 @@
+import type { HostFrame } from '../web/frames.ts'
 import type { Connection } from './connection.ts'
-import type { HostFrame } from './frames.ts'
 
 /** What goes to the browser that looks at a client, or waits for it to come back. */
 export interface Outbox {

@@ -1,7 +1,8 @@
 import type { Effects } from '../../base/bundles/host-call.ts'
 import { addressOfTarget } from '../login/sign-out-target.ts'
-import type { ClientParts, Visitor } from './clients.ts'
-import type { HostFrame } from './frames.ts'
+import type { HostFrame } from '../web/frames.ts'
+import type { ClientParts } from './client-parts.ts'
+import type { Visitor } from './visitor.ts'
 
 /*
  * What a page is told when a script of its client signed somebody in or out. No cookie can be set over a WebSocket: the page

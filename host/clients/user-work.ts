@@ -1,5 +1,5 @@
 import type { FormUpdate } from '../../plugins/forms/host.ts'
-import type { BrowserEvent } from './frames.ts'
+import type { BrowserEvent } from '../web/frames.ts'
 
 /**
  * Of a client of a live host: what its user did in the forms and scripts have not undone, so that it can be done again

@@ -1,13 +1,14 @@
 import { resolve } from 'node:path'
 import { type CloudSettings, cloudSettingsOf } from '../../base/config/cloud-settings.ts'
+import { isLoopback } from '../../base/config/host-names.ts'
 import { type Environment, PROPERTIES, type SolutionOrigin } from '../../base/config/properties.ts'
-import { certificateOf, databaseServersOf, tlsFaults, type Value } from '../../base/config/property-groups.ts'
+import { databaseServersOf, type Value } from '../../base/config/property-groups.ts'
 import { readProperties, refuseFaults } from '../../base/config/read-properties.ts'
 import type { ServiceSettings } from '../../base/config/service-settings.ts'
 import { type ShownSetting, showSettings } from '../../base/config/shown-settings.ts'
 import { type TelemetrySettings, telemetryFault, telemetrySettingsOf } from '../../base/config/telemetry-settings.ts'
 import type { KindName } from '../../base/database/kind.ts'
-import { isLoopback } from '../../base/http/sites.ts'
+import { certificateOf, tlsFaults } from '../../base/tls/tls-settings.ts'
 import { createLimits, type Limits } from '../../runtime/limits.ts'
 
 /** All settings of the host, read and checked. */

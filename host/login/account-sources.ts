@@ -2,32 +2,15 @@ import type { AccountSourceName } from '../../base/accounts/account-source-name.
 import type { Series } from '../../base/accounts/remembered.ts'
 import type { User, Users } from '../../base/accounts/users.ts'
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
-import { type Effects, noEffects } from '../../base/bundles/host-call.ts'
+import { noEffects } from '../../base/bundles/host-call.ts'
 import { permissionsOf } from '../../base/bundles/prepared-solution.ts'
-import type { Login } from '../../plugins/security/host.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import type { Failed } from '../../runtime/outcome.ts'
 import type { Asking } from './arrival.ts'
 import { askAgain, earlierOf } from './ask-again.ts'
 import type { AuthenticatorQuestion } from './ask-authenticator.ts'
 import { queryParams } from './query-params.ts'
+import type { Accepted, SignInAnswer } from './sign-in-answer.ts'
 import { type FormMode, isProviderMode, type ProviderMode } from './sign-in-mode.ts'
-
-/**
- * What a source says of somebody. Refusals are answers; `failed` means that it could not say. `state`: what the login page
- * says of the refusal, `refused` unless given.
- */
-export type SignInAnswer =
-  | { readonly kind: 'accepted'; readonly login: Login; readonly effects: Effects; readonly user: User | null }
-  | {
-      readonly kind: 'refused'
-      readonly effects: Effects
-      readonly values: Readonly<Record<string, unknown>>
-      readonly state?: 'verify'
-    }
-  | { readonly kind: 'failed'; readonly failure: Failed }
-
-export type Accepted = Extract<SignInAnswer, { kind: 'accepted' }>
 
 export interface AccountSource {
   readonly name: AccountSourceName

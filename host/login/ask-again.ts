@@ -1,10 +1,10 @@
 import type { Series } from '../../base/accounts/remembered.ts'
 import type { Effects } from '../../base/bundles/host-call.ts'
 import type { Json } from '../../runtime/plugin.ts'
-import type { SignInAnswer } from './account-sources.ts'
 import type { Asking } from './arrival.ts'
 import type { AuthenticatorQuestion } from './ask-authenticator.ts'
 import { queryParams, withoutCustom } from './query-params.ts'
+import type { SignInAnswer } from './sign-in-answer.ts'
 
 /** What is known of a user who signed in before, as `last_login` shows it (design 5.1). */
 export type EarlierSignIn = Pick<Series, 'uid' | 'username' | 'permissions' | 'tenant'> & { readonly locale: string }

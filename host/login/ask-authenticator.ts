@@ -1,9 +1,9 @@
 import type { Json } from '../../runtime/plugin.ts'
 import { secretFields } from '../solutions/redact.ts'
 import type { EntryRunner } from '../solutions/run-entry.ts'
-import type { SignInAnswer } from './account-sources.ts'
 import type { Asking } from './arrival.ts'
 import { argumentOf } from './query-params.ts'
+import type { SignInAnswer } from './sign-in-answer.ts'
 
 /**
  * Asks the solution's authenticator about one who wants in, by its `onSolutionOpen(arg, queryParams)` (guide 2.2).

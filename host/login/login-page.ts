@@ -1,12 +1,16 @@
 import type { Context } from 'koa'
 import type { ActiveSolution } from '../../base/bundles/active-solution.ts'
-import { type LoginLook, type LoginPage, localesOf, renderLoginPage } from '../../base/bundles/login-page.ts'
+import {
+  type DesignedPage,
+  type LoginLook,
+  type LoginPage,
+  localesOf,
+  renderLoginPage,
+} from '../../base/bundles/login-page.ts'
 import { allowLoginPage } from '../../base/http/content-security.ts'
 import { chooseLocale } from '../../base/http/languages.ts'
 import { cookieScope, createNonce, sendHtml, stateOf } from '../../base/http/request.ts'
 import type { Sites } from '../../base/http/sites.ts'
-import type { CloudLogin } from '../cloud/login/cloud-login.ts'
-import type { DesignedPage } from '../cloud/login/login-pages.ts'
 import type { FormTokens } from './form-token.ts'
 
 /**
@@ -20,7 +24,7 @@ export type LoginPageSenderParts = {
   readonly formTokens: FormTokens
   /** `PLATFORM_TESTING_MODE`: inputs carry `data-cy`. */
   readonly isTesting: boolean
-  readonly cloudLogin: Pick<CloudLogin, 'pageOf'> | null
+  readonly cloudLogin: { pageOf(solution: ActiveSolution): Promise<DesignedPage | null> } | null
 }
 
 export function createLoginPageSender({

@@ -7,12 +7,12 @@ import { sourceOfPost } from '../../base/http/fetch-metadata.ts'
 import { readForm } from '../../base/http/read-body.ts'
 import type { Sites } from '../../base/http/sites.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import type { ClientSignIn, ClientSignIns } from '../clients/sign-in-token.ts'
 import { sendToAddress } from '../http/send-to-address.ts'
 import { type Arrival, readArrival } from './arrival.ts'
 import type { LoginTokens } from './login-token.ts'
 import { cameFromOwnPage } from './own-page.ts'
 import { pageAskedFor } from './page-asked-for.ts'
+import type { ClientSignIn, ClientSignIns } from './sign-in-token.ts'
 import { acceptSignIn, type SessionBasis, type SessionParts } from './start-session.ts'
 
 export type LoginFormParts = SessionParts & {

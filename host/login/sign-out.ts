@@ -7,16 +7,25 @@ import { readCookies, setCookie } from '../../base/http/cookies.ts'
 import { cookieScope, stateOf } from '../../base/http/request.ts'
 import type { Sites } from '../../base/http/sites.ts'
 import type { Audit } from '../audit/audit.ts'
-import type { ProviderLogout } from '../oauth/provider-logout.ts'
-import { noteSignedOut } from '../oauth/signed-out-browser.ts'
 import { isProviderMode, signInModeOf } from './sign-in-mode.ts'
 import { findUse } from './sign-in-remembered.ts'
+import { noteSignedOut } from './signed-out-browser.ts'
+
+export type ProviderSignOut = {
+  /** Where the browser goes next. */
+  readonly address: string
+  /** Whether that is the provider, which ends its own session. */
+  readonly endsThere: boolean
+}
 
 export type SignOutParts = {
   readonly sites: Sites
   readonly sessions: Sessions
   readonly remembered: Remembered
-  readonly providerLogout: ProviderLogout
+  readonly providerLogout: {
+    /** See `ProviderLogout` in host/oauth/provider-logout.ts. */
+    signOut(id: string, signedOutPage: string, target: string | null): Promise<ProviderSignOut>
+  }
   readonly audit: Audit
 }
 

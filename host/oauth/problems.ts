@@ -1,4 +1,5 @@
 import type { Failed } from '../../runtime/outcome.ts'
+import type { OAuthProblemPage } from '../web/pages.ts'
 
 /**
  * Why a sign-in by a provider came to nothing. The code stands in the solution's log and in the audit; `status` is that of
@@ -18,7 +19,7 @@ export const OAUTH_PROBLEMS = {
     page: 'expired',
     what: 'the sign-in is too old, was used, or began in another browser',
   },
-} as const satisfies Record<string, { readonly status: number; readonly page: string; readonly what: string }>
+} as const satisfies Record<string, { readonly status: number; readonly page: OAuthProblemPage; readonly what: string }>
 
 export type OAuthProblemCode = keyof typeof OAUTH_PROBLEMS
 

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Remembered } from '../../base/accounts/remembered.ts'
 import type { Sessions } from '../../base/accounts/sessions.ts'
+import type { ProviderSignOut } from '../login/sign-out.ts'
 import type { AfterLogoutState } from './after-logout.ts'
 import type { ClientSecrets } from './client-secret.ts'
 import type { ProviderLogin, ProviderLoginContent, ProviderLogins } from './provider-logins.ts'
@@ -20,13 +21,6 @@ export type ProviderLogoutParts = {
 const LONGEST_HINT = 5 * 1024
 /** Characters of a page that the way by the provider keeps. */
 const LONGEST_PAGE = 1024
-
-export type ProviderSignOut = {
-  /** Where the browser goes next. */
-  readonly address: string
-  /** Whether that is the provider, which ends its own session. */
-  readonly endsThere: boolean
-}
 
 /** Ends what a sign-in by a provider left, here and there. */
 export interface ProviderLogout {

@@ -5,7 +5,7 @@ import type { Failed, GuestCommand, Outcome } from '../../runtime/outcome.ts'
 import type { Json } from '../../runtime/plugin.ts'
 import type { Unit } from '../../runtime/protocol.ts'
 import type { Supervisor } from '../../runtime/supervisor.ts'
-import type { Figures } from '../telemetry/figures.ts'
+import type { CallEnd } from './call-end.ts'
 import { failureLine, type GuestBindings } from './guest-bindings.ts'
 import { createRedact } from './redact.ts'
 import type { NewLogLine, SolutionLog } from './solution-log.ts'
@@ -38,7 +38,7 @@ export type EntryRunnerParts = {
   readonly bindings: GuestBindings
   readonly log: Pick<SolutionLog, 'write'>
   /** Told of each call that ended. */
-  readonly called?: Figures['called'] | undefined
+  readonly called?: ((end: CallEnd) => void) | undefined
 }
 
 export function createEntryRunner({ supervisor, bindings, log, called }: EntryRunnerParts): EntryRunner {

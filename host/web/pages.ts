@@ -1,7 +1,6 @@
 import { SHARED_PAGES, sharedStyles } from '../../base/web/pages.ts'
 import { createPageRenderer, loadTemplates, type PageFrame } from '../../base/web/render-page.ts'
 import { PLATFORM_TEXTS, platformText } from '../../base/web/texts.ts'
-import type { OAUTH_PROBLEMS, OAuthProblemCode } from '../oauth/problems.ts'
 
 export type SolutionListModel = {
   readonly solutions: readonly { readonly name: string; readonly title: string; readonly href: string }[]
@@ -15,8 +14,20 @@ export type SignedOutModel = {
   readonly provider?: string | null | undefined
 }
 
+/** Each has its texts below `platform.oauth.{page}`. */
+export type OAuthProblemPage =
+  | 'unknown-user'
+  | 'denied'
+  | 'provider'
+  | 'token'
+  | 'clock'
+  | 'configuration'
+  | 'script'
+  | 'busy'
+  | 'expired'
+
 export type OAuthProblemModel = {
-  readonly page: (typeof OAUTH_PROBLEMS)[OAuthProblemCode]['page']
+  readonly page: OAuthProblemPage
   readonly solution: { readonly title: string }
   /** The provider's name; null where none is chosen yet. */
   readonly provider: string | null

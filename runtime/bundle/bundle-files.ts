@@ -1,7 +1,7 @@
+import type { Bundle } from './bundle.ts'
 import { type Findings, showName } from './findings.ts'
 import { folderOf, type Place } from './layout.ts'
 import { filesOf, folderName, type Part, type PartFile } from './parts.ts'
-import type { Bundle } from './read-bundle.ts'
 import { decodeUtf8 } from './strict-json.ts'
 
 export type BundleFiles = Pick<Bundle, 'scripts' | 'formScripts' | 'forms' | 'i18n' | 'media' | 'loginTemplate'>

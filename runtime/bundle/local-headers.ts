@@ -1,6 +1,6 @@
 import { type Entry, type LocalFileHeader, parseExtraFields } from 'yauzl'
 import { type Findings, showName } from './findings.ts'
-import type { ListedEntry, Listing } from './zip-directory.ts'
+import type { ListedEntry, Listing } from './zip-listing.ts'
 
 const DESCRIPTOR_FLAG = 0b1000
 const DESCRIPTOR_SIGNATURE = 0x08074b50

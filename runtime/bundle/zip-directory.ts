@@ -4,6 +4,7 @@ import { checkEndRecord } from './end-record.ts'
 import { type Findings, showName, WHOLE_BUNDLE } from './findings.ts'
 import { checkLocalEntries } from './local-headers.ts'
 import { decodeUtf8 } from './strict-json.ts'
+import type { ListedEntry, Listing } from './zip-listing.ts'
 
 /** Chosen here: folders and what a Mac adds are skipped, but may not make the directory long. */
 const ENTRIES_PER_FILE = 4
@@ -17,21 +18,6 @@ const REFUSED_FLAGS = 0b10_0000_0110_0001
 const FILE_TYPE_BITS = 0o170000
 const REGULAR_FILE = 0o100000
 const DOS_FOLDER = 0x10
-
-export type ListedEntry = {
-  /** As it may be shown; a sound name is shown as it is. */
-  readonly name: string
-  readonly entry: Entry
-  /** Set once anything about the entry was refused: its content is then not read. */
-  refused: boolean
-}
-
-export type Listing = {
-  readonly file: ZipFile
-  readonly entries: readonly ListedEntry[]
-  /** Where the central directory starts in the zip. */
-  readonly directoryStart: number
-}
 
 /** An entry whose name, kind, method, headers and place in the zip are sound. Its content is not checked yet. */
 export type SoundEntry = {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { deflateRawSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import type { Bundle } from '../../runtime/bundle/read-bundle.ts'
+import type { Bundle } from '../../runtime/bundle/bundle.ts'
 import { readBundle } from '../../runtime/bundle/read-bundle.ts'
 import { createLimits } from '../../runtime/limits.ts'
 import { bundleOf, type Files, manifestText, moduleFile, type RawEntry, rawZip, zip64Field } from '../support/zip.ts'

@@ -32,7 +32,7 @@ test.each([
 })
 
 test.each([
-  ['node\0--disable-sigusr1\0/opt/solhost/host/cli.ts\0start\0', 'http://127.0.0.1:8080/health/live'],
+  ['node\0--disable-sigusr1\0/opt/solhost/cli/entry.ts\0start\0', 'http://127.0.0.1:8080/health/live'],
   ['node\0--disable-sigusr1\0/opt/solhost/control-center/start.ts\0', 'http://127.0.0.1:8090/health/live'],
   ['/sbin/docker-init\0--\0control-center\0', 'http://127.0.0.1:8090/health/live'],
 ])('health check: beside process 1 %j it asks %s', (commandLine, url) => {

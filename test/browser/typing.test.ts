@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { HostFrame } from '../../host/clients/frames.ts'
+import type { HostFrame } from '../../host/web/frames.ts'
 import { browserPath, closeContexts, sharedBrowser } from '../support/browser.ts'
 import { openWatched } from '../support/client-browser.ts'
 import { addClientSolution, outputOf } from '../support/client-solution.ts'

@@ -230,7 +230,7 @@ describe.skipIf(isSkipped)(title, () => {
   test('the host is process 1, without any right, and new ones cannot be had', async () => {
     const pid = await inspect('container', 'first', '.State.Pid')
     expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')).toEqual(
-      expect.arrayContaining(['--disable-sigusr1', '/opt/solhost/host/cli.ts', 'start']),
+      expect.arrayContaining(['--disable-sigusr1', '/opt/solhost/cli/entry.ts', 'start']),
     )
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')
     const of = (name: string) => new RegExp(`^${name}:\\s*(.*)$`, 'm').exec(status)?.[1]

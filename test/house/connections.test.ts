@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 /** The platform's code, without its folder. */
-const sources = ['bin', 'runtime', 'plugins', 'base', 'host'].flatMap((folder) =>
+const sources = ['bin', 'runtime', 'plugins', 'base', 'host', 'cli'].flatMap((folder) =>
   (readdirSync(join(ROOT, folder), { recursive: true }) as string[])
     .filter((name) => /\.[jt]s$/.test(name))
     .map((name) => [`${folder}/${name}`, readFileSync(join(ROOT, folder, name), 'utf8')] as const),
@@ -19,7 +19,7 @@ test('only base/outbound, host/outbound, the drivers of databases and telemetry 
   )
   // A sandbox process and the embedded databases' have their file descriptor as a Socket; a server listens, and answers
   // handshakes; outbound.ts checks each address that it connects to; the rest are functions of texts. The command line goes to the
-  // host that its user names, in a process of its own, which a running host never loads (test/host/cli/apart.test.ts).
+  // host that its user names, in a process of its own, which a running host never loads (test/cli/apart.test.ts).
   expect(imported.sort()).toEqual([
     'base/http/answer-errors.ts: { STATUS_CODES } of http',
     'base/http/early-answer.ts: { STATUS_CODES } of http',
@@ -34,17 +34,17 @@ test('only base/outbound, host/outbound, the drivers of databases and telemetry 
     'base/tls/http2.ts: { createServer, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } of http2',
     'base/tls/secure-server.ts: { Server, type ServerOptions } of https',
     'base/tls/server.ts: { createServer, maxHeaderSize, type Server, STATUS_CODES } of http',
-    'host/cli/host-api.ts: { request as httpRequest, type IncomingMessage } of http',
-    'host/cli/host-api.ts: { request as httpsRequest, type RequestOptions as SecureRequestOptions } of https',
-    'host/cli/listen-once.ts: { createServer } of net',
+    'cli/host-api.ts: { request as httpRequest, type IncomingMessage } of http',
+    'cli/host-api.ts: { request as httpsRequest, type RequestOptions as SecureRequestOptions } of https',
+    'cli/listen-once.ts: { createServer } of net',
+    'host/metrics-route.ts: { createServer, type Server } of http',
+    'host/metrics-route.ts: { isIP } of net',
     'host/outbound/check-request.ts: { isIP } of net',
     'host/outbound/check-request.ts: { validateHeaderName, validateHeaderValue } of http',
     'host/outbound/outbound.ts: { isIP } of net',
     'host/outbound/outbound.ts: { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } of http',
     'host/outbound/outbound.ts: { request as httpsRequest, type RequestOptions } of https',
     'host/solution-databases/embedded-process.ts: { Socket } of net',
-    'host/telemetry/metrics-route.ts: { createServer, type Server } of http',
-    'host/telemetry/metrics-route.ts: { isIP } of net',
     'runtime/bundle/manifest-schema.ts: { isIPv6 } of net',
     'runtime/sandbox/main.ts: { Socket } of net',
   ])

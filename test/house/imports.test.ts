@@ -5,18 +5,65 @@ import { expect, test } from 'vitest'
 import { SANDBOX_SOURCES } from '../../runtime/sandbox-process.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const FOLDERS = ['runtime', 'plugins', 'base', 'host', 'control-center']
+const FOLDERS = ['runtime', 'plugins', 'base', 'host', 'control-center', 'cli']
 
 /**
  * What each folder may import from (design section 3): base → plugins → runtime, plugins never from each other. Both services,
- * the host and the control center, stand on base, and neither knows anything of the other.
+ * the host and the control center, stand on base, and neither knows anything of the other. The command line stands on the host.
  */
 const MAY_IMPORT: Record<string, (file: string, target: string) => boolean> = {
   runtime: (_file, target) => target.startsWith('runtime/'),
   plugins: (file, target) => target.startsWith('runtime/') || dirname(target) === dirname(file),
   base: (_file, target) => /^(?:runtime|plugins|base)\//.test(target),
-  host: (_file, target) => !target.startsWith('control-center/'),
-  'control-center': (_file, target) => !target.startsWith('host/'),
+  host: (_file, target) => !/^(?:control-center|cli)\//.test(target),
+  'control-center': (_file, target) => !/^(?:host|cli)\//.test(target),
+  cli: (_file, target) => !target.startsWith('control-center/'),
+}
+
+/**
+ * The folders of each, in their order: one imports only from those before it, types included. Files directly in `base`, `host` and
+ * `control-center` come last.
+ */
+const ORDER: Record<string, readonly string[]> = {
+  base: [
+    'program',
+    'protocol',
+    'database',
+    'config',
+    'work',
+    'web',
+    'http',
+    'tls',
+    'outbound',
+    'accounts',
+    'api',
+    'bundles',
+    'backup',
+    'terminal',
+  ],
+  host: [
+    'config',
+    'web',
+    'grants',
+    'audit',
+    'solutions',
+    'http',
+    'outbound',
+    'secrets',
+    'password-hashes',
+    'solution-databases',
+    'debugger',
+    'users',
+    'maintenance',
+    'testing',
+    'login',
+    'oauth',
+    'cloud',
+    'telemetry',
+    'clients',
+    'admin',
+    'solution-tests',
+  ],
 }
 
 type Import = { readonly file: string; readonly line: string; readonly target: string; readonly isType: boolean }
@@ -29,9 +76,11 @@ const sources = FOLDERS.flatMap((folder) =>
 
 const imports: Import[] = sources.flatMap((file) =>
   [
-    ...readFileSync(join(ROOT, file), 'utf8').matchAll(/^(?:import|export)[^'"]*?from '([^']+)'|import\('([^']+)'\)/gm),
+    ...readFileSync(join(ROOT, file), 'utf8').matchAll(
+      /^(?:import|export)[^'"]*?from '([^']+)'|^import '([^']+)'|import\('([^']+)'\)/gm,
+    ),
   ].map((match) => {
-    const specifier = match[1] ?? match[2] ?? ''
+    const specifier = match[1] ?? match[2] ?? match[3] ?? ''
     const target = specifier.startsWith('.') ? relative(ROOT, resolve(ROOT, dirname(file), specifier)) : specifier
     return { file, line: match[0], target, isType: /^(import|export) type/.test(match[0]) }
   }),
@@ -94,4 +143,37 @@ test('a sandbox process is sent all modules that its main imports, so that it st
   const isSent = (file: string) => SANDBOX_SOURCES.some((name) => `${file}/`.startsWith(`runtime/${name}/`))
   expect(needed).toContain('runtime/sandbox/check-upload.ts')
   expect([...needed].filter((file) => !isSent(file))).toEqual([])
+})
+
+/** Its place in the order of `top`; files in no folder come last. */
+function placeOf(top: string, file: string): number {
+  const [, folder = '', ...below] = file.split('/')
+  return below.length === 0 ? Number.POSITIVE_INFINITY : (ORDER[top] ?? []).indexOf(folder)
+}
+
+test.each(Object.keys(ORDER))('the folders of %s are in the order that is written here', (top) => {
+  const folders = sources.filter((file) => file.startsWith(`${top}/`)).map((file) => file.split('/').slice(1, -1)[0])
+  expect(new Set(folders.filter((folder) => folder !== undefined))).toEqual(new Set(ORDER[top]))
+})
+
+test.each(Object.keys(ORDER))('no import in %s goes against the order of its folders', (top) => {
+  const inside = imports.filter(({ file, target }) => file.startsWith(`${top}/`) && target.startsWith(`${top}/`))
+  const wrong = inside.filter(({ file, target }) => placeOf(top, target) > placeOf(top, file))
+  expect(wrong.map(({ file, target }) => `${file} → ${target}`)).toEqual([])
+  expect(inside.length).toBeGreaterThan(100)
+})
+
+test('no file imports itself by others, types included', () => {
+  const left = new Map(sources.map((file) => [file, new Set<string>()]))
+  for (const { file, target } of imports) if (left.has(target)) left.get(file)?.add(target)
+  // What imports nothing of the rest, or is imported by nothing of it, is in no cycle. Without those only cycles are left, and
+  // what lies between two of them.
+  for (let before = 0; before !== left.size; ) {
+    before = left.size
+    for (const [file, targets] of left) {
+      const importsNone = [...targets].every((target) => !left.has(target))
+      if (importsNone || [...left.values()].every((others) => !others.has(file))) left.delete(file)
+    }
+  }
+  expect([...left.keys()]).toEqual([])
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readBrowserFrame } from '../../host/clients/frames.ts'
+import { readBrowserFrame } from '../../host/web/frames.ts'
 import { checkManifest } from '../../runtime/bundle/manifest.ts'
 import { z } from '../../runtime/zod.ts'
 

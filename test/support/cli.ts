@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { runCommandLine } from '../../host/cli/main.ts'
+import { runCommandLine } from '../../cli/main.ts'
 import { compileCache, INSTALLED } from './run-folder.ts'
 
 export const LAUNCHER = fileURLToPath(new URL('../../bin/solhost.js', import.meta.url))

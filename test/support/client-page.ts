@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type DefaultTreeAdapterMap, parseFragment } from 'parse5'
 import { WebSocket } from 'ws'
-import type { HostFrame } from '../../host/clients/frames.ts'
+import type { HostFrame } from '../../host/web/frames.ts'
 import type { Visitor } from './http.ts'
 import { PATIENCE } from './patience.ts'
 

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { openDevHome } from '../../host/cli/dev/dev-home.ts'
+import { openDevHome } from '../../cli/dev/dev-home.ts'
 import { childrenOf } from '../long/processes.ts'
 import { type StartedCli, startCli, stateOf, temporaryFolder } from './cli.ts'
 import { formWith } from './forms.ts'

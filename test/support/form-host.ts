@@ -1,15 +1,15 @@
 import type { WebSocketRoute } from 'playwright-core'
 import type { WebSocket } from 'ws'
+import type { RenderContext } from '../../host/clients/render/context.ts'
+import { renderElement, renderForm } from '../../host/clients/render/form.ts'
+import type { ElementState, FormView } from '../../host/clients/view.ts'
 import {
   type BrowserEvent,
   type BrowserFrame,
   type Change,
   type HostFrame,
   readBrowserFrame,
-} from '../../host/clients/frames.ts'
-import type { RenderContext } from '../../host/clients/render/context.ts'
-import { renderElement, renderForm } from '../../host/clients/render/form.ts'
-import type { ElementState, FormView } from '../../host/clients/view.ts'
+} from '../../host/web/frames.ts'
 import type { FormDefinition } from '../../runtime/forms/form-definition.ts'
 
 type Socket = Pick<WebSocketRoute, 'send' | 'close' | 'onMessage' | 'onClose'>

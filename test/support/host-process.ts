@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { UNTHROTTLED } from './unthrottled.ts'
 
-const CLI = fileURLToPath(new URL('../../host/cli.ts', import.meta.url))
+const CLI = fileURLToPath(new URL('../../cli/entry.ts', import.meta.url))
 
 export type HostProcess = {
   readonly child: ChildProcess

@@ -12,7 +12,7 @@ import { makeNamespace, type NetworkNamespace } from './network-namespace.ts'
 import { PATIENCE } from './patience.ts'
 import { UNTHROTTLED } from './unthrottled.ts'
 
-const CLI = fileURLToPath(new URL('../../host/cli.ts', import.meta.url))
+const CLI = fileURLToPath(new URL('../../cli/entry.ts', import.meta.url))
 
 /** A host process that can be started again at the same place. */
 export type ProxiedNode = {

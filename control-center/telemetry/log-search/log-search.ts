@@ -1,8 +1,5 @@
 import type { RawBuilder } from 'kysely'
-import { kindOf } from '../../../base/database/kinds.ts'
 import type { TelemetryDatabase } from '../database/tables.ts'
-import { alphaSearch } from './alpha.ts'
-import { embeddedSearch } from './embedded.ts'
 import type { WordQuery } from './words.ts'
 
 /** The words of a line, with a space between them. */
@@ -17,8 +14,4 @@ export interface LogSearch {
   has(query: WordQuery): RawBuilder<boolean>
   /** The same, looked at line by line without the index of words; null where that index gives the newest lines first. */
   readonly hasByLine: ((query: WordQuery) => RawBuilder<boolean>) | null
-}
-
-export function logSearchOf(db: TelemetryDatabase): LogSearch {
-  return kindOf(db).name === 'embedded' ? embeddedSearch : alphaSearch
 }

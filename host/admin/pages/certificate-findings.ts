@@ -1,5 +1,5 @@
 import type { HealthReport } from '../../telemetry/health-report.ts'
-import type { Finding } from './health.ts'
+import type { Finding } from './finding.ts'
 
 /** What an operator must know of the host's certificate, as keys of texts. */
 export function certificateFindings(certificate: HealthReport['certificate']): Finding[] {

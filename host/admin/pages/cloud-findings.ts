@@ -1,5 +1,5 @@
 import type { CloudState } from '../../cloud/managed/cloud-state.ts'
-import type { Finding } from './health.ts'
+import type { Finding } from './finding.ts'
 
 /** What is not well between this host and its control center, as keys of texts; null: it has none. */
 export function cloudFindings(cloud: CloudState | null): Finding[] {

@@ -8,6 +8,7 @@ import type { Health, HealthReport } from '../../telemetry/health-report.ts'
 import { pageSessionOf } from '../admit-page-session.ts'
 import { certificateFindings } from './certificate-findings.ts'
 import { cloudFindings } from './cloud-findings.ts'
+import type { Finding } from './finding.ts'
 import { healthCharts, rangeOf, type Span } from './health-charts.ts'
 import { type PageRouter, renderPart, textFor } from './page.ts'
 import { queryText } from './page-query.ts'
@@ -56,8 +57,6 @@ export function allFindings(report: HealthReport, isInMaintenance: boolean): Fin
     ...cloudFindings(report.cloud),
   ]
 }
-
-export type Finding = { readonly key: string; readonly values: readonly (string | number)[]; readonly href?: string }
 
 /** What was dropped is told for so long, in ms. */
 const DROPS_SHOWN = 60 * 60_000

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createMessages } from '../../../base/bundles/messages.ts'
 import { platformText } from '../../../base/web/texts.ts'
-import { CLOSED_WHY } from '../frames.ts'
+import { CLOSED_WHY } from '../../web/frames.ts'
 import { directionOf, known } from './local-format.ts'
 import { attributes, html, Markup } from './markup.ts'
 

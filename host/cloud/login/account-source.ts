@@ -5,9 +5,10 @@ import { type AuthenticateAnswer, AuthenticateRequest, RefreshRequest } from '..
 import { isPlain, type Login, type Tenant } from '../../../plugins/security/host.ts'
 import { PlatformError } from '../../../runtime/errors.ts'
 import { isVisible } from '../../../runtime/visible-name.ts'
-import type { FormSource, SignInAnswer } from '../../login/account-sources.ts'
+import type { FormSource } from '../../login/account-sources.ts'
 import type { Asking } from '../../login/arrival.ts'
 import { customFields } from '../../login/query-params.ts'
+import type { SignInAnswer } from '../../login/sign-in-answer.ts'
 import type { CloudAnswer, CloudFailure, CloudLoginRequests } from './login-requests.ts'
 import type { CloudLoginProblems } from './problems.ts'
 

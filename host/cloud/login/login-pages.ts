@@ -1,19 +1,12 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
+import type { DesignedPage } from '../../../base/bundles/login-page.ts'
 import type { LoginPageAnswer } from '../../../base/protocol/protocol.ts'
-import type { CompiledTemplate } from '../../../runtime/template/compiled-template.ts'
 import type { SolutionLog } from '../../solutions/solution-log.ts'
 import type { PageCompiler } from './compile-page.ts'
 import type { CloudLoginRequests } from './login-requests.ts'
 import type { KeptPage, PageRows } from './page-rows.ts'
 import type { CloudLoginProblems } from './problems.ts'
-
-/** A login page as it was designed in the control center, ready to be filled in. */
-export type DesignedPage = {
-  readonly template: CompiledTemplate
-  /** By locale; they come before the solution's own. */
-  readonly texts: Readonly<Record<string, Readonly<Record<string, string>>>>
-}
 
 export interface CloudLoginPages {
   /** Null: there is none that could be shown. Never throws. */

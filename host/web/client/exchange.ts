@@ -1,4 +1,4 @@
-import type { BrowserEvent, HostFrame, NumberedFrame } from '../../clients/frames.ts'
+import type { BrowserEvent, HostFrame, NumberedFrame } from '../frames.ts'
 import type { Dial, Line } from './line.ts'
 
 type WithoutNumber<Frame> = Frame extends unknown ? Omit<Frame, 'seq'> : never

@@ -1,4 +1,4 @@
-import type { ClosedWhy, HostFrame } from '../../clients/frames.ts'
+import type { ClosedWhy, HostFrame } from '../frames.ts'
 import { controlsIn } from './controls.ts'
 import { createExchange } from './exchange.ts'
 import { focusElement } from './focus-element.ts'

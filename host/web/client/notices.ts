@@ -1,4 +1,4 @@
-import type { ClosedWhy, MessageLevel } from '../../clients/frames.ts'
+import type { ClosedWhy, MessageLevel } from '../frames.ts'
 
 /** Messages on the page at most; the oldest goes first. */
 const MOST_MESSAGES = 4

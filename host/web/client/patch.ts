@@ -1,5 +1,5 @@
 import { Idiomorph } from 'idiomorph'
-import type { Change } from '../../clients/frames.ts'
+import type { Change } from '../frames.ts'
 import { type Control, controlsIn, forgetSent, isAhead, isControl, markReceived, takeHostValue } from './controls.ts'
 import { forgetOpened, keepOpened } from './tabs.ts'
 import { isOfRegion } from './wide-tables.ts'

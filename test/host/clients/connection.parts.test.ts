@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type ClientOptions, WebSocket, type WebSocketServer } from 'ws'
 import { createWebSocketServer } from '../../../base/http/upgrades.ts'
 import { type Connection, createConnection } from '../../../host/clients/connection.ts'
-import { type BrowserFrame, type HostFrame, MAX_BROWSER_FRAME } from '../../../host/clients/frames.ts'
+import { type BrowserFrame, type HostFrame, MAX_BROWSER_FRAME } from '../../../host/web/frames.ts'
 import { maskedFrame } from '../../support/raw-frames.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 

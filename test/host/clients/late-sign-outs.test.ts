@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { Visitor } from '../../../host/clients/clients.ts'
 import { createLateSignOuts, SIGN_OUT_TIME } from '../../../host/clients/late-sign-outs.ts'
+import type { Visitor } from '../../../host/clients/visitor.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Connection } from '../../../host/clients/connection.ts'
-import type { HostFrame } from '../../../host/clients/frames.ts'
 import { createOutbox } from '../../../host/clients/outbox.ts'
+import type { HostFrame } from '../../../host/web/frames.ts'
 
 const HELLO: HostFrame = { kind: 'hello', client: 'c', seq: 0, isNew: false }
 const message = (text: string): HostFrame => ({ kind: 'message', text, level: 'info' })

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import type { ActiveSolution } from '../../../base/bundles/active-solution.ts'
 import { type Effects, noEffects } from '../../../base/bundles/host-call.ts'
-import type { HostFrame } from '../../../host/clients/frames.ts'
 import type { ShownUser } from '../../../host/clients/render/no-form.ts'
 import { createScreen, type ScreenParts } from '../../../host/clients/screen.ts'
+import type { HostFrame } from '../../../host/web/frames.ts'
 import type { FormDefinition } from '../../../runtime/forms/form-definition.ts'
 import { checkedForm, formWith } from '../../support/forms.ts'
 

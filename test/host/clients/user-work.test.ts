@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { BrowserEvent } from '../../../host/clients/frames.ts'
 import { createUserWork } from '../../../host/clients/user-work.ts'
+import type { BrowserEvent } from '../../../host/web/frames.ts'
 
 const done = (type: string, element: string, value: unknown, form = 'main') =>
   ({ kind: 'event', seq: 1, form, element, type, value }) as BrowserEvent

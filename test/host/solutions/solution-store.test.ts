@@ -6,7 +6,7 @@ import type { PreparedSolution } from '../../../base/bundles/prepared-solution.t
 import { type Database, openDatabase } from '../../../base/database/open.ts'
 import { readSettings } from '../../../host/config/settings.ts'
 import { createSolutionStore } from '../../../host/solutions/solution-store.ts'
-import type { Bundle } from '../../../runtime/bundle/read-bundle.ts'
+import type { Bundle } from '../../../runtime/bundle/bundle.ts'
 import { manifestOf } from '../../support/solutions.ts'
 
 let home: string

@@ -4,8 +4,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import type { Bundle } from '../../../runtime/bundle/bundle.ts'
 import type { Manifest } from '../../../runtime/bundle/manifest.ts'
-import { type Bundle, readBundle } from '../../../runtime/bundle/read-bundle.ts'
+import { readBundle } from '../../../runtime/bundle/read-bundle.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 import { bundleOf, type Files, manifestText, moduleFile, zipOf } from '../../support/zip.ts'
 

@@ -1,7 +1,8 @@
 import { crc32, inflateRawSync } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Bundle, type BundleReading, readBundle } from '../../../runtime/bundle/read-bundle.ts'
+import type { Bundle } from '../../../runtime/bundle/bundle.ts'
+import { type BundleReading, readBundle } from '../../../runtime/bundle/read-bundle.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 import { propertyRuns } from '../../support/property-runs.ts'
 import {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { PLATFORM_LOCALES, platformText } from '../../../../base/web/texts.ts'
-import { CLOSED_WHY } from '../../../../host/clients/frames.ts'
 import { renderShell, renderTexts, type ShellModel } from '../../../../host/clients/render/shell.ts'
+import { CLOSED_WHY } from '../../../../host/web/frames.ts'
 
 const model: ShellModel = {
   locale: 'nl-BE',

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { HostFrame } from '../../../../host/clients/frames.ts'
 import { createExchange, type ExchangeState, type NewFrame } from '../../../../host/web/client/exchange.ts'
 import type { LineListener } from '../../../../host/web/client/line.ts'
+import type { HostFrame } from '../../../../host/web/frames.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())

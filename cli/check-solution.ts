@@ -1,0 +1,56 @@
+import { hash } from 'node:crypto'
+import { createBundleCheck } from '../base/bundles/check-bundle.ts'
+import { packFiles } from '../base/bundles/pack.ts'
+import { usableTrusted } from '../base/bundles/plugins.ts'
+import { pluginsForChecks } from '../base/bundles/plugins-for-checks.ts'
+import { createSandboxSolutionMaker } from '../base/bundles/sandbox-solution.ts'
+import type { Bundle } from '../runtime/bundle/bundle.ts'
+import type { Fault, Warning } from '../runtime/bundle/faults.ts'
+import type { Manifest } from '../runtime/bundle/manifest.ts'
+import { readBundle } from '../runtime/bundle/read-bundle.ts'
+import { createLimits } from '../runtime/limits.ts'
+import { createSupervisor } from '../runtime/supervisor.ts'
+import type { SolutionFolder } from './solution-folder.ts'
+
+export type CheckedSolution = {
+  readonly packed: Buffer
+  /** Of the packed bytes, lower-case hex. */
+  readonly sha256: string
+  /** Null where it cannot be read. */
+  readonly manifest: Manifest | null
+  readonly faults: readonly Fault[]
+  readonly warnings: readonly Warning[]
+}
+
+const limits = createLimits()
+
+/**
+ * Packs a solution and checks it as an upload is checked: zip and manifest here, all else in a sandbox process, where its
+ * scripts are loaded too. No host has to run. Limits and plugins are those of a host without settings of its own.
+ */
+export async function checkSolution(folder: SolutionFolder): Promise<CheckedSolution> {
+  const { bundle, ...read } = await readPacked(folder)
+  if (bundle === null) return read
+  const plugins = pluginsForChecks(limits)
+  const makeSandboxSolution = createSandboxSolutionMaker(plugins)
+  const trusted = usableTrusted(plugins, makeSandboxSolution, limits)
+  const supervisor = createSupervisor({ limits, trusted, timeZone: 'Etc/UTC', keepsSpare: false })
+  try {
+    const checked = await createBundleCheck({ supervisor, makeSandboxSolution, limits })(bundle)
+    return { ...read, faults: checked.faults, warnings: [...read.warnings, ...checked.warnings] }
+  } finally {
+    supervisor.stop()
+  }
+}
+
+/** The same without what needs a sandbox process. */
+export async function packSolution(folder: SolutionFolder): Promise<CheckedSolution> {
+  const { bundle: _, ...read } = await readPacked(folder)
+  return read
+}
+
+async function readPacked({ files }: SolutionFolder): Promise<CheckedSolution & { readonly bundle: Bundle | null }> {
+  const packed = await packFiles(files)
+  const { bundle, faults, warnings } = await readBundle(packed, limits)
+  return { packed, sha256: hash('sha256', packed, 'hex'), manifest: bundle?.manifest ?? null, faults, warnings, bundle }
+}

@@ -1,0 +1,64 @@
+import { basename } from 'node:path'
+import { SOLHOST } from '../../base/program/program-name.ts'
+import { shellWord } from '../../base/program/shell-word.ts'
+import { command, type Exit } from '../../base/terminal/command.ts'
+import { jsonText, printable, type Terminal } from '../../base/terminal/terminal.ts'
+import type { CheckedSolution } from '../check-solution.ts'
+import { renewEditorFiles } from '../editor-files.ts'
+import { countText, type Findings, findingsText } from '../findings-text.ts'
+import { readSolutionFolder, type SolutionFolder } from '../solution-folder.ts'
+
+export const checkCommand = command({
+  summary: 'say all that an upload would refuse or warn of, without a host',
+  arguments: { folder: { what: 'the folder of the solution', default: '.' } },
+  options: {
+    strict: { type: 'boolean', what: 'warnings count as faults' },
+    json: { type: 'boolean', what: 'one JSON object instead of text' },
+  },
+  notes:
+    () => `The scripts are compiled and loaded in a sandbox process, as an upload does it, with the limits and plugins of a
+host without settings of its own. solhost.d.ts, where there is one, is brought up to date.
+`,
+  async run({ arguments: { folder: shown }, options: { strict = false, json = false } }, terminal) {
+    const folder = readSolutionFolder(shown)
+    const { checkSolution } = await import('../check-solution.ts')
+    const checked = await checkSolution(folder)
+    const renewed = renewEditorFiles(folder)
+    const isSound = checked.faults.length === 0 && (!strict || checked.warnings.length === 0)
+    if (json) terminal.out(jsonText(forMachines(checked, isSound)))
+    else terminal.out(forPeople(folder, checked, isSound, renewed, terminal))
+    return isSound ? 'done' : 'faults'
+  },
+})
+
+/** Shows the faults of a solution that pack and deploy shall not go on with. */
+export function refuseFaults({ files }: SolutionFolder, found: Findings, terminal: Terminal): Exit {
+  terminal.err(findingsText(found, files, { styled: terminal.styledError }))
+  terminal.err(`${countText(found)}. Next: mend the faults, then run it again.\n`)
+  return 'faults'
+}
+
+function forMachines({ manifest, sha256, packed, faults, warnings }: CheckedSolution, ok: boolean) {
+  const { name = null, version = null } = manifest ?? {}
+  return { ok, name, version, sha256, bytes: packed.length, faults, warnings }
+}
+
+function forPeople(
+  { shown, path, files }: SolutionFolder,
+  checked: CheckedSolution,
+  isSound: boolean,
+  renewed: readonly string[],
+  terminal: Terminal,
+): string {
+  const { manifest } = checked
+  const what = manifest === null ? printable(basename(path)) : `${manifest.name} ${manifest.version}`
+  const again = `${SOLHOST} check ${shellWord(shown)}`
+  const next = isSound ? `${SOLHOST} deploy ${shellWord(shown)} <url>` : `fix what is listed, then ${again}`
+  const colour = checked.faults.length > 0 ? 'red' : checked.warnings.length > 0 ? 'yellow' : 'green'
+  return [
+    findingsText(checked, files, terminal),
+    `${what}: ${terminal.styled(colour, countText(checked))}.\n`,
+    ...renewed.map((file) => `${file} is up to date with the solution again.\n`),
+    `Next: ${next}\n`,
+  ].join('')
+}

@@ -1,0 +1,156 @@
+import { join } from 'node:path'
+import { version } from '../../base/program/version.ts'
+import { CommandError, command, type Exit } from '../../base/terminal/command.ts'
+import { createLog, stopOnSignals, whyNot } from '../../base/terminal/run-service.ts'
+import { printable, type Terminal } from '../../base/terminal/terminal.ts'
+import type { LiveSolutions, LiveUpdate } from '../../host/live-solutions.ts'
+import type { Host } from '../../host/main.ts'
+import { DEV_USER, devPassword, openDevHome } from '../dev/dev-home.ts'
+import { devSettings } from '../dev/dev-settings.ts'
+import { freePort, isFree } from '../dev/free-port.ts'
+import { INSPECT_OPTIONS, type InspectOptions, inspectText, readInspect } from '../dev/inspect.ts'
+import { createSaves, type SavesParts } from '../dev/saves.ts'
+import { type FolderWatch, watchFolder } from '../dev/watch-folder.ts'
+import { logLineText } from '../log-line-text.ts'
+import { readSolutionFolder, type SolutionFolder } from '../solution-folder.ts'
+
+const PORT = 8080
+const ADMIN_PORT = 8081
+
+export const devCommand = command({
+  summary: 'run a solution while it is written: each save shows in open pages at once',
+  arguments: { folder: { what: 'the folder of the solution', default: '.' } },
+  options: {
+    port: {
+      type: 'string',
+      value: '<number>',
+      what: `port of the pages (PORT, else ${PORT} or the next that is free)`,
+    },
+    ...INSPECT_OPTIONS,
+  },
+  notes:
+    () => `It is a host of its own, for this machine only. Users, grants, secrets and data are kept in a folder of your account,
+which it prints.
+Each save is checked as an upload; what is at fault is shown with its line, and the version before goes on. Open
+pages go on with what their users have entered; login pages have to be loaded again. Environment properties
+count as for start, but those that say where a host is and what it keeps.
+`,
+  run: ({ arguments: { folder }, options }, terminal) => dev(readSolutionFolder(folder), options, terminal),
+})
+
+type DevOptions = InspectOptions & { readonly port?: string }
+
+type Running = { readonly host: Host; readonly live: LiveSolutions; readonly notes: readonly string[] }
+
+/** Resolves when it was ended, or could not start. */
+async function dev(folder: SolutionFolder, options: DevOptions, terminal: Terminal): Promise<Exit> {
+  const stopped = Promise.withResolvers<Exit>()
+  const home = openDevHome(folder.path, terminal.environment)
+  const starting = startLive(home, options, terminal)
+  let watching: FolderWatch | null = null
+  async function stop(): Promise<void> {
+    watching?.close()
+    await (await starting).host.stop()
+  }
+  // A signal that comes while it starts stops it as soon as it has started; a failed start ends by itself.
+  stopOnSignals(stop, stopped.resolve)
+  try {
+    const running = await starting
+    const saves = createSaves({ shown: folder.path, ...createLiveEnd(home, running, terminal), terminal })
+    // Before the first version: what is saved meanwhile is not lost.
+    watching = watchFolder(folder.path, {
+      changed: (since) => void saves.saved(since),
+      gone() {
+        terminal.err(`The folder "${folder.shown}" is gone, so this ends.\n`)
+        void stop()
+          .catch(() => {})
+          .finally(() => stopped.resolve('failed'))
+      },
+      failed: ({ message }) => terminal.err(`${printable(message)}\n`),
+    })
+    await saves.saved(performance.now())
+    tellWhere(home, running, terminal)
+    terminal.out(await inspectText(running.host))
+  } catch (error) {
+    // Where the host itself did not start there is nothing to stop.
+    await stop().catch(() => {})
+    if (error instanceof CommandError) throw error
+    throw new CommandError('failed', whyNot(error))
+  }
+  return stopped.promise
+}
+
+async function startLive(home: string, options: DevOptions, { environment }: Terminal): Promise<Running> {
+  const { port: given } = options
+  const wanted = readPort(given ?? environment.PORT ?? '') ?? PORT
+  if (given !== undefined && wanted !== 0 && !(await isFree(wanted))) {
+    throw new CommandError('failed', `Port ${wanted} is in use. Stop what uses it, or name another one with --port.`)
+  }
+  const port = await freePort(wanted)
+  const adminPort = await freePort(readPort(environment.ADMIN_PORT ?? '') ?? ADMIN_PORT, (other) => other === port)
+  const settings = devSettings(environment, { home, port, adminPort })
+  const inspect = await readInspect(options, (other) => other === port || other === adminPort)
+  const log = await createLog(settings.logLevel, process.stdout.isTTY === true)
+  const { startHost } = await import('../../host/main.ts')
+  const host = await startHost({ settings, log, version, terminal: false, isLive: true, inspect })
+  if (host.live === null) throw new TypeError('the host is no live one')
+  const notes = port === wanted ? [] : [`Port ${wanted} is in use, so this is on ${port}.`]
+  return { host, live: host.live, notes }
+}
+
+/** @returns null where nothing is given. @throws CommandError */
+function readPort(text: string): number | null {
+  if (text === '') return null
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
+  throw new CommandError('usage', `A port is a number from 0 (any free one) to 65535, not "${text}".`)
+}
+
+/** What becomes of each version: its log is shown, and its address and user where they are others than before. */
+function createLiveEnd(
+  home: string,
+  { host, live }: Running,
+  terminal: Terminal,
+): Pick<SavesParts, 'update' | 'onActive'> {
+  let shown: LiveUpdate | null = null
+  let unfollow: (() => void) | null = null
+
+  async function onActive(update: LiveUpdate): Promise<void> {
+    if (shown !== null && shown.name !== update.name) await live.remove(shown.name)
+    const isElsewhere = shown?.name !== update.name
+    const signsInOtherwise = shown?.mode !== update.mode
+    shown = update
+    if (isElsewhere) {
+      unfollow?.()
+      unfollow = live.follow(update.name, (line) => terminal.out(logLineText(line, terminal)))
+    }
+    if (isElsewhere) terminal.out(`${update.name} ${update.version} is at ${host.addressOf(update.name)}\n`)
+    if (update.mode !== 'DEFAULT' && update.mode !== 'LOGIN_FORM') return
+    const password = devPassword(home)
+    await live.keepUser(DEV_USER, password, update.name)
+    if (isElsewhere || signsInOtherwise)
+      terminal.out(`Sign in as    ${DEV_USER}, ${await passwordText(password, live)}\n`)
+  }
+
+  return { update: live.update, onActive }
+}
+
+function tellWhere(home: string, { host, notes }: Running, terminal: Terminal): void {
+  for (const note of notes) terminal.out(`${note}\n`)
+  terminal.out(`Host          ${host.url}/
+Admin pages   ${host.adminUrl}/admin/ (${adminPassword(home, terminal)})
+Kept in       ${home}
+Each save shows in open pages at once; a login page has to be loaded again. Ctrl-C ends this.
+`)
+}
+
+/** A password of the settings wins over the one that was made. */
+function adminPassword(home: string, { environment }: Terminal): string {
+  const isSet = (environment.SERVLET_PASSWORD ?? environment.SERVLET_PASSWORD_FILE ?? '') !== ''
+  return isSet ? 'password as SERVLET_PASSWORD has it' : `password in ${join(home, 'admin-password')}`
+}
+
+async function passwordText(password: string, live: LiveSolutions): Promise<string> {
+  return (await live.isPassword(DEV_USER, password))
+    ? `password ${password}`
+    : 'with the password that you gave this user'
+}

@@ -1,0 +1,275 @@
+import { constants, existsSync, mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs'
+import { access } from 'node:fs/promises'
+import { totalmem } from 'node:os'
+import { dirname, join } from 'node:path'
+import { isLoopback } from '../../base/config/host-names.ts'
+import { SOLHOST } from '../../base/program/program-name.ts'
+import { command } from '../../base/terminal/command.ts'
+import { type Environment, jsonText, printable, type Terminal } from '../../base/terminal/terminal.ts'
+import { readCertificate } from '../../base/tls/certificate.ts'
+import { namesNotCovered, publicNames, sayProblem, stateOfCertificate } from '../../base/tls/expiry.ts'
+import { fits } from '../../bin/find-node.js'
+import { readSettings, type Settings } from '../../host/config/settings.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import { createLimits } from '../../runtime/limits.ts'
+import { isSolhost } from '../host-api.ts'
+import { listenOnce } from '../listen-once.ts'
+import { memoryFinding } from '../memory-finding.ts'
+
+/** What one look came to; `advice` says what to do about a fault. */
+type Finding = { readonly ok: boolean; readonly what: string; readonly found: string; readonly advice?: string }
+
+type Check = (settings: Settings) => Promise<Omit<Finding, 'what'>>
+
+export const doctorCommand = command({
+  summary: 'look whether a host can start here: Node.js, settings, ports, folder, memory, database, clock',
+  arguments: {},
+  options: { json: { type: 'boolean', what: 'one JSON object instead of text' } },
+  notes: () => `It reads the same environment properties as "solhost start", starts nothing and changes nothing.
+`,
+  async run({ options: { json = false } }, terminal) {
+    const findings: Finding[] = []
+    const note = (finding: Finding) => {
+      findings.push(finding)
+      if (!json) terminal.out(line(finding, terminal))
+    }
+    note({ what: 'Node.js', ...checkNode() })
+    const settings = settingsFrom(terminal.environment)
+    if ('faults' in settings) {
+      for (const fault of settings.faults) note({ what: 'settings', ok: false, found: fault, advice: SETTINGS_ADVICE })
+    } else {
+      note({ what: 'settings', ok: true, found: 'every property that is set has a value that is allowed' })
+      const checks = {
+        ...CHECKS,
+        ...(settings.telemetry.scraping === null ? {} : METRICS_CHECKS),
+        ...(settings.certificate === null ? {} : TLS_CHECKS),
+      }
+      for (const [what, check] of Object.entries(checks)) note({ what, ...(await check(settings).catch(unexpected)) })
+    }
+    const faults = findings.filter(({ ok }) => !ok).length
+    if (json) terminal.out(jsonText({ ok: faults === 0, findings }))
+    else if (faults === 0) terminal.out(`\nNo faults found. Next: ${SOLHOST} start\n`)
+    else
+      terminal.out(
+        `\n${faults} ${faults === 1 ? 'fault' : 'faults'}. Next: follow the advice beside "→", then ${SOLHOST} doctor\n`,
+      )
+    return faults === 0 ? 'done' : 'failed'
+  },
+})
+
+const SETTINGS_ADVICE = 'Correct the environment property; docs/reference/settings.md has all of them.'
+
+const CHECKS: Readonly<Record<string, Check>> = {
+  'sandbox process': checkSandbox,
+  'port of the pages': ({ host, port, certificate }) => checkPort('PORT', host, port, certificate !== null),
+  'port of the admin pages': ({ adminHost, adminPort, certificate }) =>
+    checkPort('ADMIN_PORT', adminHost, adminPort, certificate !== null && !isLoopback(adminHost)),
+  'folder PLATFORM_HOME': checkHome,
+  'space on the disk': checkSpace,
+  memory: checkMemory,
+  database: checkDatabase,
+  clock: checkClock,
+}
+
+/** Where `METRICS_PORT` is set. */
+const METRICS_CHECKS: Readonly<Record<string, Check>> = {
+  'port of the metrics': ({ telemetry: { scraping } }) =>
+    scraping === null
+      ? Promise.resolve({ ok: true, found: 'none' })
+      : checkPort('METRICS_PORT', scraping.host, scraping.port),
+}
+
+/** Where the host serves TLS. */
+const TLS_CHECKS: Readonly<Record<string, Check>> = {
+  'port that leads to https': ({ host, httpRedirectPort }) =>
+    httpRedirectPort === null
+      ? Promise.resolve({ ok: true, found: 'none' })
+      : checkPort('HTTP_REDIRECT_PORT', host, httpRedirectPort),
+  certificate: checkCertificate,
+}
+
+/** That it can be served is looked at with the settings. */
+async function checkCertificate(settings: Settings): Promise<Omit<Finding, 'what'>> {
+  const { certificate } = settings
+  if (certificate === null) return { ok: true, found: 'none' }
+  const { x509 } = readCertificate(certificate)
+  const state = stateOfCertificate(x509, Date.now())
+  const problem = sayProblem(state, Date.now())
+  const others = namesNotCovered(x509, publicNames(settings))
+  const faults = [
+    problem === null ? null : [problem, 'Renew it; docs/tls.md says how a new file gets into its place by itself.'],
+    others.length === 0
+      ? null
+      : [
+          `It is for ${state.names}, and not for ${others.join(', ')}.`,
+          'Ask for a certificate that has these names too, for SOLUTION_ORIGIN a wildcard.',
+        ],
+  ].filter((fault) => fault !== null)
+  if (faults.length > 0) {
+    const [found, advice] = [0, 1].map((part) => faults.map((fault) => fault[part]).join(' ')) as [string, string]
+    return { ok: false, found, advice }
+  }
+  return { ok: true, found: `${state.names}, until ${x509.validToDate.toISOString()}` }
+}
+
+function line({ ok, what, found, advice }: Finding, terminal: Terminal): string {
+  const mark = ok ? terminal.styled('green', 'ok   ') : terminal.styled('red', 'fault')
+  const text = `${mark}  ${what.padEnd(24)} ${printable(found)}\n`
+  return advice === undefined || ok ? text : `${text}       ${terminal.styled('cyan', '→')} ${printable(advice)}\n`
+}
+
+function unexpected(error: unknown): Omit<Finding, 'what'> {
+  const found = error instanceof Error ? error.message : String(error)
+  return { ok: false, found, advice: 'Look at what the text says; the other lines may tell why.' }
+}
+
+function checkNode(): Omit<Finding, 'what'> {
+  const { node } = process.versions
+  const advice = 'Run "npm ci" without --omit=optional to get one beside the project, or install Node.js 26.'
+  return { ok: fits(node), found: `${node} at ${process.execPath}`, advice }
+}
+
+function settingsFrom(environment: Environment): Settings | { readonly faults: readonly string[] } {
+  try {
+    return readSettings(environment)
+  } catch (error) {
+    if (!(error instanceof PlatformError)) throw error
+    const [, ...faults] = error.message.split('\n').map((fault) => fault.trim())
+    return { faults }
+  }
+}
+
+/** A whole one, from its start to a script that it compiled. */
+async function checkSandbox(): Promise<Omit<Finding, 'what'>> {
+  const [{ createSupervisor }, { builtInPlugins, checkGuests, usableTrusted }, { createSandboxSolutionMaker }] =
+    await Promise.all([
+      import('../../runtime/supervisor.ts'),
+      import('../../base/bundles/plugins.ts'),
+      import('../../base/bundles/sandbox-solution.ts'),
+    ])
+  const limits = createLimits()
+  const plugins = builtInPlugins('none', limits)
+  const trusted = usableTrusted(plugins, createSandboxSolutionMaker(plugins), limits)
+  const supervisor = createSupervisor({ limits, trusted, timeZone: 'Etc/UTC', keepsSpare: false })
+  const start = performance.now()
+  try {
+    await checkGuests(plugins, supervisor, trusted)
+    return { ok: true, found: `one started and loaded a solution in ${Math.round(performance.now() - start)} ms` }
+  } catch (error) {
+    const advice = 'Run "npm ci" again; isolated-vm has ready-made binaries for Linux on x64 and arm64 with glibc.'
+    return { ok: false, found: (error as Error).message, advice }
+  } finally {
+    supervisor.stop()
+  }
+}
+
+async function checkPort(
+  property: string,
+  host: string,
+  port: number,
+  isSecure = false,
+): Promise<Omit<Finding, 'what'>> {
+  const place = `${port} of ${host}`
+  if (port === 0) return { ok: true, found: 'any free one' }
+  const problem = await listenOnce(host, port)
+  if (problem === null) return { ok: true, found: `${place} is free` }
+  if (problem === 'EADDRINUSE') {
+    // Every port of a host but that of the metrics answers probes.
+    const isOurs = await isSolhost(addressOf(host, port, isSecure))
+    const who = isOurs ? 'a Solhost that runs already' : 'another program'
+    return { ok: false, found: `${place} is used by ${who}`, advice: `Stop it, or set ${property} to a free port.` }
+  }
+  const advice =
+    problem === 'EACCES'
+      ? `Ports below 1024 need a right of their own: set ${property} to a higher one.`
+      : 'Set HOST or ADMIN_HOST to an address of this machine.'
+  return { ok: false, found: `${place} cannot be listened on (${problem})`, advice }
+}
+
+function addressOf(host: string, port: number, isSecure: boolean): URL {
+  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
+  return new URL(`${isSecure ? 'https' : 'http'}://${name}:${port}`)
+}
+
+async function checkHome({ home }: Settings): Promise<Omit<Finding, 'what'>> {
+  const advice = 'Give this account the right to write there, or set PLATFORM_HOME to another folder.'
+  const existing = nearestExisting(home)
+  try {
+    if (!statSync(existing).isDirectory()) {
+      return { ok: false, found: `${existing} is no folder`, advice: 'Set PLATFORM_HOME to a folder.' }
+    }
+    await access(existing, constants.R_OK | constants.W_OK | constants.X_OK)
+    // The rights say little where a disk is mounted to be read alone, or is full.
+    rmSync(mkdtempSync(join(existing, '.solhost-doctor-')), { recursive: true })
+  } catch (error) {
+    return { ok: false, found: `${home} cannot be written to (${(error as NodeJS.ErrnoException).code})`, advice }
+  }
+  if (existing !== home) return { ok: true, found: `${home} will be made` }
+  const open = openToOthers(home)
+  if (open === null) return { ok: true, found: `${home} can be written to` }
+  const close = `chmod 700 ${home} && chmod 600 ${open}`
+  return { ok: false, found: `${open} can be read by other accounts`, advice: `It holds secrets: ${close}` }
+}
+
+function nearestExisting(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : nearestExisting(dirname(path))
+}
+
+/** Files with secrets that others on this machine can read. */
+function openToOthers(home: string): string | null {
+  if (process.platform === 'win32' || (statSync(home).mode & 0o077) === 0) return null
+  const files = ['platform-key', 'admin-password', 'platform.sqlite'].map((name) => join(home, name))
+  return files.find((file) => existsSync(file) && (statSync(file).mode & 0o077) !== 0) ?? null
+}
+
+/** Chosen here: some bundles, logs and an upload at once fit into it. */
+const LEAST_SPACE = 512 * 1024 ** 2
+
+async function checkSpace({ home }: Settings): Promise<Omit<Finding, 'what'>> {
+  const { bavail, bsize } = statfsSync(nearestExisting(home))
+  const free = bavail * bsize
+  const found = `${Math.floor(free / 1024 ** 2)} MB are free`
+  return { ok: free >= LEAST_SPACE, found, advice: 'Make room: bundles, logs and the embedded database lie there.' }
+}
+
+async function checkMemory({ memory }: Settings): Promise<Omit<Finding, 'what'>> {
+  const { createMemoryBound } = await import('../../runtime/memory-bound.ts')
+  const bound = createMemoryBound({ configured: memory.maximum })
+  return memoryFinding(bound.measure({ known: [], begun: [], leaving: [] }), totalmem())
+}
+
+async function checkDatabase(settings: Settings): Promise<Omit<Finding, 'what'>> {
+  const { databaseProblem } = await import('../../base/database/look-at-database.ts')
+  const { kind, name } = settings.database
+  const problem = await databaseProblem(settings)
+  if (problem === null) return { ok: true, found: `"${name}" (${kind}) can be used` }
+  return { ok: false, found: problem.what, advice: problem.advice }
+}
+
+/** A clock that is behind this version's making is wrong: certificates and tokens would be refused. */
+const MADE = Date.parse('2026-01-01T00:00:00Z')
+/** What file system and process may differ by, in ms. */
+const MOST_DIFFERENCE = 5000
+
+async function checkClock({ home }: Settings): Promise<Omit<Finding, 'what'>> {
+  const advice = 'Set the clock, and keep it right with NTP (timedatectl set-ntp true).'
+  const found = new Date().toISOString()
+  if (Date.now() < MADE) return { ok: false, found: `${found} is in the past`, advice }
+  const apart = differenceOfDisk(nearestExisting(home))
+  if (apart <= MOST_DIFFERENCE) return { ok: true, found }
+  return { ok: false, found: `${found}; the disk’s is ${Math.round(apart / 1000)} s off`, advice }
+}
+
+/** In ms; 0 where nothing can be written, which another line tells. */
+function differenceOfDisk(place: string): number {
+  try {
+    const folder = mkdtempSync(join(place, '.solhost-doctor-'))
+    try {
+      return Math.abs(statSync(folder).mtimeMs - Date.now())
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  } catch {
+    return 0
+  }
+}

@@ -1,0 +1,75 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { SOLHOST } from '../../base/program/program-name.ts'
+import { CommandError, command } from '../../base/terminal/command.ts'
+import { ManifestSchema } from '../../runtime/bundle/manifest.ts'
+import { editorFiles } from '../editor-files.ts'
+
+/** What a new solution starts with; {{name}} and {{title}} are filled in. */
+const NEW_SOLUTION = fileURLToPath(new URL('../new-solution', import.meta.url))
+
+export const initCommand = command({
+  summary: 'make a folder with a solution that runs as it is',
+  arguments: { name: { what: 'the name of the solution, which is the folder’s name too' } },
+  options: {},
+  run: async ({ arguments: { name } }, terminal) => {
+    checkName(name)
+    checkFolder(name)
+    const files = newSolution(name)
+    for (const [file, content] of files) {
+      mkdirSync(dirname(join(name, file)), { recursive: true })
+      writeFileSync(join(name, file), content)
+    }
+    const lines = [...files.keys()].sort().map((file) => `  ${join(name, file)}\n`)
+    terminal.out(`Made the solution "${name}":\n${lines.join('')}\n${next(name)}`)
+    return 'done'
+  },
+})
+
+/** Each file by its path in the solution's folder. */
+function newSolution(name: string): Map<string, string> {
+  const title = name.charAt(0).toUpperCase() + name.slice(1).replaceAll('-', ' ')
+  const files = new Map<string, string>()
+  for (const file of readdirSync(NEW_SOLUTION, { recursive: true, withFileTypes: true })) {
+    if (!file.isFile()) continue
+    const path = join(file.parentPath, file.name)
+    const content = readFileSync(path, 'utf8').replaceAll('{{name}}', name).replaceAll('{{title}}', title)
+    files.set(path.slice(NEW_SOLUTION.length + 1).replaceAll('\\', '/'), content)
+  }
+  const written = new Map([...files].map(([file, content]) => [file, Buffer.from(content)]))
+  return new Map([...files, ...editorFiles(written)])
+}
+
+/** The rule is that of the manifest, in its words. */
+function checkName(name: string): void {
+  const problem = ManifestSchema.shape.name.safeParse(name).error?.issues[0]?.message
+  if (problem === undefined) return
+  const shown = JSON.stringify(name.slice(0, 100))
+  throw new CommandError('usage', `${shown} cannot be the name of a solution: it ${problem}.`)
+}
+
+function checkFolder(name: string): void {
+  if (!existsSync(name)) return
+  const problem = whyNotEmpty(name)
+  if (problem === null) return
+  const advice = 'Choose another name, or remove it first.'
+  throw new CommandError('failed', `"${name}" ${problem}, and nothing in it is changed. ${advice}`)
+}
+
+/** @returns null for an empty folder */
+function whyNotEmpty(path: string): string | null {
+  try {
+    return readdirSync(path).length === 0 ? null : 'is a folder that is not empty'
+  } catch {
+    return 'is there already and is no folder'
+  }
+}
+
+function next(name: string): string {
+  return `Next:
+  ${SOLHOST} dev ${name}            (runs it here; each save shows in open pages)
+  ${SOLHOST} test ${name}           (runs its tests)
+  ${SOLHOST} deploy ${name} <url>   (puts it on a host)
+`
+}

@@ -1,0 +1,144 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { SOLHOST } from '../../base/program/program-name.ts'
+import { shellWord } from '../../base/program/shell-word.ts'
+import { CommandError, command } from '../../base/terminal/command.ts'
+import { jsonText, type Terminal } from '../../base/terminal/terminal.ts'
+import { z } from '../../runtime/zod.ts'
+import { authorization, HOST_NOTES, HOST_OPTIONS, readHostAddress } from '../credentials.ts'
+import { createHostApi, type HostApi } from '../host-api.ts'
+import { LogLine, logLineText } from '../log-line-text.ts'
+import { refuse } from '../refusals.ts'
+
+const Page = z.object({ items: z.array(LogLine) })
+
+const LINES = 50
+const MOST_LINES = 1000
+/** A host that went away is looked for again after so long, in ms; then less often, up to the second. */
+const COME_BACK = { first: 1000, last: 30_000 }
+
+export const logsCommand = command({
+  summary: 'show what the scripts of a solution wrote, and why they failed',
+  arguments: {
+    name: { what: 'the name of the solution' },
+    url: { what: 'the address of the host, such as https://apps.example.org' },
+  },
+  options: {
+    follow: { type: 'boolean', short: 'f', what: 'go on with each new line until Ctrl-C' },
+    lines: { type: 'string', short: 'n', value: '<number>', what: `so many of the newest lines first (${LINES})` },
+    ...HOST_OPTIONS,
+    json: { type: 'boolean', what: 'one JSON object in each line' },
+  },
+  notes: () => HOST_NOTES,
+  async run({ arguments: { name, url: address }, options }, terminal) {
+    const url = readHostAddress(address, options['allow-http'] === true)
+    const count = readCount(options.lines)
+    const api = createHostApi(url, await authorization(options.user, terminal))
+    const log = { api, url, name, path: `/admin/api/solutions/${encodeURIComponent(name)}/log` }
+    const show = (line: LogLine) =>
+      terminal.out(options.json === true ? jsonText(line, true) : logLineText(line, terminal))
+    if (options.follow === true) return follow(log, count, show, terminal)
+    const lines = await newest(log, count)
+    for (const line of lines) show(line)
+    const next = `${logsLine(name, url, options.user)} -f`
+    if (options.json !== true) {
+      terminal.err(lines.length === 0 ? `The log of ${name} is empty. To wait for lines: ${next}\n` : `Next: ${next}\n`)
+    }
+    return 'done'
+  },
+})
+
+/** The command that shows a log, as whoever asked for this one may type it. */
+export function logsLine(name: string, url: URL, user: string | undefined): string {
+  return [`${SOLHOST} logs`, name, url.origin, ...(user === undefined ? [] : ['--user', shellWord(user)])].join(' ')
+}
+
+type Log = { readonly api: HostApi; readonly url: URL; readonly name: string; readonly path: string }
+
+async function newest({ api, url, name, path }: Log, count: number): Promise<LogLine[]> {
+  const answer = await api.get(`${path}?limit=${Math.max(1, count)}`)
+  const page = Page.safeParse(answer.body)
+  if (answer.status !== 200 || !page.success) refuse(answer, url, name)
+  return count === 0 ? [] : page.data.items
+}
+
+/** Never ends by itself: a host that goes away is waited for. One that was never there, or refuses, is told. */
+async function follow(log: Log, count: number, show: (line: LogLine) => void, terminal: Terminal): Promise<never> {
+  let last = 0
+  const showLast = (line: LogLine) => {
+    last = Math.max(last, line.time)
+    show(line)
+  }
+  let pause = COME_BACK.first
+  for (let isFirst = true; ; isFirst = false) {
+    let isThere = false
+    const onThere = () => {
+      if (!isFirst) terminal.err('The host is there again.\n')
+      isThere = true
+    }
+    try {
+      // After a gap those of the last moment before it are not shown again.
+      await followOnce(log, isFirst ? count : MOST_LINES, last, onThere, showLast)
+    } catch (error) {
+      const isAway = error instanceof CommandError && error.exit === 'unreachable'
+      if (!isAway || (isFirst && !isThere)) throw error
+    }
+    if (isThere) pause = COME_BACK.first
+    terminal.err(`The host does not send its log any more. It is asked again in ${pause / 1000} s; Ctrl-C ends this.\n`)
+    await wait(pause)
+    pause = Math.min(2 * pause, COME_BACK.last)
+  }
+}
+
+/** The newest lines that came after a moment, then each new one, until the host ends it. */
+async function followOnce(
+  log: Log,
+  count: number,
+  after: number,
+  onThere: () => void,
+  show: (line: LogLine) => void,
+): Promise<void> {
+  /** What comes before the older lines are there waits for them; null: nothing waits any more. */
+  let waiting: LogLine[] | null = []
+  let older: Promise<void> | null = null
+  const onLine = (data: string) => {
+    const line = readLine(data)
+    if (line === null) return
+    if (waiting === null) show(line)
+    else waiting.push(line)
+  }
+  async function showOlder(): Promise<void> {
+    const lines = (await newest(log, count)).filter(({ time }) => time > after)
+    for (const line of lines) show(line)
+    const known = lines.map((line) => JSON.stringify(line))
+    for (const line of waiting ?? []) {
+      const index = known.indexOf(JSON.stringify(line))
+      if (index >= 0) known.splice(index, 1)
+      else show(line)
+    }
+    waiting = null
+  }
+  const onOpen = () => {
+    onThere()
+    older = showOlder()
+    // Told below; until then it is nobody's.
+    older.catch(() => {})
+  }
+  const answer = await log.api.follow(log.path, onOpen, onLine)
+  if (answer !== null) refuse(answer, log.url, log.name)
+  await older
+}
+
+/** @returns null for what is no line of a log */
+function readLine(data: string): LogLine | null {
+  try {
+    return LogLine.safeParse(JSON.parse(data)).data ?? null
+  } catch {
+    return null
+  }
+}
+
+function readCount(text: string | undefined): number {
+  if (text === undefined) return LINES
+  if (/^\d{1,4}$/.test(text) && Number(text) <= MOST_LINES) return Number(text)
+  throw new CommandError('usage', `--lines must be a number from 0 to ${MOST_LINES}, not "${text}".`)
+}

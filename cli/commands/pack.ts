@@ -1,0 +1,50 @@
+import { writeFileSync } from 'node:fs'
+import { SOLHOST } from '../../base/program/program-name.ts'
+import { CommandError, command } from '../../base/terminal/command.ts'
+import { jsonText } from '../../base/terminal/terminal.ts'
+import { readSolutionFolder, refuseLink } from '../solution-folder.ts'
+import { refuseFaults } from './check.ts'
+
+export const packCommand = command({
+  summary: 'check a solution and write it as a bundle',
+  arguments: { folder: { what: 'the folder of the solution', default: '.' } },
+  options: {
+    output: { type: 'string', short: 'o', value: '<file>', what: 'the bundle; <name>-<version>.zip unless given' },
+    json: { type: 'boolean', what: 'one JSON object instead of text' },
+  },
+  notes:
+    () => `The same files give the same bytes. Left out: names that begin with a dot, node_modules, *.d.ts, *.test.js,
+*.test.ts, jsconfig.json, tsconfig.json, package.json and zips beside solution.json.
+`,
+  async run({ arguments: { folder: shown }, options: { output, json = false } }, terminal) {
+    const folder = readSolutionFolder(shown)
+    const { checkSolution } = await import('../check-solution.ts')
+    const checked = await checkSolution(folder)
+    const { manifest, packed, sha256, faults, warnings } = checked
+    if (manifest === null || faults.length > 0) {
+      if (json) terminal.out(jsonText({ ok: false, faults, warnings }))
+      return json ? 'faults' : refuseFaults(folder, checked, terminal)
+    }
+    const { name, version } = manifest
+    const file = output ?? `${name}-${version}.zip`
+    // The name is the manifest's: whoever wrote that may have put a link under it.
+    if (output === undefined) refuseLink('.', file)
+    write(file, packed)
+    const bytes = packed.length
+    if (json) terminal.out(jsonText({ ok: true, file, name, version, sha256, bytes, warnings }))
+    else {
+      const said = warnings.length === 0 ? '' : `Warnings: ${warnings.length}; "${SOLHOST} check" shows them.\n`
+      terminal.out(`${file}: ${name} ${version}, ${bytes} bytes, ${folder.files.size} files\nsha256 ${sha256}\n${said}`)
+      terminal.out(`Next: upload it, or let "${SOLHOST} deploy" pack and upload in one step.\n`)
+    }
+    return 'done'
+  },
+})
+
+function write(file: string, content: Buffer): void {
+  try {
+    writeFileSync(file, content)
+  } catch (error) {
+    throw new CommandError('failed', `${file} cannot be written: ${(error as Error).message}`, { cause: error })
+  }
+}

@@ -1,0 +1,42 @@
+import { PROPERTIES } from '../../base/config/properties.ts'
+import type { Property } from '../../base/config/property.ts'
+import { version } from '../../base/program/version.ts'
+import { command, type Exit } from '../../base/terminal/command.ts'
+import { createLog, stopOnSignals, whyNot } from '../../base/terminal/run-service.ts'
+import { printable, type Terminal } from '../../base/terminal/terminal.ts'
+import { readSettings } from '../../host/config/settings.ts'
+
+export const startCommand = command({
+  summary: 'start the host; settings come from environment properties',
+  arguments: {},
+  options: {},
+  notes: () => `Environment properties (docs/reference/settings.md has all of them):
+${Object.entries(PROPERTIES as Record<string, Property>)
+  .map(([name, { default: text, what }]) => `  ${name.padEnd(24)} ${what}${text === '' ? '' : ` (${text})`}`)
+  .join('\n')}
+`,
+  run: (_given, terminal) => start(terminal),
+})
+
+/** Resolves when the host has stopped, or could not start. */
+async function start(terminal: Terminal): Promise<Exit> {
+  const stopped = Promise.withResolvers<Exit>()
+  try {
+    const settings = readSettings(terminal.environment)
+    const isTerminal = process.stdout.isTTY === true
+    const log = await createLog(settings.logLevel, isTerminal)
+    // Told of signals before the host is even loaded: process 1 of a container gets only those that it asked for.
+    const starting = import('../../host/main.ts').then(({ startHost }) =>
+      startHost({ settings, log, version, terminal: isTerminal }),
+    )
+    // A signal that comes while it starts stops it as soon as it has started; a failed start ends by itself.
+    stopOnSignals(async () => (await starting).stop(), stopped.resolve)
+    const host = await starting
+    const { startMessage } = await import('../../host/start-message.ts')
+    terminal.out(await startMessage(host, settings))
+  } catch (error) {
+    terminal.err(`${printable(whyNot(error))}\n`)
+    return 'failed'
+  }
+  return stopped.promise
+}

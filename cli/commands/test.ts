@@ -1,0 +1,126 @@
+import { SOLHOST } from '../../base/program/program-name.ts'
+import { shellWord } from '../../base/program/shell-word.ts'
+import { CommandError, command, EXIT_CODES, type Exit } from '../../base/terminal/command.ts'
+import type { Terminal } from '../../base/terminal/terminal.ts'
+import type { FileResult } from '../../host/solution-tests/run-tests.ts'
+import type { Stage } from '../../host/solution-tests/stage.ts'
+import { createLimits } from '../../runtime/limits.ts'
+import { renewEditorFiles } from '../editor-files.ts'
+import { type Findings, findingsOf } from '../findings-text.ts'
+import { readSolutionFolder, readTestFiles, type SolutionFolder } from '../solution-folder.ts'
+import { createTestReport } from '../test-report.ts'
+import { refuseFaults } from './check.ts'
+
+/** Chosen here: a test asks several calls of 2 s each; one that takes longer hangs. In seconds. */
+const TEST_TIME = 10
+const LONGEST_TIME = 300
+
+const EXAMPLE = `test('opens with its welcome', async () => {
+  const client = await solution.open()
+  assert.equal(client.form, 'welcome')
+})`
+
+export const testCommand = command({
+  summary: 'run the tests of a solution (*.test.js) against its scripts in real sandbox processes',
+  arguments: { folder: { what: 'the folder of the solution', default: '.' } },
+  options: {
+    filter: { type: 'string', value: '<text>', what: 'only tests whose name or file holds it' },
+    timeout: { type: 'string', value: '<seconds>', what: `what one test may take (${TEST_TIME} unless given)` },
+    json: { type: 'boolean', what: 'one JSON object instead of text' },
+  },
+  notes: () => `Tests stand beside the scripts, in files such as globals.test.js, and are never uploaded:
+
+${EXAMPLE.replaceAll(/^/gm, '  ')}
+
+docs/testing-solutions.md says what they can do. They run in sandboxes too, without files and network.
+`,
+  async run({ arguments: { folder: shown }, options }, terminal) {
+    const timeLimit = readTime(options.timeout) * 1000
+    const folder = readSolutionFolder(shown)
+    const files = needTestFiles(folder)
+    renewEditorFiles(folder)
+    const report = createTestReport(new Map([...folder.files, ...files]), terminal, options.json === true)
+    const { packSolution } = await import('../check-solution.ts')
+    const packed = await packSolution(folder)
+    if (packed.manifest === null || packed.faults.length > 0) return refuseSolution(folder, packed, report, terminal)
+    using _ = endOnSignals()
+    // Half of all that a command line could load, and no other command needs it.
+    const [{ createStage }, { runTests }] = await Promise.all([
+      import('../../host/solution-tests/stage.ts'),
+      import('../../host/solution-tests/run-tests.ts'),
+    ])
+    let stage: Stage
+    try {
+      stage = await createStage(packed.packed, packed.manifest.name, createLimits())
+    } catch (error) {
+      const findings = findingsOf(error)
+      if (findings === null) throw error
+      return refuseSolution(folder, findings, report, terminal)
+    }
+    let results: readonly FileResult[]
+    try {
+      const sources = [...files].map(([file, content]) => ({ file, source: content.toString('utf8') }))
+      const { filter = '' } = options
+      results = await runTests(sources, { stage, timeLimit, filter, onFile: report.file, onTest: report.test })
+    } finally {
+      await stage.stop()
+    }
+    needAny(results, options.filter)
+    const isSound = report.end(results)
+    if (options.json !== true) terminal.out(next(isSound, shown))
+    return isSound ? 'done' : 'faults'
+  },
+})
+
+/** By the process's own end, at which the parts of the stage are ended too: by default a signal leaves them as they are. */
+function endOnSignals(): Disposable {
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+  const end = () => process.exit(EXIT_CODES.interrupted.code)
+  // Not once: Ctrl-C comes from the terminal and from the launcher, and the second must not cut off what the first began.
+  for (const signal of signals) process.on(signal, end)
+  return {
+    [Symbol.dispose]() {
+      for (const signal of signals) process.off(signal, end)
+    },
+  }
+}
+
+function next(isSound: boolean, shown: string): string {
+  const word = shellWord(shown)
+  return `Next: ${isSound ? `${SOLHOST} deploy ${word} <url>` : `fix what is shown, then ${SOLHOST} test ${word}`}\n`
+}
+
+function readTime(text: string | undefined): number {
+  if (text === undefined) return TEST_TIME
+  const seconds = Number(text)
+  if (/^\d{1,3}$/.test(text) && seconds >= 1 && seconds <= LONGEST_TIME) return seconds
+  throw new CommandError('usage', `--timeout must be a number of seconds from 1 to ${LONGEST_TIME}, not "${text}".`)
+}
+
+function needTestFiles({ path, shown }: SolutionFolder): ReadonlyMap<string, Buffer> {
+  const files = readTestFiles(path)
+  const { SCRIPT_SIZE } = createLimits()
+  for (const [file, { length }] of files) {
+    if (length > SCRIPT_SIZE) throw new CommandError('usage', `${file} has more than ${SCRIPT_SIZE} bytes: split it.`)
+  }
+  if (files.size > 0) return files
+  const advice = `Write one beside the scripts, such as globals.test.js:\n\n${EXAMPLE}\n\nNext: ${SOLHOST} test ${shellWord(shown)}`
+  throw new CommandError('usage', `"${shown}" has no tests. ${advice}`)
+}
+
+/** Nothing ran: with a filter that is a mistake of it. */
+function needAny(results: readonly FileResult[], filter: string | undefined): void {
+  const isAny = results.some(({ tests, failure }) => tests.length > 0 || failure !== null)
+  if (!isAny) throw new CommandError('usage', `No test holds ${JSON.stringify(filter)} in its name or file.`)
+}
+
+/** A host would not take it, so there is nothing to test. */
+function refuseSolution(
+  folder: SolutionFolder,
+  findings: Findings,
+  report: ReturnType<typeof createTestReport>,
+  terminal: Terminal,
+): Exit {
+  if (report.refused(findings)) return 'faults'
+  return refuseFaults(folder, findings, terminal)
+}

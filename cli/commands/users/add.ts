@@ -1,0 +1,59 @@
+import { SOLHOST } from '../../../base/program/program-name.ts'
+import { shellWord } from '../../../base/program/shell-word.ts'
+import { command } from '../../../base/terminal/command.ts'
+import { jsonText, printable } from '../../../base/terminal/terminal.ts'
+import { HOST_OPTIONS, USERS_NOTES } from '../../credentials.ts'
+import { askNewPassword, makePassword, PASSWORD_OPTION } from '../../new-password.ts'
+import { openUserDirectory, permissionsText, readPermissions, type User } from '../../user-directory.ts'
+
+export const usersAddCommand = command({
+  summary: 'add a user, with a password that has to be changed at the first sign-in',
+  arguments: {
+    name: { what: 'the user name' },
+    url: { what: 'the address of the host, such as https://apps.example.org' },
+  },
+  options: {
+    permissions: {
+      type: 'string',
+      value: '<list>',
+      what: 'such as Users,Sales@crm: the second in the solution crm only',
+    },
+    email: { type: 'string', value: '<address>', what: 'the e-mail address' },
+    'display-name': { type: 'string', value: '<text>', what: 'the name that people read' },
+    ...PASSWORD_OPTION,
+    ...HOST_OPTIONS,
+    json: { type: 'boolean', what: 'one JSON object instead of text' },
+  },
+  notes: () => USERS_NOTES,
+  async run({ arguments: { name, url }, options }, terminal) {
+    const { permissions, email, 'display-name': displayName, json = false } = options
+    const isMade = options['ask-password'] !== true
+    const directory = await openUserDirectory(url, options, terminal)
+    const password = isMade ? makePassword() : await askNewPassword(printable(name), terminal)
+    const user = await directory.create({
+      username: name,
+      password,
+      ...(permissions === undefined ? {} : { permissions: readPermissions(permissions) }),
+      ...(email === undefined ? {} : { email }),
+      ...(displayName === undefined ? {} : { displayName }),
+    })
+    if (json) {
+      terminal.out(jsonText({ ok: true, user, ...(isMade ? { password } : {}) }))
+      return 'done'
+    }
+    const shown = isMade ? `  password     ${password}   (shown this once)\n` : ''
+    terminal.out(
+      `${terminal.styled('green', printable(user.username))} is added.\n${shown}` +
+        `  uid          ${printable(user.uid)}\n  permissions  ${printable(permissionsText(user.permissions))}\n` +
+        next(user, url),
+    )
+    return 'done'
+  },
+})
+
+/** Without a permission nobody signs in. */
+function next({ username, permissions }: User, url: string): string {
+  if (permissions.length > 0) return 'Next: pass name and password on; the first sign-in asks for another password.\n'
+  const line = `${SOLHOST} users set ${shellWord(username)} ${url} --permissions <list>`
+  return `Next: give a permission, without which nobody signs in:\n  ${line}\n`
+}

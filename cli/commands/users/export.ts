@@ -1,0 +1,50 @@
+import { open, rm } from 'node:fs/promises'
+import { CommandError, command } from '../../../base/terminal/command.ts'
+import { HOST_OPTIONS, USERS_NOTES } from '../../credentials.ts'
+import { refuseUsers } from '../../refusals.ts'
+import { openUserDirectory } from '../../user-directory.ts'
+
+export const usersExportCommand = command({
+  summary: 'write all users as CSV, without passwords',
+  arguments: { url: { what: 'the address of the host, such as https://apps.example.org' } },
+  options: {
+    output: { type: 'string', short: 'o', value: '<file>', what: 'a new file; the output unless given' },
+    ...HOST_OPTIONS,
+  },
+  notes: () => `"users import" reads it. The host writes the export into its audit.
+
+${USERS_NOTES}`,
+  async run({ arguments: { url }, options }, terminal) {
+    const { output } = options
+    const directory = await openUserDirectory(url, options, terminal)
+    const write = (take: (piece: Buffer) => Promise<void>) =>
+      directory.api.download('/admin/api/users.csv', 'text/csv', take)
+    if (output === undefined) {
+      const decoder = new TextDecoder()
+      const answer = await write(async (piece) => terminal.out(decoder.decode(piece, { stream: true })))
+      if (answer !== null) refuseUsers(answer, directory.url)
+      return 'done'
+    }
+    const file = await create(output)
+    let isWhole = false
+    try {
+      const answer = await write(async (piece) => void (await file.write(piece)))
+      if (answer !== null) refuseUsers(answer, directory.url)
+      isWhole = true
+    } finally {
+      await file.close()
+      if (!isWhole) await rm(output)
+    }
+    terminal.out(`${output} is written.\nNext: keep it where nobody else reads it.\n`)
+    return 'done'
+  },
+})
+
+/** For its owner alone, and never over a file that is there. */
+async function create(path: string) {
+  try {
+    return await open(path, 'wx', 0o600)
+  } catch (error) {
+    throw new CommandError('failed', `${path} cannot be made: ${(error as Error).message}`, { cause: error })
+  }
+}

@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs'
+import { SOLHOST } from '../../../base/program/program-name.ts'
+import { shellWord } from '../../../base/program/shell-word.ts'
+import { CommandError, command, type Exit } from '../../../base/terminal/command.ts'
+import { jsonText, printable, type Terminal } from '../../../base/terminal/terminal.ts'
+import { z } from '../../../runtime/zod.ts'
+import { HOST_OPTIONS, USERS_NOTES } from '../../credentials.ts'
+import { refuseUsers } from '../../refusals.ts'
+import { openUserDirectory } from '../../user-directory.ts'
+
+const Imported = z.object({ created: z.int(), changed: z.int(), unchanged: z.int(), dryRun: z.boolean() })
+const Fault = z.object({ line: z.int(), field: z.string().nullable(), message: z.string() })
+const Refused = z.object({ faults: z.array(Fault).min(1) })
+type Refused = z.infer<typeof Refused>
+
+export const usersImportCommand = command({
+  summary: 'add and change users by a CSV file: all of its lines, or none',
+  arguments: {
+    file: { what: 'the CSV file, as "users export" writes it' },
+    url: { what: 'the address of the host, such as https://apps.example.org' },
+  },
+  options: {
+    'dry-run': { type: 'boolean', what: 'only check the file, and count' },
+    ...HOST_OPTIONS,
+    json: { type: 'boolean', what: 'one JSON object instead of text' },
+  },
+  notes:
+    () => `Columns: username, displayName, email, enabled, permissions (Users;Sales@crm), password. Users are found by
+their names; who has the name of no line stays as he is. Columns that the file lacks change nothing.
+
+${USERS_NOTES}`,
+  async run({ arguments: { file, url }, options }, terminal) {
+    const { 'dry-run': dryRun = false, json = false } = options
+    const bytes = read(file)
+    const directory = await openUserDirectory(url, options, terminal)
+    const path = `/admin/api/users.csv${dryRun ? '?dry-run=true' : ''}`
+    const answer = await directory.api.send('POST', path, { type: 'text/csv', bytes })
+    const refused = Refused.safeParse(answer.body)
+    if (refused.success) return tellFaults(file, refused.data, json, terminal)
+    const imported = Imported.safeParse(answer.body)
+    if (answer.status !== 200 || !imported.success) refuseUsers(answer, directory.url)
+    const { created, changed, unchanged } = imported.data
+    if (json) terminal.out(jsonText({ ok: true, ...imported.data }))
+    else {
+      const counts = `${created} new, ${changed} changed, ${unchanged} as they were`
+      const again = `${SOLHOST} users import ${shellWord(file)} ${directory.url.origin}`
+      const next = dryRun ? again : `${SOLHOST} users list ${directory.url.origin}`
+      terminal.out(`${dryRun ? 'It would be: ' : ''}${counts}.\nNext: ${next}\n`)
+    }
+    return 'done'
+  },
+})
+
+function tellFaults(file: string, { faults }: Refused, json: boolean, terminal: Terminal): Exit {
+  if (json) terminal.out(jsonText({ ok: false, faults }))
+  else {
+    const lines = faults.map(({ line, field, message }) => {
+      const place = terminal.styledError('bold', `${file}:${line}`)
+      return `${place}  ${field === null ? '' : `${printable(field)}: `}${printable(message)}\n`
+    })
+    terminal.err(`${lines.join('')}Nothing was imported. Next: mend these lines, then run it again.\n`)
+  }
+  return 'failed'
+}
+
+function read(file: string): Buffer {
+  try {
+    return readFileSync(file)
+  } catch (error) {
+    throw new CommandError('usage', `${file} cannot be read: ${(error as Error).message}`, { cause: error })
+  }
+}

@@ -1,0 +1,41 @@
+import { readSettings, type Settings } from '../../host/config/settings.ts'
+import { DEV_HOST } from './free-port.ts'
+
+/**
+ * Where a host is, what it is and what it keeps is `dev`'s own; whatever a shell has set for another host. All other
+ * properties count: databases, hosts that may be reached, limits, time zone.
+ */
+const OWN = {
+  HOST: DEV_HOST,
+  ADMIN_HOST: DEV_HOST,
+  PUBLIC_URL: '',
+  SOLUTION_ORIGIN: '',
+  TRUSTED_PROXIES: '',
+  ALLOWED_HOSTS: '',
+  DEFAULT_SOLUTION: '',
+  PLATFORM_DATABASE: 'embedded',
+  PLATFORM_KEY: '',
+  PLATFORM_KEY_FILE: '',
+  ENVIRONMENT: 'dev',
+  REMOTE_ENVIRONMENT_TOKEN: '',
+  REMOTE_ENVIRONMENT_TOKEN_FILE: '',
+  METRICS_PORT: '',
+  OTEL_EXPORTER_OTLP_ENDPOINT: '',
+  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: '',
+  OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: '',
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: '',
+  CERTIFICATE_NAME: '',
+  CERTIFICATE_PASS: '',
+  CERTIFICATE_PASS_FILE: '',
+  HTTP_REDIRECT_PORT: '',
+}
+
+/** @throws ERR_SETTINGS_INVALID */
+export function devSettings(
+  environment: Readonly<Record<string, string | undefined>>,
+  { home, port, adminPort }: { readonly home: string; readonly port: number; readonly adminPort: number },
+): Settings {
+  const places = { PLATFORM_HOME: home, PORT: String(port), ADMIN_PORT: String(adminPort) }
+  // Its own log is for operators; of what goes wrong with the solution the solution's log tells.
+  return readSettings({ LOG_LEVEL: 'warn', ...environment, ...OWN, ...places })
+}

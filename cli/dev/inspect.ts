@@ -1,0 +1,53 @@
+import { CommandError } from '../../base/terminal/command.ts'
+import { findDebugNode } from '../../host/debugger/find-debug-node.ts'
+import type { Host, HostOptions } from '../../host/main.ts'
+import { freePort } from './free-port.ts'
+
+/** That of Node's own inspector: chrome://inspect looks there by itself. */
+const PORT = 9229
+
+/** Chosen here: three options, since Node's reader of command lines knows no option with and without a value. */
+export const INSPECT_OPTIONS = {
+  inspect: { type: 'boolean', what: 'let Chrome DevTools debug the scripts, in Node.js 24' },
+  'inspect-port': {
+    type: 'string',
+    value: '<number>',
+    what: `the same, on this port of 127.0.0.1 (${PORT} or the next that is free)`,
+  },
+  'inspect-node': { type: 'string', value: '<file>', what: 'the same, in this Node.js 24 (one that is found here)' },
+} as const
+
+export type InspectOptions = {
+  readonly inspect?: boolean
+  readonly 'inspect-port'?: string
+  readonly 'inspect-node'?: string
+}
+
+/**
+ * What the options ask of the host; undefined: nothing.
+ * @param isTaken ports that will be in use
+ * @throws CommandError such as where no Node.js is found that scripts can be debugged in
+ */
+export async function readInspect(
+  options: InspectOptions,
+  isTaken: (port: number) => boolean,
+): Promise<HostOptions['inspect']> {
+  const { inspect, 'inspect-port': port, 'inspect-node': given } = options
+  if (inspect !== true && port === undefined && given === undefined) return undefined
+  const wanted = port === undefined ? PORT : readPort(port)
+  const node = await findDebugNode(given)
+  if ('problem' in node) throw new CommandError('failed', node.problem)
+  return { port: await freePort(wanted, isTaken), node }
+}
+
+function readPort(text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
+  throw new CommandError('usage', `--inspect-port is a number from 0 (any free one) to 65535, not "${text}".`)
+}
+
+/** Where the scripts can be debugged; '' where that was not asked for. */
+export async function inspectText({ debugger: open }: Pick<Host, 'debugger'>): Promise<string> {
+  if (open === null) return ''
+  const links = (await open.links()).map(({ unit, link }) => `  ${unit.padEnd(14)}${link}\n`)
+  return `Debugger      ${open.address}: in Chrome chrome://inspect, or open there\n${links.join('')}`
+}

@@ -1,0 +1,137 @@
+import { hash } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import { packFiles } from '../../base/bundles/pack.ts'
+import { CommandError } from '../../base/terminal/command.ts'
+import { whyNot } from '../../base/terminal/run-service.ts'
+import { printable, type Terminal } from '../../base/terminal/terminal.ts'
+import type { LiveUpdate } from '../../host/live-solutions.ts'
+import { MANIFEST } from '../../runtime/bundle/layout.ts'
+import { ManifestSchema } from '../../runtime/bundle/manifest.ts'
+import { renewEditorFiles } from '../editor-files.ts'
+import { countText, type Findings, findingsOf, findingsText } from '../findings-text.ts'
+import { readSolutionFolder, type SolutionFolder } from '../solution-folder.ts'
+
+export type SavesParts = {
+  /** The folder as it was given. */
+  readonly shown: string
+  readonly update: (packed: Buffer, name: string) => Promise<LiveUpdate>
+  /** A version is active. Told before it is printed. */
+  readonly onActive: (update: LiveUpdate) => Promise<void>
+  readonly terminal: Terminal
+}
+
+/** Brings what is saved in a folder into a live host, one state of the folder after the other. */
+export interface Saves {
+  /** Something was saved, at `since` as `performance.now` has it. @returns once that is done, well or not */
+  saved(since: number): Promise<void>
+}
+
+/** A file that goes while the folder is read is an editor's: the folder is read again, so often and after so many ms. */
+const READ_TRIES = 5
+const READ_PAUSE = 20
+
+export function createSaves({ shown, update, onActive, terminal }: SavesParts): Saves {
+  /** Of the folder as it was tried last, by file. */
+  let hashes: ReadonlyMap<string, string> = new Map()
+  let running: Promise<void> | null = null
+  let next: number | null = null
+
+  async function bringIn(since: number): Promise<void> {
+    const folder = await readQuietFolder(shown)
+    const now = new Map([...folder.files].map(([name, content]) => [name, hash('sha256', content)]))
+    const changes = changesOf(hashes, now)
+    if (changes.length === 0) return
+    const isFirst = hashes.size === 0
+    try {
+      const updated = await update(await packFiles(folder.files), nameIn(folder))
+      hashes = now
+      const milliseconds = performance.now() - since
+      await onActive(updated)
+      tell(updated, folder, isFirst ? null : saveLine(changes, updated, milliseconds))
+    } catch (error) {
+      const findings = findingsOf(error)
+      // Else nothing is wrong with the folder: the next save tries it again, whatever that changes.
+      if (findings === null) throw error
+      hashes = now
+      refused(findings, folder)
+    }
+  }
+
+  function tell(updated: LiveUpdate, folder: SolutionFolder, line: string | null): void {
+    const found = { faults: [], warnings: updated.warnings }
+    terminal.out(findingsText(found, folder.files, terminal))
+    if (line !== null) terminal.out(`${terminal.styled('green', line)}\n`)
+    for (const file of renewEditorFiles(folder)) terminal.out(`${file} is up to date with the solution again.\n`)
+  }
+
+  function refused(found: Findings, { files }: SolutionFolder): void {
+    terminal.out(findingsText(found, files, terminal))
+    terminal.out(
+      `${terminal.styled('red', `${countText(found)}: open pages stay as they are until this is mended and saved.`)}\n`,
+    )
+  }
+
+  async function runAll(since: number): Promise<void> {
+    for (let began: number | null = since; began !== null; began = next) {
+      next = null
+      try {
+        await bringIn(began)
+      } catch (error) {
+        const text = error instanceof CommandError ? error.message : whyNot(error)
+        terminal.out(`${terminal.styled('red', printable(text))}\n`)
+      }
+    }
+    running = null
+  }
+
+  return {
+    saved(since) {
+      if (running !== null) next ??= since
+      running ??= runAll(since)
+      return running
+    },
+  }
+}
+
+/** @throws CommandError where it is no solution's folder any more */
+async function readQuietFolder(shown: string): Promise<SolutionFolder> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return readSolutionFolder(shown)
+    } catch (error) {
+      const isGoing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+      if (!isGoing || tries === READ_TRIES) throw error
+      await wait(READ_PAUSE)
+    }
+  }
+}
+
+/** What the upload is sent as. A manifest that cannot be read is refused under any name, at its line. */
+function nameIn({ files }: SolutionFolder): string {
+  try {
+    const manifest = JSON.parse(files.get(MANIFEST)?.toString('utf8') ?? '') as { name?: unknown }
+    return ManifestSchema.shape.name.safeParse(manifest.name).data ?? 'unnamed'
+  } catch {
+    return 'unnamed'
+  }
+}
+
+/** Such as `globals.js` or `forms/a.json (new)`. */
+function changesOf(before: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>): string[] {
+  const changed = [...now].flatMap(([name, content]) => {
+    const known = before.get(name)
+    if (known === content) return []
+    return [known === undefined ? `${name} (new)` : name]
+  })
+  return [...changed, ...[...before.keys()].filter((name) => !now.has(name)).map((name) => `${name} (removed)`)]
+}
+
+/** Names of files that one line has. */
+const MOST_NAMES = 3
+
+function saveLine(changes: readonly string[], { clients }: LiveUpdate, milliseconds: number): string {
+  const more = changes.length - MOST_NAMES
+  const names = `${changes.slice(0, MOST_NAMES).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+  const pages = clients === 0 ? 'no page is open' : `in ${clients} open page${clients === 1 ? '' : 's'}`
+  return `${printable(names)}: active after ${Math.round(milliseconds)} ms, ${pages}`
+}

@@ -1,0 +1,82 @@
+import { adviceFor } from '../base/bundles/advice.ts'
+import { printable, type Terminal } from '../base/terminal/terminal.ts'
+import { WHOLE_BUNDLE } from '../runtime/bundle/findings.ts'
+import { PlatformError } from '../runtime/errors.ts'
+
+/** A fault or a warning with its place, found here or by a host, which may be a newer one. */
+export type Finding = {
+  readonly file: string
+  readonly line?: number | undefined
+  readonly column?: number | undefined
+  readonly code: string
+  readonly message: string
+}
+
+export type Findings = { readonly faults: readonly Finding[]; readonly warnings: readonly Finding[] }
+
+/** What our own upload was refused for; null: it failed for another reason. */
+export function findingsOf(error: unknown): Findings | null {
+  if (!(error instanceof PlatformError) || !Array.isArray(error.details.faults)) return null
+  const { faults, warnings = [] } = error.details as unknown as Findings
+  return { faults, warnings }
+}
+
+/** So much of a long line is shown. */
+const LINE_WIDTH = 100
+
+/** Each with its place, code and message, then the line with a caret, then what to change. */
+export function findingsText(
+  { faults, warnings }: Findings,
+  files: ReadonlyMap<string, Buffer>,
+  terminal: Pick<Terminal, 'styled'>,
+): string {
+  const text = (style: 'red' | 'yellow', word: string) => (one: Finding) =>
+    `${terminal.styled('bold', placeOf(one))}  ${terminal.styled(style, `${word} ${printable(one.code)}`)}  ${printable(one.message)}\n` +
+    excerpt(one, files, terminal) +
+    `${advice(one.code, terminal)}\n`
+  return [...faults.map(text('red', 'fault')), ...warnings.map(text('yellow', 'warning'))].join('')
+}
+
+function advice(code: string, terminal: Pick<Terminal, 'styled'>): string {
+  const text = adviceFor(code)
+  return text === null ? '' : `    ${terminal.styled('cyan', '→')} ${text}\n`
+}
+
+/** Such as `2 faults, 1 warning`. */
+export function countText({ faults, warnings }: Findings): string {
+  return `${count(faults.length, 'fault')}, ${count(warnings.length, 'warning')}`
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? '' : 's'}`
+}
+
+/** `file:line:column`, as terminals and editors open it. */
+export function placeOf({ file, line, column }: Pick<Finding, 'file' | 'line' | 'column'>): string {
+  const name = file === '' || file === WHOLE_BUNDLE ? 'the solution' : printable(file)
+  return [name, ...(line === undefined ? [] : [line, ...(column === undefined ? [] : [column])])].join(':')
+}
+
+/** The line of a place with a caret; '' where the place has none, or its file is not there. */
+export function excerpt(
+  { file, line, column }: Pick<Finding, 'file' | 'line' | 'column'>,
+  files: ReadonlyMap<string, Buffer>,
+  terminal: Pick<Terminal, 'styled'>,
+): string {
+  const written =
+    line === undefined
+      ? undefined
+      : files
+          .get(file)
+          ?.toString('utf8')
+          .split(/\r\n|\n|\r/)[line - 1]
+  if (written === undefined) return ''
+  const start = Math.max(0, Math.min((column ?? 1) - 1 - LINE_WIDTH / 2, written.length - LINE_WIDTH))
+  const shown = printable(written.slice(start, start + LINE_WIDTH)).replaceAll('\t', ' ')
+  const gutter = `    ${line} │ `
+  const first = `${terminal.styled('dim', gutter)}${shown.trimEnd()}\n`
+  if (column === undefined) return first
+  const blank = `    ${' '.repeat(String(line).length)} │ `
+  const caret = `${' '.repeat(Math.max(0, column - 1 - start))}^`
+  return `${first}${terminal.styled('dim', blank)}${terminal.styled('red', caret)}\n`
+}

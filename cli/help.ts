@@ -1,0 +1,62 @@
+import { SOLHOST } from '../base/program/program-name.ts'
+import { type Command, EXIT_CODES } from '../base/terminal/command.ts'
+import { usageOf } from './read-arguments.ts'
+
+const WIDTH = 24
+
+export function helpOfAll(commands: Readonly<Record<string, Command>>): string {
+  const lines = Object.entries(commands).map(([name, { summary }]) => row(name, summary))
+  return `solhost: a host for solutions
+
+${lines.join('')}${row('help [command]', 'this text, or how a command is used')}${row('version', 'the version')}
+A first solution:
+
+  ${SOLHOST} init shop          makes a folder that runs as it is
+  ${SOLHOST} dev shop           runs it here; each save shows in open pages
+  ${SOLHOST} check shop         says what an upload would say
+  ${SOLHOST} start              starts a host
+  ${SOLHOST} deploy shop http://127.0.0.1:8080 --user admin
+
+Exit codes:
+${exitCodes()}`
+}
+
+/** Of a subject with several commands, such as `users`. */
+export function helpOfGroup(group: string, commands: Readonly<Record<string, Command>>): string {
+  const lines = Object.entries(commands).flatMap(([name, { summary }]) =>
+    name.startsWith(`${group} `) ? [row(name, summary)] : [],
+  )
+  return `solhost ${group} <command>\n\n${lines.join('')}\n"${SOLHOST} help ${group} <command>" shows how to use one.\n`
+}
+
+export function helpOf(name: string, command: Command): string {
+  const { summary, arguments: all, options, notes } = command
+  const given = Object.entries(all).map(([argument, { what, default: text }]) =>
+    row(argument, text === undefined ? what : `${what} (${text} unless given)`),
+  )
+  const flags = Object.entries(options).map(([option, { short, value, what }]) =>
+    row(`${short === undefined ? '' : `-${short}, `}--${option}${value === undefined ? '' : ` ${value}`}`, what),
+  )
+  const parts = [`${usageOf(name, command)}\n\n${capital(summary)}.\n`, section('Arguments', given)]
+  parts.push(section('Options', [...flags, row('-h, --help', 'this text')]))
+  if (notes !== undefined) parts.push(`\n${notes()}`)
+  return parts.join('')
+}
+
+function exitCodes(): string {
+  return Object.values(EXIT_CODES)
+    .map(({ code, what }) => row(String(code), what.replaceAll('`', '')))
+    .join('')
+}
+
+function section(title: string, rows: readonly string[]): string {
+  return rows.length === 0 ? '' : `\n${title}:\n${rows.join('')}`
+}
+
+function row(left: string, right: string): string {
+  return `  ${left.padEnd(WIDTH)} ${right}\n`
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

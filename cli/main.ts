@@ -1,0 +1,125 @@
+import { SOLHOST } from '../base/program/program-name.ts'
+import { version } from '../base/program/version.ts'
+import { type Command, CommandError, EXIT_CODES, type Exit } from '../base/terminal/command.ts'
+import { answerLauncher } from '../base/terminal/launcher.ts'
+import { createTerminal, printable, type Terminal } from '../base/terminal/terminal.ts'
+import { nearestKey } from '../runtime/bundle/nearest-key.ts'
+import { helpOf, helpOfAll, helpOfGroup } from './help.ts'
+import { readArguments } from './read-arguments.ts'
+
+/**
+ * In the order in which somebody meets them. Those of one subject have two words, such as `users add`. Each is loaded when
+ * it is asked for: all together take longer to load than most take to run.
+ */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  init: async () => (await import('./commands/init.ts')).initCommand,
+  dev: async () => (await import('./commands/dev.ts')).devCommand,
+  check: async () => (await import('./commands/check.ts')).checkCommand,
+  test: async () => (await import('./commands/test.ts')).testCommand,
+  types: async () => (await import('./commands/types.ts')).typesCommand,
+  'login-template': async () => (await import('./commands/login-template.ts')).loginTemplateCommand,
+  pack: async () => (await import('./commands/pack.ts')).packCommand,
+  start: async () => (await import('./commands/start.ts')).startCommand,
+  deploy: async () => (await import('./commands/deploy.ts')).deployCommand,
+  logs: async () => (await import('./commands/logs.ts')).logsCommand,
+  'users list': async () => (await import('./commands/users/list.ts')).usersListCommand,
+  'users add': async () => (await import('./commands/users/add.ts')).usersAddCommand,
+  'users set': async () => (await import('./commands/users/set.ts')).usersSetCommand,
+  'users remove': async () => (await import('./commands/users/remove.ts')).usersRemoveCommand,
+  'users import': async () => (await import('./commands/users/import.ts')).usersImportCommand,
+  'users export': async () => (await import('./commands/users/export.ts')).usersExportCommand,
+  backup: async () => (await import('./commands/backup.ts')).backupCommand,
+  restore: async () => (await import('./commands/restore.ts')).restoreCommand,
+  doctor: async () => (await import('./commands/doctor.ts')).doctorCommand,
+}
+
+/** All of them, as their help shows them. */
+export async function allCommands(): Promise<Readonly<Record<string, Command>>> {
+  return Object.fromEntries(
+    await Promise.all(Object.entries(COMMANDS).map(async ([name, load]) => [name, await load()] as const)),
+  )
+}
+
+/** Runs one command line, without the program's name, and ends the process with its exit code. */
+export async function main(words: readonly string[]): Promise<never> {
+  const terminal = createTerminal(process.stdout, process.stderr, process.stdin, process.env)
+  endWithReader()
+  endWithLauncher()
+  process.exit(await runCommandLine(words, terminal))
+}
+
+/** The same without a process of its own. @returns the exit code */
+export async function runCommandLine(words: readonly string[], terminal: Terminal): Promise<number> {
+  const exit = await run(words, terminal).catch((error: unknown) => explain(error, terminal))
+  return EXIT_CODES[exit].code
+}
+
+async function run(words: readonly string[], terminal: Terminal): Promise<Exit> {
+  const [first = 'help'] = words
+  if (first === 'help' || first === '--help' || first === '-h') return help(words.slice(1), terminal)
+  if (first === 'version' || first === '--version') {
+    terminal.out(`${version}\n`)
+    return 'done'
+  }
+  const { name, rest } = nameIn(words)
+  if (isGroup(name) && rest.some((word) => word === '--help' || word === '-h')) return help([name], terminal)
+  const command = await commandNamed(name)
+  const given = readArguments(name, command, rest)
+  return given === null ? help([name], terminal) : command.run(given, terminal)
+}
+
+async function help(words: readonly string[], terminal: Terminal): Promise<Exit> {
+  const { name } = nameIn(words)
+  if (words.length === 0) terminal.out(helpOfAll(await allCommands()))
+  else if (isGroup(name)) terminal.out(helpOfGroup(name, await allCommands()))
+  else terminal.out(helpOf(name, await commandNamed(name)))
+  return 'done'
+}
+
+/** Of a subject with several commands the second word belongs to the name. */
+function nameIn(words: readonly string[]): { readonly name: string; readonly rest: readonly string[] } {
+  const [first = '', second] = words
+  const isOfGroup = isGroup(first) && second !== undefined && !second.startsWith('-')
+  return isOfGroup ? { name: `${first} ${second}`, rest: words.slice(2) } : { name: first, rest: words.slice(1) }
+}
+
+function isGroup(name: string): boolean {
+  return Object.keys(COMMANDS).some((one) => one.startsWith(`${name} `))
+}
+
+async function commandNamed(name: string): Promise<Command> {
+  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  if (load !== undefined) return load()
+  if (isGroup(name))
+    throw new CommandError('usage', `solhost ${name}: which command?\n"${SOLHOST} help ${name}" lists them.`)
+  const nearest = nearestKey(name, Object.keys(COMMANDS))
+  const meant = nearest === null ? '' : ` Did you mean "${nearest}"?`
+  throw new CommandError('usage', `There is no command "${name}".${meant} "${SOLHOST} help" lists the commands.`)
+}
+
+function explain(error: unknown, terminal: Terminal): Exit {
+  const isForPeople = error instanceof CommandError
+  const text = error instanceof Error && !isForPeople ? (error.stack ?? error.message) : (error as Error).message
+  // It may name files of a solution, or quote a host.
+  terminal.err(`${printable(text)}\n`)
+  return isForPeople ? error.exit : 'failed'
+}
+
+/** Whoever reads the output may stop reading, as `head` does: nothing is left to do then. */
+function endWithReader(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(EXIT_CODES.done.code)
+    throw error
+  })
+}
+
+/** The launcher's channel closes when it dies in whatever way: nothing goes on without it. */
+function endWithLauncher(): void {
+  const end = () => {
+    // A running host has a way of its own to end (commands/start.ts).
+    if (process.listenerCount('disconnect') === 1) process.exit(EXIT_CODES.failed.code)
+  }
+  process.on('disconnect', end)
+  answerLauncher()
+  if (process.env.SOLHOST_LAUNCHER !== undefined && !process.connected) end()
+}

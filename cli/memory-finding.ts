@@ -1,0 +1,27 @@
+import { LEAST_MEMORY } from '../base/config/properties.ts'
+import { groupLimitFor, type MemoryState, wholeMegabytes } from '../runtime/memory-bound.ts'
+
+/**
+ * Whether RUNTIME_XMX fits. A control group that has less is told and no fault, since the host keeps below it by itself.
+ * @param machine what the machine has, in bytes
+ */
+export function memoryFinding(
+  { configured, groupLimit, maximum }: Pick<MemoryState, 'configured' | 'groupLimit' | 'maximum'>,
+  machine: number,
+): { readonly ok: boolean; readonly found: string; readonly advice?: string } {
+  const asked = `RUNTIME_XMX is ${wholeMegabytes(configured)} MB`
+  if (groupLimit !== null && maximum < configured) {
+    const group = `the control group (container) has ${wholeMegabytes(groupLimit)} MB`
+    return {
+      ok: maximum >= LEAST_MEMORY,
+      found: `${asked}, ${group}: the host keeps below ${wholeMegabytes(maximum)} MB`,
+      advice: `Raise the memory limit of the container to ${wholeMegabytes(groupLimitFor(LEAST_MEMORY))} MB or more; docs/operating.md says how much is needed.`,
+    }
+  }
+  if (configured < machine) return { ok: true, found: `${asked}, the machine has ${wholeMegabytes(machine)} MB` }
+  return {
+    ok: false,
+    found: `${asked}, but the machine has ${wholeMegabytes(machine)} MB: the system would kill processes before the host ends any`,
+    advice: `Set RUNTIME_XMX to less than ${wholeMegabytes(machine)}m, and leave room for whatever else runs here.`,
+  }
+}

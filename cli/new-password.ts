@@ -1,0 +1,36 @@
+import { randomInt } from 'node:crypto'
+import { CommandError } from '../base/terminal/command.ts'
+import type { Terminal } from '../base/terminal/terminal.ts'
+import { askSecret } from './prompt.ts'
+
+const PROPERTY = 'SOLHOST_NEW_PASSWORD'
+/** Without those that are taken for one another when somebody reads them to somebody else. */
+const LETTERS = 'abcdefghijkmnpqrstuvwxyz23456789'
+const GROUPS = 4
+const GROUP = 5
+
+/** Options of the commands that give a user a password. */
+export const PASSWORD_OPTION = {
+  'ask-password': {
+    type: 'boolean',
+    what: `ask for the password, or take ${PROPERTY}; else one is made and shown once`,
+  },
+} as const
+
+/** 100 random bits, in groups that can be typed. */
+export function makePassword(): string {
+  const group = () => Array.from({ length: GROUP }, () => LETTERS[randomInt(LETTERS.length)]).join('')
+  return Array.from({ length: GROUPS }, group).join('-')
+}
+
+/** @throws CommandError where nobody can be asked, and where the second try is another than the first */
+export async function askNewPassword(username: string, terminal: Terminal): Promise<string> {
+  const given = terminal.environment[PROPERTY]
+  if (given !== undefined && given !== '') return given
+  if (!terminal.isInteractive) {
+    throw new CommandError('usage', `${PROPERTY} is not set, and there is no terminal to ask on. Set it.`)
+  }
+  const first = await askSecret(`New password of ${username}: `)
+  if (first === (await askSecret('Once more: '))) return first
+  throw new CommandError('failed', 'These were two different passwords. Nothing was done; try again.')
+}

@@ -1,0 +1,37 @@
+import { CommandError } from '../base/terminal/command.ts'
+
+const CTRL_C = '\u0003'
+const CTRL_D = '\u0004'
+
+/**
+ * Asks on the terminal for something that nobody shall read over a shoulder: what is typed is not shown.
+ * @throws CommandError `interrupted` after Ctrl-C or Ctrl-D; the terminal is as it was in any case
+ */
+export async function askSecret(question: string): Promise<string> {
+  const { stdin, stderr } = process
+  // First: what is typed as soon as the question is there must not be shown, and a Ctrl-C must come as a key.
+  stdin.setRawMode(true)
+  stderr.write(question)
+  stdin.setEncoding('utf8')
+  const answer = Promise.withResolvers<string>()
+  let typed = ''
+  const read = (chunk: string) => {
+    for (const character of chunk) {
+      if (character === '\r' || character === '\n') return answer.resolve(typed)
+      if (character === CTRL_C || character === CTRL_D) {
+        return answer.reject(new CommandError('interrupted', 'Nothing was done.'))
+      }
+      if (character === '\u007f' || character === '\b') typed = typed.slice(0, -1)
+      else if (character >= ' ') typed += character
+    }
+  }
+  stdin.on('data', read)
+  try {
+    return await answer.promise
+  } finally {
+    stdin.off('data', read)
+    stdin.setRawMode(false)
+    stdin.pause()
+    stderr.write('\n')
+  }
+}

@@ -1,0 +1,170 @@
+import {
+  type Dirent,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { SOLHOST } from '../base/program/program-name.ts'
+import { CommandError } from '../base/terminal/command.ts'
+import { MANIFEST } from '../runtime/bundle/layout.ts'
+
+/** A solution on the author's disk, read once. */
+export type SolutionFolder = {
+  /** As it was given. */
+  readonly shown: string
+  /** An absolute path. */
+  readonly path: string
+  /** What belongs into the bundle, sorted by name as a bundle has it. */
+  readonly files: ReadonlyMap<string, Buffer>
+}
+
+/** Chosen here: far above what a bundle may hold, so that a wrong folder is noticed before all of it is read. */
+const MOST_FILES = 10_000
+const MOST_BYTES = 512 * 1024 ** 2
+const TEST_FILE = /\.test\.[jt]s$/
+
+/** @throws CommandError where there is no folder, or no manifest in it, and for what no bundle can hold */
+export function readSolutionFolder(shown: string): SolutionFolder {
+  const path = resolve(shown)
+  if (!isFolder(path)) {
+    const advice = `Name the folder that contains solution.json; "${SOLHOST} init <name>" creates one.`
+    throw new CommandError('usage', `There is no folder "${shown}". ${advice}`)
+  }
+  if (!existsSync(join(path, MANIFEST))) {
+    const below = entriesIn(path)?.find(({ name }) => existsSync(join(path, name, MANIFEST)))?.name
+    const meant =
+      below === undefined ? `"${SOLHOST} init <name>" creates a new one` : `did you mean "${join(shown, below)}"?`
+    throw new CommandError('usage', `"${shown}" holds no ${MANIFEST}, so it is not the folder of a solution; ${meant}`)
+  }
+  return { shown, path, files: readAll(path, namesBelow(path)) }
+}
+
+/** The author's own tests, sorted by name: they stand beside the scripts and belong into no bundle. */
+export function readTestFiles(path: string): ReadonlyMap<string, Buffer> {
+  const names = foldersOfSolution(path).flatMap((folder) =>
+    (entriesIn(join(path, folder)) ?? [])
+      .filter(({ name }) => TEST_FILE.test(name) && !name.startsWith('.'))
+      .map((entry) => nameOf(entry, folder)),
+  )
+  return readAll(path, names)
+}
+
+/** Those below a solution's folder that may hold what belongs to it, each with a slash at its end; its own is `''`. */
+export function foldersOfSolution(path: string, prefix = '', found: string[] = []): string[] {
+  const entries = entriesIn(join(path, prefix))
+  if (entries === null) return found
+  found.push(prefix)
+  for (const entry of entries) {
+    const folder = `${prefix}${entry.name}`
+    if (found.length < MOST_FILES && entry.isDirectory() && !isLeftOut(folder))
+      foldersOfSolution(path, `${folder}/`, found)
+  }
+  return found
+}
+
+/** What is for the author's tools alone: a host would have no use for it. Editors' copies are so too: `x~`, `#x#`. */
+export function isLeftOut(path: string): boolean {
+  const name = basename(path)
+  if (name.startsWith('.') || name === 'node_modules' || /~$|^#.*#$/.test(name)) return true
+  if (/\.d\.ts$/.test(name) || TEST_FILE.test(name)) return true
+  return /^(jsconfig|tsconfig|package|package-lock)\.json$|^[^/]+\.zip$/.test(path)
+}
+
+/** Whether it is a file of the folder itself. Links may lead anywhere, and the folder may come from a stranger. */
+export function isOwnFile(path: string, name: string): boolean {
+  return linkOnTheWay(path, name) === null && lstatSync(join(path, name), { throwIfNoEntry: false })?.isFile() === true
+}
+
+/** @throws CommandError where something would be written through a link */
+export function refuseLink(path: string, name: string): void {
+  const link = linkOnTheWay(path, name)
+  if (link === null) return
+  throw new CommandError('failed', `"${link}" is a link, so nothing is written there. Remove it, then run it again.`)
+}
+
+/** Writes a file into the folder, never through a link. @throws CommandError */
+export function writeOwnFile(path: string, name: string, content: string): void {
+  refuseLink(path, name)
+  mkdirSync(dirname(join(path, name)), { recursive: true })
+  writeFileSync(join(path, name), content)
+}
+
+function namesBelow(path: string): string[] {
+  const folders = foldersOfSolution(path)
+  if (folders.length === MOST_FILES) throw tooLarge(path, `${MOST_FILES} folders`)
+  const names: string[] = []
+  for (const folder of folders) {
+    const entries = entriesIn(join(path, folder)) ?? []
+    const own = entries.filter((entry) => !entry.isDirectory() && !isLeftOut(`${folder}${entry.name}`))
+    names.push(...own.map((entry) => nameOf(entry, folder)))
+    if (names.length > MOST_FILES) throw tooLarge(path, `${MOST_FILES} files`)
+  }
+  return names
+}
+
+/**
+ * Chosen here: links are refused, those within the folder too. A bundle holds files alone, and one from a stranger could
+ * carry a file of the reader's own to a host.
+ */
+function nameOf(entry: Dirent, folder: string): string {
+  const name = `${folder}${entry.name}`
+  if (entry.isFile()) return name
+  const what = entry.isSymbolicLink() ? 'is a link' : 'is no file'
+  throw new CommandError('usage', `"${name}" ${what}, and a bundle holds files alone. Put a file there, or remove it.`)
+}
+
+function readAll(path: string, names: string[]): ReadonlyMap<string, Buffer> {
+  let bytes = 0
+  const files = new Map<string, Buffer>()
+  for (const name of names.sort()) {
+    bytes += statSync(join(path, name)).size
+    if (bytes > MOST_BYTES) throw tooLarge(path, `${MOST_BYTES / 1024 ** 2} MB`)
+    files.set(name, readOne(join(path, name)))
+  }
+  return files
+}
+
+function readOne(file: string): Buffer {
+  try {
+    return readFileSync(file)
+  } catch (error) {
+    throw unreadable(file, error as NodeJS.ErrnoException) ?? error
+  }
+}
+
+/** @returns null for what is gone, and for what no right would change */
+function unreadable(path: string, { code }: NodeJS.ErrnoException): CommandError | null {
+  if (code !== 'EACCES' && code !== 'EPERM') return null
+  return new CommandError('failed', `"${path}" cannot be read (${code}). Give this account the right to.`)
+}
+
+function tooLarge(path: string, what: string): CommandError {
+  return new CommandError('usage', `${basename(path)} holds more than ${what}; is it a solution's?`)
+}
+
+/** The first link on the way from the folder to the file, itself included; null: there is none. */
+function linkOnTheWay(path: string, name: string): string | null {
+  const parts = name.split('/')
+  const places = parts.map((_, index) => join(path, ...parts.slice(0, index + 1)))
+  return places.find((place) => lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() === true) ?? null
+}
+
+/** Null: there is no such folder; it may go while it is looked at. */
+function entriesIn(folder: string): Dirent[] | null {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null
+    throw unreadable(folder, error as NodeJS.ErrnoException) ?? error
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}

@@ -1,0 +1,104 @@
+import { usernameKey } from '../base/accounts/username.ts'
+import { SOLHOST } from '../base/program/program-name.ts'
+import { CommandError } from '../base/terminal/command.ts'
+import { printable, type Terminal } from '../base/terminal/terminal.ts'
+import { readPermissionCell, writePermissionCell } from '../host/users/users-csv-cells.ts'
+import { z } from '../runtime/zod.ts'
+import { authorization, readHostAddress } from './credentials.ts'
+import { type ApiContent, createHostApi, type HostApi } from './host-api.ts'
+import { refuseUsers } from './refusals.ts'
+
+/** A user as the API gives it. */
+export const User = z.object({
+  uid: z.string(),
+  username: z.string(),
+  displayName: z.string().nullable(),
+  email: z.string().nullable(),
+  enabled: z.boolean(),
+  mustChangePassword: z.boolean(),
+  permissions: z.array(z.union([z.string(), z.object({ name: z.string(), solution: z.string() })])),
+})
+export type User = z.infer<typeof User>
+
+const Page = z.object({ items: z.array(User), next: z.string().optional() })
+
+const USERS = '/admin/api/users'
+const PAGE = 1000
+
+/** The users table of a running host. */
+export interface UserDirectory {
+  readonly api: HostApi
+  readonly url: URL
+  /** By name. @param search what names begin with */
+  list(search: string): AsyncIterable<User>
+  /** @throws CommandError where there is none */
+  find(username: string): Promise<User>
+  create(user: object): Promise<User>
+  change(uid: string, input: object): Promise<User>
+  /** @param traces whether the name goes out of the audit too */
+  remove(uid: string, traces: boolean): Promise<void>
+}
+
+export type HostOptions = { readonly user?: string; readonly 'allow-http'?: boolean }
+
+export async function openUserDirectory(
+  address: string,
+  { user, 'allow-http': allowHttp = false }: HostOptions,
+  terminal: Terminal,
+): Promise<UserDirectory> {
+  const url = readHostAddress(address, allowHttp)
+  const api = createHostApi(url, await authorization(user, terminal))
+
+  async function* list(search: string): AsyncGenerator<User> {
+    let after: string | undefined
+    do {
+      const query = new URLSearchParams({ limit: String(PAGE), ...(search === '' ? {} : { search }) })
+      if (after !== undefined) query.set('after', after)
+      const answer = await api.get(`${USERS}?${query}`)
+      const page = Page.safeParse(answer.body)
+      if (answer.status !== 200 || !page.success) refuseUsers(answer, url)
+      yield* page.data.items
+      after = page.data.next
+    } while (after !== undefined)
+  }
+
+  async function ask(method: 'POST' | 'PATCH', path: string, body: object): Promise<User> {
+    const answer = await api.send(method, path, jsonContent(body))
+    const user = User.safeParse(answer.body)
+    if (answer.status > 201 || !user.success) refuseUsers(answer, url)
+    return user.data
+  }
+
+  return {
+    api,
+    url,
+    list,
+    async find(username) {
+      const key = usernameKey(username)
+      // The first of those that begin so, by name, is the one that is no longer; but for how a database sorts.
+      for await (const user of list(username)) if (usernameKey(user.username) === key) return user
+      const text = `There is no user "${printable(username)}" on this host.`
+      throw new CommandError('failed', `${text} "${SOLHOST} users list ${url.origin}" lists the users.`)
+    },
+    create: (user) => ask('POST', USERS, user),
+    change: (uid, input) => ask('PATCH', `${USERS}/${encodeURIComponent(uid)}`, input),
+    async remove(uid, traces) {
+      const path = `${USERS}/${encodeURIComponent(uid)}`
+      const answer = await (traces ? api.send('POST', `${path}/erase`, null) : api.send('DELETE', path, null))
+      if (answer.status !== 204) refuseUsers(answer, url)
+    },
+  }
+}
+
+function jsonContent(body: object): ApiContent {
+  return { type: 'application/json', bytes: Buffer.from(JSON.stringify(body)) }
+}
+
+/** `Users,Sales@crm` as it is typed: the second holds in one solution. A comma in a name takes a file to import. */
+export function readPermissions(text: string): User['permissions'] {
+  return readPermissionCell(text.replaceAll(',', ';'))
+}
+
+export function permissionsText(permissions: User['permissions']): string {
+  return permissions.length === 0 ? '-' : writePermissionCell(permissions).replaceAll(';', ',')
+}

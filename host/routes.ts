@@ -1,0 +1,233 @@
+import Router from '@koa/router'
+import type { Context } from 'koa'
+import { type FoundSession, findSession as findSessionOf } from '../base/accounts/find-session.ts'
+import type { ActiveSolution } from '../base/bundles/active-solution.ts'
+import { availableLocales } from '../base/bundles/messages.ts'
+import { isHostLabel } from '../base/config/host-names.ts'
+import { allowPage } from '../base/http/content-security.ts'
+import { requireDataRequest, requireNavigation, sourceOfPost } from '../base/http/fetch-metadata.ts'
+import { chooseLocale } from '../base/http/languages.ts'
+import { readForm, readQuery } from '../base/http/read-body.ts'
+import { cookieScope, createNonce, sendHtml, stateOf } from '../base/http/request.ts'
+import { PlatformError } from '../runtime/errors.ts'
+import { type ClientPageParts, showClientPage } from './clients/client-page.ts'
+import { type ClientRouteParts, connectClient } from './clients/client-route.ts'
+import { sendClientScript } from './clients/client-script-route.ts'
+import { sendToAddress } from './http/send-to-address.ts'
+import { readArrival } from './login/arrival.ts'
+import type { LoginPageSender } from './login/login-page.ts'
+import { type SignInParts, showLoginPage, showRecheckError, showRecheckFailure, signIn } from './login/sign-in.ts'
+import { type LoginFormParts, signInByLoginForm } from './login/sign-in-by-login-form.ts'
+import { type FormMode, isProviderMode, type ProviderMode, signInModeOf } from './login/sign-in-mode.ts'
+import { signInRemembered } from './login/sign-in-remembered.ts'
+import { type SignOutParts, signOut } from './login/sign-out.ts'
+import { addressOfTarget, type SignOutTargets } from './login/sign-out-target.ts'
+import type { Maintenance } from './maintenance/maintenance.ts'
+import type { AfterLogoutState } from './oauth/after-logout.ts'
+import { addOAuthRoutes, type OAuthParts, signInAtProvider } from './oauth/routes.ts'
+import type { Catalog } from './solutions/catalog.ts'
+import { sendMedia } from './solutions/media.ts'
+import type { SolutionStore } from './solutions/solution-store.ts'
+import { signedOutPage } from './web/pages.ts'
+
+export type SolutionRouteParts = SignInParts &
+  LoginFormParts &
+  ClientPageParts &
+  ClientRouteParts &
+  SignOutParts & {
+    readonly signOutTargets: SignOutTargets
+    readonly catalog: Catalog
+    readonly store: SolutionStore
+    readonly sendLoginPage: LoginPageSender
+    readonly maintenance: Maintenance
+    readonly oauth: OAuthParts
+    readonly afterLogout: AfterLogoutState
+  }
+
+/** Everything under `/solution/{name}/` (design section 7). */
+export function solutionRoutes(parts: SolutionRouteParts): Router {
+  const { catalog, sites, sessions, maintenance } = parts
+  const router = new Router({ prefix: '/solution/:solution', sensitive: true })
+
+  /** The last gate: a solution is answered for only where the host name was found to serve it. */
+  function needSolution(ctx: Context): Promise<ActiveSolution> {
+    const name = nameOf(ctx)
+    const { site } = stateOf(ctx)
+    const isServed = site?.kind === 'solution' ? site.solution === name : site !== null && sites.shared
+    if (!isServed) throw new PlatformError('ERR_NOT_FOUND', 'This host name does not serve that solution.')
+    return catalog.need(name)
+  }
+
+  function localeOf(ctx: Context, solution: ActiveSolution): string {
+    return chooseLocale(ctx.get('Accept-Language'), availableLocales(solution.texts))
+  }
+
+  async function findSession(ctx: Context, solution: ActiveSolution): Promise<FoundSession | null> {
+    if (solution.manifest.authenticator === 'NONE') return null
+    return findSessionOf(ctx, cookieScope(ctx, sites, solution.name), sessions)
+  }
+
+  router.get('/', (ctx) => {
+    ctx.status = 308
+    ctx.set('Location', `/solution/${nameOf(ctx)}/index.html${ctx.search}`)
+  })
+
+  router.get('/index.html', async (ctx) => {
+    requireNavigation(ctx)
+    const solution = await needSolution(ctx)
+    const mode = signInModeOf(solution)
+    const found = await findSession(ctx, solution)
+    if (found !== null) return showClientPage(ctx, solution, found, found.session.locale, false, parts)
+    const locale = localeOf(ctx, solution)
+    if (Object.hasOwn(ctx.query, 'signed-out')) return showSignedOut(ctx, solution, locale)
+    await maintenance.refuseNewWork()
+    // The client opens without a user; of a login form it is the form that signs in.
+    if (mode === 'NONE' || mode === 'LOGIN_FORM') {
+      return showClientPage(ctx, solution, null, locale, mode === 'LOGIN_FORM', parts)
+    }
+    const signedIn = await signInByItself(ctx, solution, locale, mode)
+    if (signedIn !== null) await showClientPage(ctx, solution, signedIn, signedIn.session.locale, false, parts)
+  })
+
+  /** By a provider, or as the browser is remembered. @returns null when it was answered with something else */
+  async function signInByItself(
+    ctx: Context,
+    solution: ActiveSolution,
+    locale: string,
+    mode: FormMode | ProviderMode,
+  ): Promise<FoundSession | null> {
+    const arrival = readArrival(ctx, solution, locale, sites)
+    if (isProviderMode(mode)) return signInAtProvider(arrival, parts.oauth)
+    const source = parts.accountSources.ofMode(mode)
+    try {
+      const remembered = await signInRemembered(arrival, source, parts)
+      if (remembered === null) await showLoginPage(ctx, solution, locale, parts.sendLoginPage)
+      else if ('failure' in remembered) await showRecheckFailure(ctx, solution, locale, remembered.failure, parts)
+      else return remembered.found
+    } catch (error) {
+      await showRecheckError(ctx, solution, locale, error, parts)
+    }
+    return null
+  }
+
+  router.get('/client', async (ctx) => {
+    const solution = await needSolution(ctx)
+    const mode = signInModeOf(solution)
+    const found = await findSession(ctx, solution)
+    const isLoginForm = mode === 'LOGIN_FORM'
+    const locale = found?.session.locale ?? localeOf(ctx, solution)
+    connectClient(ctx, solution, found, locale, { isOpenToAll: mode === 'NONE' || isLoginForm, isLoginForm }, parts)
+  })
+
+  router.get('/client.js', async (ctx) => {
+    await needSolution(ctx)
+    sendClientScript(ctx)
+  })
+
+  router.post('/index.html', async (ctx) => {
+    requireNavigation(ctx)
+    const solution = await needSolution(ctx)
+    const mode = signInModeOf(solution)
+    if (mode === 'NONE' || isProviderMode(mode)) {
+      throw new PlatformError('ERR_METHOD_NOT_ALLOWED', 'Nobody signs in by a form here.', { allow: 'HEAD, GET' })
+    }
+    await maintenance.refuseNewWork()
+    const locale = localeOf(ctx, solution)
+    if (mode === 'LOGIN_FORM') await signInByLoginForm(ctx, solution, locale, parts)
+    else await signIn(ctx, solution, locale, mode, parts)
+  })
+
+  router.get('/password', async (ctx) => {
+    requireNavigation(ctx)
+    const solution = await needSolution(ctx)
+    await parts.changePassword.show(ctx, solution, (await findSession(ctx, solution))?.session ?? null)
+  })
+
+  router.post('/password', async (ctx) => {
+    requireNavigation(ctx)
+    const solution = await needSolution(ctx)
+    const session = (await findSession(ctx, solution))?.session ?? null
+    await parts.changePassword.submit(ctx, solution, session?.locale ?? localeOf(ctx, solution), session)
+  })
+
+  router.get('/session', async (ctx) => {
+    requireDataRequest(ctx)
+    const found = await findSession(ctx, await needSolution(ctx))
+    if (found === null) throw new PlatformError('ERR_UNAUTHENTICATED', 'Nobody is signed in.')
+    const { username, uid, permissions, tenant, locale, loggedInAt } = found.session
+    ctx.body = { username, uid, permissions, tenant, locale, loggedInAt }
+  })
+
+  router.post('/logout', async (ctx) => {
+    const solution = await needSolution(ctx)
+    const origin = sites.originOf(solution.name, stateOf(ctx).client)
+    const fields = await readOwnForm(ctx, solution, origin)
+    const address = await signOut(ctx, solution, await targetOf(ctx, solution, fields), parts)
+    if (address.startsWith('/')) {
+      ctx.status = 303
+      ctx.set('Location', address)
+      return
+    }
+    sendToAddress(ctx, address, origin, localeOf(ctx, solution))
+  })
+
+  addOAuthRoutes(router, needSolution, localeOf, parts.oauth)
+
+  router.get('/media/*path', async (ctx) => {
+    await sendMedia(ctx, await needSolution(ctx), (ctx.params as { path: string }).path, parts.store)
+  })
+
+  /** A script may have wanted another page; a browser that went to the provider first comes to it from here. */
+  function showSignedOut(ctx: Context, solution: ActiveSolution, locale: string): void {
+    const after = parts.afterLogout.read(solution.name, readQuery(ctx).get('state') ?? '')
+    const origin = sites.originOf(solution.name, stateOf(ctx).client)
+    if (after !== null && after.target !== null) {
+      sendToAddress(ctx, after.target, origin, locale)
+      return
+    }
+    const nonce = createNonce()
+    allowPage(ctx, nonce)
+    const signInHref = after?.page ?? `/solution/${solution.name}/index.html`
+    const model = { solution: { title: solution.title }, signInHref, provider: after?.provider ?? null }
+    sendHtml(ctx, 200, signedOutPage({ locale, nonce }, model))
+  }
+
+  /**
+   * The fields with which the solution's page signs out. Where the browser says that it was that page, a form may be
+   * missing; else its hidden token decides.
+   */
+  async function readOwnForm(ctx: Context, { name }: ActiveSolution, origin: string): Promise<Map<string, string>> {
+    const source = sourceOfPost(ctx, origin)
+    if (source === 'foreign') throw notFromPage()
+    if (source === 'same-origin') return ctx.is('urlencoded') ? readForm(ctx, parts.limits) : new Map()
+    const fields = ctx.get('Content-Type') === '' ? new Map<string, string>() : await readForm(ctx, parts.limits)
+    if (!parts.formTokens.check(ctx, cookieScope(ctx, sites, name), fields.get('csrf_token'))) throw notFromPage()
+    return fields
+  }
+
+  /** Where a client's script sends the browser after it; null: nowhere else. */
+  async function targetOf(
+    ctx: Context,
+    solution: ActiveSolution,
+    fields: ReadonlyMap<string, string>,
+  ): Promise<string | null> {
+    const after = fields.get('after')
+    const found = after === undefined ? null : await findSession(ctx, solution)
+    if (after === undefined || found === null) return null
+    const target = parts.signOutTargets.read(solution.name, found.session.publicId, after)
+    return target === null ? null : addressOfTarget(target, stateOf(ctx).client, parts)
+  }
+
+  return router
+}
+
+function notFromPage(): PlatformError {
+  return new PlatformError('ERR_FOREIGN_ORIGIN', 'Signing out works from the page of the solution only.')
+}
+
+/** @throws ERR_SOLUTION_NOT_FOUND for what cannot be the name of a solution */
+function nameOf(ctx: Context): string {
+  const { solution } = ctx.params as { solution: string }
+  if (isHostLabel(solution)) return solution
+  throw new PlatformError('ERR_SOLUTION_NOT_FOUND', 'There is no such solution.')
+}

@@ -1,0 +1,54 @@
+import type { Middleware } from 'koa'
+import { hostnameOf, isLoopback } from '../base/config/host-names.ts'
+import { requireOneHost, unknownHost } from '../base/http/host-header.ts'
+import { stateOf } from '../base/http/request.ts'
+import type { Sites } from '../base/http/sites.ts'
+import { PlatformError } from '../runtime/errors.ts'
+import type { Catalog } from './solutions/catalog.ts'
+
+/**
+ * Lets a request through only where its host name serves its path: a solution's own host serves that solution and
+ * nothing else; with `SOLUTION_ORIGIN` the platform's hosts send the browser to the solution's own host.
+ */
+export function siteGate(sites: Sites, catalog: Catalog): Middleware {
+  return async (ctx, next) => {
+    const { client } = stateOf(ctx)
+    requireOneHost(ctx)
+    const site = sites.find(client)
+    stateOf(ctx).site = site
+    if (site === null) throw unknownHost(client.host)
+    const asked = /^\/solution\/([^/]+)(\/|$)/.exec(ctx.path)?.[1]
+    if (site.kind === 'platform') {
+      if (sites.shared || asked === undefined) return next()
+      const origin = sites.originOf((await catalog.need(asked)).name, client)
+      if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
+        throw new PlatformError('ERR_HOST_UNKNOWN', `"${asked}" is served at ${origin}.`)
+      }
+      ctx.status = 308
+      ctx.set('Location', `${origin}${ctx.path}${ctx.search}`)
+      return
+    }
+    if ((await catalog.active(site.solution)) === null) throw unknownHost(client.host)
+    if (asked === site.solution) return next()
+    if (ctx.path !== '/')
+      throw new PlatformError('ERR_NOT_FOUND', 'This host name serves one solution and nothing else.')
+    ctx.status = 302
+    ctx.set('Location', `/solution/${site.solution}/index.html`)
+  }
+}
+
+/**
+ * The admin port answers only to loopback names, its own address and `ALLOWED_HOSTS`. Behind a proxy both count, the name
+ * that it forwards and the one under which it asks: a page that got here by DNS rebinding can forward any name itself.
+ */
+export function adminGate(adminHost: string, allowedHosts: readonly string[]): Middleware {
+  const isKnown = (host: string) => {
+    const hostname = hostnameOf(host)
+    return hostname !== null && (isLoopback(hostname) || hostname === adminHost || allowedHosts.includes(hostname))
+  }
+  return (ctx, next) => {
+    const unknown = [stateOf(ctx).client.host, ctx.req.headers.host ?? ''].find((host) => !isKnown(host))
+    if (unknown !== undefined) throw unknownHost(unknown)
+    return next()
+  }
+}

@@ -1,0 +1,26 @@
+import { readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+/** A module of ours and all that it imports, at once or later. */
+function loadedBy(file: string, found = new Set<string>()): ReadonlySet<string> {
+  if (found.has(file)) return found
+  found.add(file)
+  const text = readFileSync(join(ROOT, file), 'utf8')
+  for (const [, now, later] of text.matchAll(
+    /^(?:import|export) (?!type )[^'"]*?from '(\.[^']+)'|import\('(\.[^']+)'\)/gm,
+  )) {
+    loadedBy(relative(ROOT, resolve(ROOT, dirname(file), now ?? later ?? '')), found)
+  }
+  return found
+}
+
+test('a running host loads nothing of the command line, which opens connections and reads terminals', () => {
+  const host = loadedBy('host/main.ts')
+  expect(host.size).toBeGreaterThan(100)
+  expect([...host].filter((file) => file.startsWith('cli/'))).toEqual([])
+  expect(loadedBy('cli/main.ts')).toContain('cli/host-api.ts')
+})

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { adviceFor } from '../../base/bundles/advice.ts'
+import { countText, findingsText } from '../../cli/findings-text.ts'
+import { FAULT_CODES, WARNING_CODES } from '../../runtime/bundle/faults.ts'
+
+const PLAIN = { styled: (_style: unknown, text: string) => text }
+
+function shown(content: string, place: { line?: number; column?: number }, message = 'm'): string[] {
+  const fault = { file: 'a.js', ...place, code: 'script_syntax', message }
+  const text = findingsText({ faults: [fault], warnings: [] }, new Map([['a.js', Buffer.from(content)]]), PLAIN)
+  return text.split('\n').slice(0, -3)
+}
+
+test('findings: the caret stands below the column, of a line with tabs and of a long one too', () => {
+  expect(shown('x\r\n\t\tlet a b\r\n', { line: 2, column: 9 })).toEqual([
+    'a.js:2:9  fault script_syntax  m',
+    '    2 │   let a b',
+    '      │         ^',
+  ])
+  const long = `${'a'.repeat(500)}!${'b'.repeat(500)}`
+  const [, line = '', caret = ''] = shown(long, { line: 1, column: 501 })
+  expect([line.length, line[caret.indexOf('^')]]).toEqual([108, '!'])
+})
+
+test('findings: without a column the line alone, without a line or beyond the file the place alone', () => {
+  expect(shown('one', { line: 1 })).toEqual(['a.js:1  fault script_syntax  m', '    1 │ one'])
+  expect(shown('one', {})).toEqual(['a.js  fault script_syntax  m'])
+  expect(shown('one', { line: 7, column: 1 })).toEqual(['a.js:7:1  fault script_syntax  m'])
+})
+
+test('findings: nothing of a file or a message moves the cursor or changes colours', () => {
+  const evil = 'a\u001b[31mb\u009b2Jc\u202ed'
+  const text = shown(evil, { line: 1, column: 1 }, evil).join('\n')
+  expect(text).toContain('a�[31mb�2Jc�d')
+  expect(text).not.toMatch(/[\u001b\u009b\u202e]/)
+})
+
+test('findings: a code of a newer host is shown without advice', () => {
+  const one = { file: 'x.json', code: 'of_tomorrow', message: 'm' }
+  expect(findingsText({ faults: [], warnings: [one] }, new Map(), PLAIN)).toBe('x.json  warning of_tomorrow  m\n\n')
+  expect(countText({ faults: [], warnings: [one] })).toBe('0 faults, 1 warning')
+  expect(adviceFor('constructor')).toBeNull()
+})
+
+test('findings: every code of a fault and a warning has advice, as a sentence', () => {
+  for (const code of [...Object.keys(FAULT_CODES), ...Object.keys(WARNING_CODES)]) {
+    expect([code, adviceFor(code)]).toEqual([code, expect.stringMatching(/^[A-Z].*\.$/)])
+  }
+})

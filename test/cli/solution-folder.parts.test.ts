@@ -1,0 +1,91 @@
+import { existsSync, mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { renewEditorFiles } from '../../cli/editor-files.ts'
+import { foldersOfSolution, readSolutionFolder, readTestFiles, writeOwnFile } from '../../cli/solution-folder.ts'
+import { temporaryFolder } from '../support/cli.ts'
+
+const MANIFEST = { 'solution.json': '{}' }
+
+const problemOf = (read: () => unknown) => {
+  try {
+    read()
+    return 'none'
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+test('folder: what belongs into the bundle is read, sorted, and tests apart from it', () => {
+  using folder = temporaryFolder({
+    ...MANIFEST,
+    'scopes/a.js': 'a',
+    'globals.js': 'g',
+    'globals.test.js': 't',
+    'modules/x/forms/b.test.ts': 'b',
+    'node_modules/y/index.js': '',
+    '.solhost/dev/z': '',
+  })
+  const { files } = readSolutionFolder(folder.path)
+  expect([...files.keys()]).toEqual(['globals.js', 'scopes/a.js', 'solution.json'])
+  expect(files.get('scopes/a.js')?.toString()).toBe('a')
+  expect([...readTestFiles(folder.path).keys()]).toEqual(['globals.test.js', 'modules/x/forms/b.test.ts'])
+})
+
+test('folder: a link to a file, to a folder or to nothing is refused, and nothing behind it is read', () => {
+  using secret = temporaryFolder({ 'key.pem': 'secret' })
+  for (const [name, target] of [
+    ['media/key.txt', join(secret.path, 'key.pem')],
+    ['media/all', secret.path],
+    ['media/loop', '..'],
+    ['gone.js', join(secret.path, 'nothing')],
+  ] as const) {
+    using folder = temporaryFolder({ ...MANIFEST, 'media/style.css': '' })
+    symlinkSync(target, join(folder.path, name))
+    expect(problemOf(() => readSolutionFolder(folder.path))).toBe(
+      `"${name}" is a link, and a bundle holds files alone. Put a file there, or remove it.`,
+    )
+    expect(foldersOfSolution(folder.path)).toEqual(['', 'media/'])
+  }
+  using folder = temporaryFolder(MANIFEST)
+  symlinkSync(join(secret.path, 'key.pem'), join(folder.path, 'globals.test.js'))
+  expect(problemOf(() => readTestFiles(folder.path))).toMatch(/^"globals.test.js" is a link/)
+})
+
+test('folder: what is neither file nor folder is refused, since reading it might never end', async () => {
+  using folder = temporaryFolder(MANIFEST)
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(join(folder.path, 'socket'), resolve))
+  try {
+    expect(problemOf(() => readSolutionFolder(folder.path))).toMatch(/^"socket" is no file/)
+  } finally {
+    await new Promise((resolve) => server.close(resolve))
+  }
+})
+
+test('folder: more than a solution ever holds is noticed before it is read', () => {
+  using folder = temporaryFolder({ ...MANIFEST, 'media/film.mp4': '' })
+  // As large as it looks, and without a block on the disk.
+  truncateSync(join(folder.path, 'media/film.mp4'), 64 * 1024 ** 3)
+  expect(problemOf(() => readSolutionFolder(folder.path))).toMatch(/holds more than 512 MB; is it a solution's\?$/)
+})
+
+test('folder: files for the editor are never written through a link', () => {
+  using victim = temporaryFolder({ profile: 'mine' })
+  using folder = temporaryFolder(MANIFEST)
+  const profile = join(victim.path, 'profile')
+  symlinkSync(profile, join(folder.path, 'solhost.d.ts'))
+  symlinkSync(victim.path, join(folder.path, '.solhost'))
+  writeFileSync(join(victim.path, 'form.schema.json'), 'mine')
+  expect(renewEditorFiles(readSolutionFolder(folder.path))).toEqual([])
+  expect(problemOf(() => writeOwnFile(folder.path, 'solhost.d.ts', 'x'))).toBe(
+    `"${join(folder.path, 'solhost.d.ts')}" is a link, so nothing is written there. Remove it, then run it again.`,
+  )
+  expect(problemOf(() => writeOwnFile(folder.path, '.solhost/new', 'x'))).toContain('is a link')
+  expect([readFileSync(profile, 'utf8'), existsSync(join(victim.path, 'new'))]).toEqual(['mine', false])
+
+  mkdirSync(join(folder.path, 'media'))
+  writeOwnFile(folder.path, 'media/login.html', 'x')
+  expect(readFileSync(join(folder.path, 'media/login.html'), 'utf8')).toBe('x')
+})
