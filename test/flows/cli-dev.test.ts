@@ -370,11 +370,11 @@ test('dev: after many saves there are no more processes, open files and stored v
     dev.save('forms/main.json', devForm(`save ${number}`))
     await dev.printed(FOUND)
   }
-  for (let number = 1; number <= 6; number++) await save(number)
+  for (let number = 1; number <= 10; number++) await save(number)
   const files = openFiles(dev.pid)
   const processes = childrenOf(dev.pid).length
-  for (let number = 7; number <= 14; number++) await save(number)
-  await shows(page, 'save 14')
+  for (let number = 11; number <= 25; number++) await save(number)
+  await shows(page, 'save 25')
   // The version before ends after its last client has left it.
   await waitUntil(
     () => {
