@@ -2,6 +2,13 @@ import Router from '@koa/router'
 import { openApi } from '../base/api/open-api.ts'
 import { type AccessApiParts, accessRoutes } from './access/api.ts'
 import type { Right } from './access/roles.ts'
+import {
+  addMemberRoutes,
+  addPersonRoutes,
+  type MemberRoute,
+  type PersonRoute,
+  type RouteParts,
+} from './access/route.ts'
 import { type AccountApiParts, accountRoutes } from './accounts/api.ts'
 import { type DesiredApiParts, desiredRoutes } from './desired/api.ts'
 import { type EnvironmentApiParts, environmentRoutes } from './environments/api.ts'
@@ -13,7 +20,6 @@ import { type PackageApiParts, packageRoutes } from './packages/api.ts'
 import { type PipelineApiParts, pipelineRoutes } from './pipelines/api.ts'
 import { type RegistryApiParts, registryRoutes } from './registries/api.ts'
 import { type RolloutApiParts, rolloutRoutes } from './rollouts/api.ts'
-import { addMemberRoutes, addPersonRoutes, type MemberRoute, type PersonRoute, type RouteParts } from './route.ts'
 import {
   type SolutionUserApiParts,
   solutionRoleRoutes,

@@ -15,8 +15,8 @@ import { type CenterApiParts, centerApi } from './api.ts'
 import type { CenterSettings } from './config/settings.ts'
 import { hostGate } from './host-gate.ts'
 import { centerErrorPage } from './pages/error-page.ts'
-import { type CenterPageParts, centerPages } from './pages/pages.ts'
-import { type SatelliteApiParts, satelliteApi } from './satellites/api.ts'
+import { type CenterPageParts, centerPages } from './pages.ts'
+import { type SatelliteApiParts, satelliteApi } from './satellite-api.ts'
 import { otlpReceiver, type ReceiverParts } from './telemetry/receive.ts'
 
 /** What the steps of a request need; `control-center/main.ts` makes it. */

@@ -43,7 +43,7 @@ async function newPassword(words: readonly string[]): Promise<Exit | null> {
   const [username] = words
   if (username === undefined || words.length > 1) return null
   try {
-    const { makeNewPassword } = await import('./accounts/new-password.ts')
+    const { makeNewPassword } = await import('./new-password.ts')
     const password = await makeNewPassword(readCenterSettings(process.env), username)
     process.stdout.write(
       `The new password of ${printable(username)} is ${password}\nIt has to be changed at the next sign-in.\n`,

@@ -4,10 +4,10 @@ import { sourceOfPost } from '../../base/http/fetch-metadata.ts'
 import { stateOf } from '../../base/http/request.ts'
 import { createNews } from '../../base/work/news.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import type { Organisation, Organisations } from '../organisations/organisations.ts'
 import type { AccessToken, AccessTokens } from './access-tokens.ts'
 import type { Activity } from './activity.ts'
 import { type BrowserSession, type BrowserSessions, originOf } from './browser-sessions.ts'
+import type { Memberships, Organisation } from './organisation.ts'
 import { mayDo, type Right, type Role } from './roles.ts'
 
 /** Somebody in an organisation that he may see, by his own session or by an access token. */
@@ -61,7 +61,7 @@ export type AccessParts = {
   readonly users: Users
   readonly browserSessions: BrowserSessions
   readonly accessTokens: AccessTokens
-  readonly organisations: Organisations
+  readonly organisations: Memberships
   readonly activity: Activity
 }
 

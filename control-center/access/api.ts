@@ -3,10 +3,10 @@ import { DONE } from '../../base/api/route.ts'
 import { tokenTarget } from '../../base/api/targets.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
-import { type MemberRoute, route } from '../route.ts'
 import type { AccessTokens } from './access-tokens.ts'
 import type { Activity } from './activity.ts'
 import { RoleName } from './roles.ts'
+import { type MemberRoute, route } from './route.ts'
 
 export type AccessApiParts = { readonly accessTokens: AccessTokens; readonly activity: Activity }
 

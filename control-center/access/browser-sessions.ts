@@ -3,9 +3,9 @@ import { findSession } from '../../base/accounts/find-session.ts'
 import type { Session, Sessions } from '../../base/accounts/sessions.ts'
 import type { User } from '../../base/accounts/users.ts'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
+import type { ServiceSettings } from '../../base/config/service-settings.ts'
 import { type CookieScope, readCookies, setCookie } from '../../base/http/cookies.ts'
 import { stateOf } from '../../base/http/request.ts'
-import type { CenterSettings } from '../config/settings.ts'
 
 /** Who is signed in to the pages of the control center, with what a page sends along to show that it is ours. */
 export type BrowserSession = {
@@ -62,7 +62,7 @@ export function cookieScopeOf(ctx: Context): CookieScope {
 }
 
 /** Where links lead that are opened elsewhere, such as those of mails: `PUBLIC_URL`, else where the control center is for who asks. */
-export function publicOriginOf(ctx: Context, { publicUrl }: Pick<CenterSettings, 'publicUrl'>): string {
+export function publicOriginOf(ctx: Context, { publicUrl }: Pick<ServiceSettings, 'publicUrl'>): string {
   return publicUrl?.origin ?? originOf(ctx)
 }
 

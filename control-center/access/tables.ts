@@ -1,7 +1,7 @@
 import type { Generated } from 'kysely'
 import type { Steps } from '../../base/database/migrations.ts'
 
-export type AccessTables = {
+type AccessTables = {
   /** Tokens that tools use the API with. `role` is what its bearer may do in the organisation. */
   access_tokens: {
     id: string
@@ -26,6 +26,10 @@ export type AccessTables = {
     address: string
     correlation: string
   }
+}
+
+declare module '../database/tables.ts' {
+  interface CenterTables extends AccessTables {}
 }
 
 export const ACCESS_STEPS: Steps = (schema, { key, text, id, counts }) => [

@@ -4,7 +4,7 @@ import { DONE } from '../../base/api/route.ts'
 import { platformText } from '../../base/web/texts.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
-import { type PersonRoute, personRoute } from '../route.ts'
+import { type PersonRoute, personRoute } from '../access/route.ts'
 import type { Credentials } from './credentials.ts'
 
 export type AccountApiParts = { readonly users: Users; readonly credentials: Credentials }

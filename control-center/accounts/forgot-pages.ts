@@ -1,12 +1,12 @@
 import type Router from '@koa/router'
 import type { Context } from 'koa'
 import type { Throttle } from '../../base/accounts/throttle.ts'
+import type { ServiceSettings } from '../../base/config/service-settings.ts'
 import { requireNavigation } from '../../base/http/fetch-metadata.ts'
 import { readForm } from '../../base/http/read-body.ts'
 import { stateOf } from '../../base/http/request.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { publicOriginOf } from '../access/browser-sessions.ts'
-import type { CenterSettings } from '../config/settings.ts'
 import type { Mail } from '../mail/mail.ts'
 import { localeOf, textFor } from '../pages/page.ts'
 import type { Credentials } from './credentials.ts'
@@ -21,7 +21,7 @@ export type ForgotPageParts = {
   readonly credentials: Credentials
   readonly throttle: Throttle
   readonly mail: Pick<Mail, 'isSetUp'>
-  readonly settings: Pick<CenterSettings, 'publicUrl'>
+  readonly settings: Pick<ServiceSettings, 'publicUrl'>
   readonly limits: Limits
 }
 

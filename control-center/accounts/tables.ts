@@ -1,11 +1,15 @@
 import type { Steps } from '../../base/database/migrations.ts'
 
-export type AccountTables = {
+type AccountTables = {
   /**
    * Links for a new password that were mailed: only a hash of the token is stored. `uid` is of the table `users`; `state` is a
    * hash of what must not have changed since.
    */
   password_links: { token_hash: string; uid: string; state: string; created_at: number; expires_at: number }
+}
+
+declare module '../database/tables.ts' {
+  interface CenterTables extends AccountTables {}
 }
 
 export const ACCOUNT_STEPS: Steps = (schema, { key }) => [

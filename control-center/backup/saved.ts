@@ -1,6 +1,6 @@
 import { PLATFORM_TABLES, type Saved, type SavedTables } from '../../base/backup/saved.ts'
 import { programName } from '../../base/program/program-name.ts'
-import { CENTER_SCHEMA } from '../database/schema.ts'
+import { CENTER_SCHEMA } from '../schema/schema.ts'
 import { TELEMETRY_FILE } from '../telemetry/database/open-telemetry.ts'
 import { TELEMETRY_SCHEMA, type TelemetryDatabase } from '../telemetry/database/tables.ts'
 import { makeWords } from '../telemetry/log-store.ts'

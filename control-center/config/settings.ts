@@ -6,20 +6,18 @@ import type { ServiceSettings } from '../../base/config/service-settings.ts'
 import { certificateOf, tlsFaults } from '../../base/tls/tls-settings.ts'
 import { createLimits } from '../../runtime/limits.ts'
 import { type MailSettings, mailFaults, mailSettingsOf } from '../mail/mail-settings.ts'
+import type { BuilderSettings } from '../pipelines/builder-settings.ts'
 import { type CenterTelemetrySettings, centerTelemetrySettingsOf } from '../telemetry/telemetry-settings.ts'
 import { CENTER_PROPERTIES } from './properties.ts'
 
 /** All settings of the control center, read and checked. */
-export type CenterSettings = ServiceSettings & { readonly mail: MailSettings | null } & {
-  readonly telemetry: CenterTelemetrySettings
-} & {
-  /** `BUILDER_COMMAND`: the command and its own options; null: none. */
-  readonly builder: readonly string[] | null
-  /** `REGISTRY_ALLOWED_HOSTS`: `host:port` entries. */
-  readonly allowedRegistries: readonly string[]
-  /** `ORGANISATION_STORAGE`, in bytes. */
-  readonly organisationStorage: number
-}
+export type CenterSettings = ServiceSettings &
+  BuilderSettings & {
+    readonly mail: MailSettings | null
+    readonly telemetry: CenterTelemetrySettings
+    /** `ORGANISATION_STORAGE`, in bytes. */
+    readonly organisationStorage: number
+  }
 
 /** @throws ERR_SETTINGS_INVALID with one line per fault */
 export function readCenterSettings(environment: Readonly<Record<string, string | undefined>>): CenterSettings {

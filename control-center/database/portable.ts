@@ -1,6 +1,6 @@
 import type { Insertable } from 'kysely'
 import * as portable from '../../base/database/portable.ts'
-import { asPlatform } from './open.ts'
+import { asPlatform } from './as-platform.ts'
 import type { CenterDatabase, CenterTables } from './tables.ts'
 
 /* The host's statements for all kinds of databases, with the control center's tables in their types. */

@@ -3,9 +3,9 @@ import { DesiredSettings, type DesiredState, Report, Sha256, SolutionName } from
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import type { Member } from '../access/access.ts'
+import { type MemberRoute, route } from '../access/route.ts'
 import type { Environments } from '../environments/environments.ts'
 import type { Packages } from '../packages/packages.ts'
-import { type MemberRoute, route } from '../route.ts'
 import type { Reports } from '../satellites/reports.ts'
 import type { Desired, DesiredStates } from './desired.ts'
 

@@ -1,8 +1,12 @@
 import type { Steps } from '../../base/database/migrations.ts'
 
-export type DesiredTables = {
+type DesiredTables = {
   /** What each environment is to run. `content` is a `DesiredContent` as JSON, `statement` the signed form of it. */
   desired_states: { environment: string; number: number; issued_at: number; content: string; statement: string }
+}
+
+declare module '../database/tables.ts' {
+  interface CenterTables extends DesiredTables {}
 }
 
 export const DESIRED_STEPS: Steps = (schema, { key, text }) => [

@@ -4,7 +4,7 @@ import { DONE } from '../../base/api/route.ts'
 import { SolutionName } from '../../base/protocol/protocol.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
-import { type MemberRoute, route } from '../route.ts'
+import { type MemberRoute, route } from '../access/route.ts'
 import { ENVIRONMENT_TYPES, EnvironmentName, type Environments } from './environments.ts'
 import type { EnvironmentStates } from './states.ts'
 

@@ -1,5 +1,5 @@
+import type { ServiceSettings } from '../../base/config/service-settings.ts'
 import { publicOriginOf } from '../access/browser-sessions.ts'
-import type { CenterSettings } from '../config/settings.ts'
 import type { PageRouter } from '../pages/page.ts'
 import type { Registries } from '../registries/registries.ts'
 import type { Signing } from '../signing/signing.ts'
@@ -10,7 +10,7 @@ export type CredentialPageParts = {
   readonly environments: Environments
   readonly environmentTokens: EnvironmentTokens
   readonly registries: Registries
-  readonly settings: Pick<CenterSettings, 'publicUrl'>
+  readonly settings: Pick<ServiceSettings, 'publicUrl'>
   readonly signing: Pick<Signing, 'publicKey'>
 }
 

@@ -1,6 +1,6 @@
 import type { Steps } from '../../base/database/migrations.ts'
 
-export type EnvironmentTables = {
+type EnvironmentTables = {
   /** `name` is unique in its organisation; `type` is one of `ENVIRONMENT_TYPES`. */
   environments: { id: string; organisation: string; name: string; type: string; created_at: number }
   /** What a Satellite of the environment last said of itself. `health` is JSON. */
@@ -24,6 +24,10 @@ export type EnvironmentTables = {
    * operator adds.
    */
   environment_solutions: { environment: string; solution: string; added_at: number }
+}
+
+declare module '../database/tables.ts' {
+  interface CenterTables extends EnvironmentTables {}
 }
 
 export const ENVIRONMENT_STEPS: Steps = (schema, { key, text }) => [

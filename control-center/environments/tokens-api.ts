@@ -2,7 +2,7 @@ import { DONE } from '../../base/api/route.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import type { Member } from '../access/access.ts'
-import { type MemberRoute, route } from '../route.ts'
+import { type MemberRoute, route } from '../access/route.ts'
 import type { EnvironmentTokens, EnvironmentToken as StoredToken } from './environment-tokens.ts'
 import type { Environment, Environments } from './environments.ts'
 

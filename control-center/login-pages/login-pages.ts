@@ -1,7 +1,7 @@
 import { PlatformError } from '../../runtime/errors.ts'
+import type { Place } from '../access/of-solution.ts'
 import { firstRows, insertOnce, put } from '../database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
-import type { Place } from '../solution-users/roles.ts'
 import { type Design, FIRST_DESIGN } from './design.ts'
 
 /** A published design, without what it looks like. */

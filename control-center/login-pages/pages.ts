@@ -1,6 +1,7 @@
 import type Router from '@koa/router'
 import type { Context } from 'koa'
 import { loginPageLocales, renderLoginPreview } from '../../base/bundles/login-preview.ts'
+import type { ServiceSettings } from '../../base/config/service-settings.ts'
 import { allowLoginPreview } from '../../base/http/content-security.ts'
 import { isFrameOfOurs } from '../../base/http/fetch-metadata.ts'
 import { PLATFORM_LOCALES } from '../../base/web/texts.ts'
@@ -8,11 +9,10 @@ import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import { type Access, askerOf } from '../access/access.ts'
 import { originOf, publicOriginOf } from '../access/browser-sessions.ts'
+import { ofSolution } from '../access/of-solution.ts'
 import { mayDo } from '../access/roles.ts'
-import type { CenterSettings } from '../config/settings.ts'
 import type { Mail } from '../mail/mail.ts'
 import { localeOf, type PageRouter } from '../pages/page.ts'
-import { ofSolution } from '../solution-users/api.ts'
 import { personOf } from './api.ts'
 import { LARGEST_LOGO, TEXT_LENGTHS, TEXT_LOCALES, TEXT_NAMES } from './design.ts'
 import type { LoginPages } from './login-pages.ts'
@@ -22,7 +22,7 @@ export type LoginPagePageParts = {
   readonly access: Access
   readonly loginPages: LoginPages
   readonly mail: Pick<Mail, 'isSetUp'>
-  readonly settings: Pick<CenterSettings, 'publicUrl'>
+  readonly settings: Pick<ServiceSettings, 'publicUrl'>
 }
 
 /** The states of a login page that a designer has a part in. */

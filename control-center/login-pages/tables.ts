@@ -1,6 +1,6 @@
 import type { Steps } from '../../base/database/migrations.ts'
 
-export type LoginPageTables = {
+type LoginPageTables = {
   /** Published designs, the last ten of each solution. `number` rises; `design` is JSON. */
   login_pages: {
     organisation: string
@@ -18,6 +18,10 @@ export type LoginPageTables = {
     design: string
     changed_at: number
   }
+}
+
+declare module '../database/tables.ts' {
+  interface CenterTables extends LoginPageTables {}
 }
 
 export const LOGIN_PAGE_STEPS: Steps = (schema, { key, text }) => [

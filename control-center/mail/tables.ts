@@ -23,6 +23,10 @@ export type MailTables = {
   }
 }
 
+declare module '../database/tables.ts' {
+  interface CenterTables extends MailTables {}
+}
+
 export const MAIL_STEPS: Steps = (schema, { key, text }) => [
   schema
     .createTable('mails')

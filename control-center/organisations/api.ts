@@ -1,6 +1,6 @@
 import { z } from '../../runtime/zod.ts'
 import { RoleName } from '../access/roles.ts'
-import { type MemberRoute, type PersonRoute, personRoute, route } from '../route.ts'
+import { type MemberRoute, type PersonRoute, personRoute, route } from '../access/route.ts'
 import { OrganisationName, type Organisations, OrganisationTitle } from './organisations.ts'
 
 export type OrganisationApiParts = { readonly organisations: Organisations }

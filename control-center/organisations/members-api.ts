@@ -1,17 +1,17 @@
 import type { Context } from 'koa'
 import { DONE } from '../../base/api/route.ts'
+import type { ServiceSettings } from '../../base/config/service-settings.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import type { Access, Member as AskingMember } from '../access/access.ts'
 import { publicOriginOf } from '../access/browser-sessions.ts'
 import { RoleName } from '../access/roles.ts'
-import type { CenterSettings } from '../config/settings.ts'
+import { type MemberRoute, route } from '../access/route.ts'
 import type { MailText } from '../mail/hand-over.ts'
 import type { Mail } from '../mail/mail.ts'
 import { MailAddress } from '../mail/mail-address.ts'
 import type { MailOrigin } from '../mail/mail-shares.ts'
 import { textFor } from '../pages/page.ts'
-import { type MemberRoute, route } from '../route.ts'
 import type { Invitations, Invitation as StoredInvitation } from './invitations.ts'
 import type { Organisations } from './organisations.ts'
 
@@ -20,7 +20,7 @@ export type MemberApiParts = {
   readonly organisations: Organisations
   readonly invitations: Invitations
   readonly mail: Mail
-  readonly settings: Pick<CenterSettings, 'publicUrl'>
+  readonly settings: Pick<ServiceSettings, 'publicUrl'>
 }
 
 const MemberChange = z.strictObject({ role: RoleName }).meta({ id: 'MemberChange' })

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
+import type { Memberships, Organisation } from '../access/organisation.ts'
 import type { Role } from '../access/roles.ts'
 import { insertOnce } from '../database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
-
-export type Organisation = { readonly id: string; readonly name: string; readonly title: string }
 
 /** Part of addresses. Chosen here: the form of a solution's name without its rules for host names. */
 export const OrganisationName = z
@@ -20,14 +19,11 @@ export const OrganisationTitle = z
   .max(200)
   .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'must be one line')
 
-export interface Organisations {
+export interface Organisations extends Memberships {
   /** Its maker is its first owner. @throws ERR_NAME_EXISTS, ERR_REQUEST_INVALID for who owns too many */
   create(wanted: { readonly name: string; readonly title: string }, uid: string): Promise<Organisation>
   /** Those that a person is a member of, by title. */
   ofMember(uid: string): Promise<readonly (Organisation & { readonly role: Role })[]>
-  /** Null when there is none of this name, or the person is no member. */
-  membership(name: string, uid: string): Promise<{ readonly organisation: Organisation; readonly role: Role } | null>
-  find(name: string): Promise<Organisation | null>
   rename(id: string, title: string): Promise<void>
   /** By user name. */
   members(id: string): Promise<readonly ListedMember[]>

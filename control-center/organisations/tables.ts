@@ -1,6 +1,6 @@
 import type { Steps } from '../../base/database/migrations.ts'
 
-export type OrganisationTables = {
+type OrganisationTables = {
   /** `name` is part of addresses and never changes. */
   organisations: { id: string; name: string; title: string; created_at: number }
   /** `uid` is of the table `users`. */
@@ -17,6 +17,10 @@ export type OrganisationTables = {
     created_at: number
     expires_at: number
   }
+}
+
+declare module '../database/tables.ts' {
+  interface CenterTables extends OrganisationTables {}
 }
 
 export const ORGANISATION_STEPS: Steps = (schema, { key, text }) => [

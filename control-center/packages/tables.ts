@@ -1,6 +1,6 @@
 import type { Steps } from '../../base/database/migrations.ts'
 
-export type PackageTables = {
+type PackageTables = {
   /** A solution's bundles. `name` is the solution's, unique in its organisation. */
   packages: { organisation: string; name: string; created_at: number }
   /** `stamp` is JSON, what the last pipeline run of the version was told of its build; null: none. `uploaded_by` as in activity. */
@@ -17,6 +17,10 @@ export type PackageTables = {
     uploaded_at: number
     uploaded_by: string
   }
+}
+
+declare module '../database/tables.ts' {
+  interface CenterTables extends PackageTables {}
 }
 
 export const PACKAGE_STEPS: Steps = (schema, { key, text, bytes }) => [

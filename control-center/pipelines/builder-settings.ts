@@ -10,6 +10,13 @@ export const BUILDER_PROPERTIES = {
   },
 } as const satisfies Record<string, Property>
 
+export type BuilderSettings = {
+  /** `BUILDER_COMMAND`: the command and its own options; null: none. */
+  readonly builder: readonly string[] | null
+  /** `REGISTRY_ALLOWED_HOSTS`: `host:port` entries. */
+  readonly allowedRegistries: readonly string[]
+}
+
 function readWords(text: string): readonly string[] | undefined {
   const words = text.split(' ').filter((word) => word !== '')
   const isCommand = words.length > 0 && !words[0]?.startsWith('-')

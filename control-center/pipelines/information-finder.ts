@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
+import type { ServiceSettings } from '../../base/config/service-settings.ts'
 import { publicOriginOf } from '../access/browser-sessions.ts'
-import type { CenterSettings } from '../config/settings.ts'
 import type { Registries } from '../registries/registries.ts'
 import { type DockerInformation, dockerInformation } from './docker-information.ts'
 import type { Pipeline } from './pipelines.ts'
@@ -11,7 +11,7 @@ export type InformationFinder = (ctx: Context, pipeline: Pipeline) => Promise<Do
 /** @param publicKey what desired states are signed with */
 export function createInformationFinder(
   registries: Pick<Registries, 'find'>,
-  settings: Pick<CenterSettings, 'publicUrl'>,
+  settings: Pick<ServiceSettings, 'publicUrl'>,
   publicKey: string,
 ): InformationFinder {
   return async (ctx, pipeline) => {

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { CenterSettings } from '../config/settings.ts'
+import type { ServiceSettings } from '../../base/config/service-settings.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 import type { BundleChecks } from '../packages/bundle-checks.ts'
 import type { Packages } from '../packages/packages.ts'
@@ -8,6 +8,7 @@ import type { Registries } from '../registries/registries.ts'
 import { type Artifacts, createArtifacts } from './artifacts.ts'
 import { findBuilderFence } from './builder-fence.ts'
 import { createBuilderHosts } from './builder-hosts.ts'
+import type { BuilderSettings } from './builder-settings.ts'
 import { createInformationFinder, type InformationFinder } from './information-finder.ts'
 import { createPipelines, type Pipelines } from './pipelines.ts'
 import { createStepWork, emptyRunFolder } from './run-steps.ts'
@@ -23,7 +24,7 @@ export type PipelineParts = {
 
 export type PipelineNeeds = {
   readonly db: CenterDatabase
-  readonly settings: Pick<CenterSettings, 'home' | 'database' | 'builder' | 'allowedRegistries' | 'publicUrl'>
+  readonly settings: Pick<ServiceSettings, 'home' | 'database' | 'publicUrl'> & BuilderSettings
   readonly log: Logger
   readonly packages: Packages
   readonly storage: Storage

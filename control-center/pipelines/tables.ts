@@ -1,6 +1,6 @@
 import type { Steps } from '../../base/database/migrations.ts'
 
-export type PipelineTables = {
+type PipelineTables = {
   /** `name` is unique in its organisation; `registry` is an id of the table `registries`, whose row may be gone. */
   pipelines: {
     id: string
@@ -53,6 +53,10 @@ export type PipelineTables = {
     digest: string | null
     created_at: number
   }
+}
+
+declare module '../database/tables.ts' {
+  interface CenterTables extends PipelineTables {}
 }
 
 export const PIPELINE_STEPS: Steps = (schema, { key, text, bytes }) => [

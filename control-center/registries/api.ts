@@ -1,6 +1,6 @@
 import { DONE } from '../../base/api/route.ts'
 import { z } from '../../runtime/zod.ts'
-import { type MemberRoute, route } from '../route.ts'
+import { type MemberRoute, route } from '../access/route.ts'
 import { isElastic, regionOf } from './elastic.ts'
 import type { NewRegistry, Registries, RegistryKeys } from './registries.ts'
 

@@ -18,6 +18,10 @@ export type RegistryTables = {
   }
 }
 
+declare module '../database/tables.ts' {
+  interface CenterTables extends RegistryTables {}
+}
+
 export const REGISTRY_STEPS: Steps = (schema, { key, text }) => [
   schema
     .createTable('registries')

@@ -3,9 +3,9 @@ import { versionNotFound } from '../../base/bundles/version-not-found.ts'
 import { SolutionName } from '../../base/protocol/protocol.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
+import { type MemberRoute, route } from '../access/route.ts'
 import { EnvironmentName, type Environments } from '../environments/environments.ts'
 import type { Packages } from '../packages/packages.ts'
-import { type MemberRoute, route } from '../route.ts'
 import {
   MOVES,
   type Move,

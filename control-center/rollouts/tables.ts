@@ -1,6 +1,6 @@
 import type { Steps } from '../../base/database/migrations.ts'
 
-export type RolloutTables = {
+type RolloutTables = {
   /** A version of a package that goes to several environments. `state` is one of `ROLLOUT_STATES`, `patience` in ms. */
   rollouts: {
     id: string
@@ -30,6 +30,10 @@ export type RolloutTables = {
     /** Why it failed: a `StepFailure` as JSON. */
     failure: string | null
   }
+}
+
+declare module '../database/tables.ts' {
+  interface CenterTables extends RolloutTables {}
 }
 
 export const ROLLOUT_STEPS: Steps = (schema, { key, text }) => [

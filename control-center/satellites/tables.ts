@@ -1,6 +1,6 @@
 import type { Steps } from '../../base/database/migrations.ts'
 
-export type SatelliteTables = {
+type SatelliteTables = {
   /**
    * The last report of each node of an environment: a `Report` as JSON, and the parts that decide the environment's health, with
    * the findings as JSON. These parts are null in reports of an earlier version.
@@ -13,6 +13,10 @@ export type SatelliteTables = {
     health: string | null
     findings: string | null
   }
+}
+
+declare module '../database/tables.ts' {
+  interface CenterTables extends SatelliteTables {}
 }
 
 export const SATELLITE_STEPS: Steps = (schema, { key, text }) => [

@@ -2,16 +2,17 @@ import type { Context } from 'koa'
 import { pageOf } from '../../base/api/open-api.ts'
 import { readWith } from '../../base/api/read-with.ts'
 import { DONE } from '../../base/api/route.ts'
-import { SolutionName } from '../../base/protocol/protocol.ts'
+import type { ServiceSettings } from '../../base/config/service-settings.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import type { Access, Member } from '../access/access.ts'
 import { publicOriginOf } from '../access/browser-sessions.ts'
-import { mayDo, type Right } from '../access/roles.ts'
-import type { CenterSettings } from '../config/settings.ts'
-import { type MemberRoute, route } from '../route.ts'
+import type { Place } from '../access/of-solution.ts'
+import { placeOf } from '../access/of-solution.ts'
+import { mayDo } from '../access/roles.ts'
+import { type MemberRoute, route } from '../access/route.ts'
 import type { KnownSolutions } from './known-solutions.ts'
-import type { Place, SolutionRoles } from './roles.ts'
+import type { SolutionRoles } from './roles.ts'
 import {
   LinkAnswer,
   NamedSolution,
@@ -34,7 +35,7 @@ export type SolutionUserApiParts = {
   readonly solutionUsers: SolutionUsers
   readonly solutionRoles: SolutionRoles
   readonly sendLinks: SendLinks
-  readonly settings: Pick<CenterSettings, 'publicUrl'>
+  readonly settings: Pick<ServiceSettings, 'publicUrl'>
 }
 
 export function solutionRoutes({ access, knownSolutions }: SolutionUserApiParts): MemberRoute[] {
@@ -228,29 +229,4 @@ export function solutionRoleRoutes({ solutionRoles }: SolutionUserApiParts): Mem
       },
     ),
   ]
-}
-
-/**
- * Which solution is meant. Any name that a solution can have will do: users are there before packages.
- * @throws ERR_SOLUTION_NOT_FOUND for what no solution can be called
- */
-export function placeOf({
-  who,
-  params,
-}: {
-  readonly who: Member
-  readonly params: { readonly solution: string }
-}): Place {
-  const solution = SolutionName.safeParse(params.solution)
-  if (!solution.success) {
-    throw new PlatformError('ERR_SOLUTION_NOT_FOUND', `No solution can be called "${params.solution.slice(0, 100)}".`)
-  }
-  return { organisation: who.organisation.id, solution: solution.data }
-}
-
-/** The member who asks for a page of a solution, and what about. */
-export async function ofSolution(ctx: Context, access: Access, right: Right) {
-  const member = await access.need(ctx, right)
-  const { solution = '', uid = '' } = ctx.params as { solution?: string; uid?: string }
-  return { member, place: placeOf({ who: member, params: { solution } }), uid }
 }

@@ -1,7 +1,7 @@
+import type { Place } from '../access/of-solution.ts'
+import type { Organisation } from '../access/organisation.ts'
 import { insertOnce } from '../database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
-import type { Organisation } from '../organisations/organisations.ts'
-import type { Place } from './roles.ts'
 
 export type KnownSolution = {
   readonly name: string

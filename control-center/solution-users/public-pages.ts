@@ -2,6 +2,7 @@ import type Router from '@koa/router'
 import type { Context } from 'koa'
 import type { Logger } from 'pino'
 import type { Throttle } from '../../base/accounts/throttle.ts'
+import type { ServiceSettings } from '../../base/config/service-settings.ts'
 import { requireNavigation } from '../../base/http/fetch-metadata.ts'
 import { readForm } from '../../base/http/read-body.ts'
 import { stateOf } from '../../base/http/request.ts'
@@ -20,7 +21,6 @@ import {
   showSaid,
 } from '../accounts/link-pages.ts'
 import { requireOwnForm } from '../accounts/own-form.ts'
-import type { CenterSettings } from '../config/settings.ts'
 import { OrganisationName, type Organisations } from '../organisations/organisations.ts'
 import { sendPage, textFor } from '../pages/page.ts'
 import type { PasswordRequests } from './password-requests.ts'
@@ -35,7 +35,7 @@ export type PublicUserPageParts = {
   readonly passwordRequests: PasswordRequests
   readonly throttle: Throttle
   readonly activity: Activity
-  readonly settings: Pick<CenterSettings, 'publicUrl'>
+  readonly settings: Pick<ServiceSettings, 'publicUrl'>
   readonly limits: Limits
   readonly log: Logger
 }

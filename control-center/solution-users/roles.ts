@@ -1,10 +1,8 @@
 import { deletedAny } from '../../base/database/deleted-any.ts'
 import { PlatformError } from '../../runtime/errors.ts'
+import type { Place } from '../access/of-solution.ts'
 import { put } from '../database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
-
-/** A solution of an organisation, by the organisation's id. */
-export type Place = { readonly organisation: string; readonly solution: string }
 
 /** A name for permissions that go together. `users`: how many have it. */
 export type SolutionRole = {

@@ -1,6 +1,7 @@
 import type { Context } from 'koa'
 import type { Throttle } from '../../base/accounts/throttle.ts'
 import { SENT } from '../../base/api/route.ts'
+import type { ServiceSettings } from '../../base/config/service-settings.ts'
 import { networkOf } from '../../base/http/network.ts'
 import { stateOf } from '../../base/http/request.ts'
 import {
@@ -13,7 +14,7 @@ import { createNews } from '../../base/work/news.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Activity } from '../access/activity.ts'
 import { publicOriginOf } from '../access/browser-sessions.ts'
-import type { CenterSettings } from '../config/settings.ts'
+import type { Place } from '../access/of-solution.ts'
 import type { Environment, Environments } from '../environments/environments.ts'
 import { fitsFields } from '../login-pages/check-fields.ts'
 import type { LoginPages } from '../login-pages/login-pages.ts'
@@ -21,7 +22,6 @@ import { renderForSatellite } from '../login-pages/template.ts'
 import type { Mail } from '../mail/mail.ts'
 import { type SatelliteRoute, satelliteRoute } from '../satellites/route.ts'
 import type { KnownSolutions } from './known-solutions.ts'
-import type { Place } from './roles.ts'
 import type { SendLinks } from './send-links.ts'
 import type { SignedIn, SolutionUsers } from './solution-users.ts'
 
@@ -36,7 +36,7 @@ export type SolutionUserSatelliteParts = {
   readonly throttle: Throttle
   /** All that one Satellite asks, whatever addresses it tells. */
   readonly satelliteThrottle: Throttle
-  readonly settings: Pick<CenterSettings, 'publicUrl'>
+  readonly settings: Pick<ServiceSettings, 'publicUrl'>
 }
 
 /** PLATFORM_CLOUD, for Satellites: the login page of a solution, and whether somebody may sign in to it. */

@@ -1,7 +1,7 @@
 import { PlatformError } from '../../runtime/errors.ts'
+import type { Organisation } from '../access/organisation.ts'
 import type { Mail } from '../mail/mail.ts'
 import type { MailOrigin } from '../mail/mail-shares.ts'
-import type { Organisation } from '../organisations/organisations.ts'
 import { CENTER_TEXTS } from '../web/render.ts'
 import type { LinkKind, UserLinks } from './user-links.ts'
 import type { SolutionUser } from './user-rows.ts'

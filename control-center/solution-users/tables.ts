@@ -1,6 +1,6 @@
 import type { Steps } from '../../base/database/migrations.ts'
 
-export type SolutionUserTables = {
+type SolutionUserTables = {
   /** Solutions that were named here before there was a package, or without one. */
   named_solutions: { organisation: string; solution: string; created_at: number }
   /** Users of a solution of an organisation. `tenant` is JSON, null: none; `locale` is the language of mails to the user. */
@@ -41,6 +41,10 @@ export type SolutionUserTables = {
     created_at: number
     expires_at: number
   }
+}
+
+declare module '../database/tables.ts' {
+  interface CenterTables extends SolutionUserTables {}
 }
 
 export const SOLUTION_USER_STEPS: Steps = (schema, { key, text }) => [

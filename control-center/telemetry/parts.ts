@@ -1,10 +1,17 @@
 import type { Logger } from 'pino'
-import type { CenterSettings } from '../config/settings.ts'
+import type { ServiceSettings } from '../../base/config/service-settings.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 import { openTelemetry, type Telemetry } from './telemetry.ts'
+import type { CenterTelemetrySettings } from './telemetry-settings.ts'
 
 /** The telemetry of the environments of the control center's database. @throws as `openDatabase` */
-export function openCenterTelemetry(db: CenterDatabase, settings: CenterSettings, log: Logger): Promise<Telemetry> {
+export function openCenterTelemetry(
+  db: CenterDatabase,
+  settings: Pick<ServiceSettings, 'home' | 'database' | 'databaseServers' | 'limits'> & {
+    readonly telemetry: CenterTelemetrySettings
+  },
+  log: Logger,
+): Promise<Telemetry> {
   return openTelemetry({
     where: settings,
     settings: settings.telemetry,

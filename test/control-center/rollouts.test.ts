@@ -7,7 +7,7 @@ import { createPasswords } from '../../base/accounts/passwords.ts'
 import { createUsers } from '../../base/accounts/users.ts'
 import { createActivity } from '../../control-center/access/activity.ts'
 import { readCenterSettings } from '../../control-center/config/settings.ts'
-import { asPlatform, openCenterDatabase } from '../../control-center/database/open.ts'
+import { asPlatform } from '../../control-center/database/as-platform.ts'
 import type { CenterDatabase } from '../../control-center/database/tables.ts'
 import { createDesiredStates, type DesiredStates } from '../../control-center/desired/desired.ts'
 import { createEnvironments } from '../../control-center/environments/environments.ts'
@@ -15,6 +15,7 @@ import { createOrganisations } from '../../control-center/organisations/organisa
 import { createRollouts, type Rollout, type Rollouts } from '../../control-center/rollouts/rollouts.ts'
 import { createRolloutRunner } from '../../control-center/rollouts/runner.ts'
 import type { NodeReport } from '../../control-center/satellites/reports.ts'
+import { openCenterDatabase } from '../../control-center/schema/open.ts'
 import { keepTestVersion } from '../support/packages.ts'
 
 const [A, B] = ['a'.repeat(64), 'b'.repeat(64)]

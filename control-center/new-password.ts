@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { createPasswords } from '../../base/accounts/passwords.ts'
-import { createSessions } from '../../base/accounts/sessions.ts'
-import { createUsers } from '../../base/accounts/users.ts'
-import { PlatformError } from '../../runtime/errors.ts'
-import type { CenterSettings } from '../config/settings.ts'
-import { asPlatform, openCenterDatabase } from '../database/open.ts'
+import { createPasswords } from '../base/accounts/passwords.ts'
+import { createSessions } from '../base/accounts/sessions.ts'
+import { createUsers } from '../base/accounts/users.ts'
+import { PlatformError } from '../runtime/errors.ts'
+import type { CenterSettings } from './config/settings.ts'
+import { asPlatform } from './database/as-platform.ts'
+import { openCenterDatabase } from './schema/open.ts'
 
 /**
  * Gives an account another password, for whoever has the machine: an owner who forgot his own has nobody to ask. It has to be

@@ -1,9 +1,9 @@
 import { readWith } from '../../base/api/read-with.ts'
+import type { AccessTokens } from '../access/access-tokens.ts'
+import type { Activity } from '../access/activity.ts'
+import { ActivityQuery } from '../access/api.ts'
+import { ROLES } from '../access/roles.ts'
 import type { PageRouter } from '../pages/page.ts'
-import type { AccessTokens } from './access-tokens.ts'
-import type { Activity } from './activity.ts'
-import { ActivityQuery } from './api.ts'
-import { ROLES } from './roles.ts'
 
 export type AccessPageParts = { readonly accessTokens: AccessTokens; readonly activity: Activity }
 

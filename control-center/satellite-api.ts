@@ -1,11 +1,11 @@
 import Router from '@koa/router'
-import { openApi } from '../../base/api/open-api.ts'
-import { DesiredState, SATELLITE_API } from '../../base/protocol/protocol.ts'
-import { createLimits } from '../../runtime/limits.ts'
-import { type DesiredSatelliteParts, desiredSatelliteRoutes } from '../desired/satellite-api.ts'
-import { type SolutionUserSatelliteParts, solutionUserSatelliteRoutes } from '../solution-users/satellite-api.ts'
-import { addSatelliteRoutes, type SatelliteRoute } from './route.ts'
-import { requireSatellite, type SatelliteAccessParts } from './satellite-access.ts'
+import { openApi } from '../base/api/open-api.ts'
+import { DesiredState, SATELLITE_API } from '../base/protocol/protocol.ts'
+import { createLimits } from '../runtime/limits.ts'
+import { type DesiredSatelliteParts, desiredSatelliteRoutes } from './desired/satellite-api.ts'
+import { addSatelliteRoutes, type SatelliteRoute } from './satellites/route.ts'
+import { requireSatellite, type SatelliteAccessParts } from './satellites/satellite-access.ts'
+import { type SolutionUserSatelliteParts, solutionUserSatelliteRoutes } from './solution-users/satellite-api.ts'
 
 type AreaParts = SatelliteAccessParts & DesiredSatelliteParts & SolutionUserSatelliteParts
 export type SatelliteApiParts = AreaParts & { readonly version: string }

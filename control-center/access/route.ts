@@ -1,10 +1,10 @@
 import type Router from '@koa/router'
-import type { User } from '../base/accounts/users.ts'
-import { addRoutes, type Route, routesOf } from '../base/api/route.ts'
-import type { Limits } from '../runtime/limits.ts'
-import type { Access, Member } from './access/access.ts'
-import { type Activity, recorded } from './access/activity.ts'
-import type { Right } from './access/roles.ts'
+import type { User } from '../../base/accounts/users.ts'
+import { addRoutes, type Route, routesOf } from '../../base/api/route.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import type { Access, Member } from './access.ts'
+import { type Activity, recorded } from './activity.ts'
+import type { Right } from './roles.ts'
 
 /** What the activity says of a request; a handler may name another action than the route's. */
 export type Names = { subject?: string; action?: string }

@@ -1,0 +1,67 @@
+import Router from '@koa/router'
+import type { Access } from './access/access.ts'
+import { type AccessPageParts, addAccessPages } from './accounts/access-pages.ts'
+import { addForgotPages, type ForgotPageParts } from './accounts/forgot-pages.ts'
+import { addInvitationPages, type InvitationPageParts } from './accounts/invitation-pages.ts'
+import { type AccountPageParts, addAccountPages } from './accounts/pages.ts'
+import { addDesiredPages, type DesiredPageParts } from './desired/pages.ts'
+import { addCredentialPages, type CredentialPageParts } from './environments/credentials-page.ts'
+import { addEnvironmentPages, type EnvironmentPageParts } from './environments/pages.ts'
+import { addLoginPagePages, type LoginPagePageParts } from './login-pages/pages.ts'
+import { addMemberPages, type MemberPageParts } from './organisations/members-page.ts'
+import { addOrganisationPages, type OrganisationPageParts } from './organisations/pages.ts'
+import { addPackagePages, type PackagePageParts } from './packages/pages.ts'
+import { createPageRouter } from './pages/page.ts'
+import { addScriptRoute } from './pages/script.ts'
+import { type ArtifactPageParts, addArtifactPage } from './pipelines/artifacts-page.ts'
+import { addPipelinePages, type PipelinePageParts } from './pipelines/pages.ts'
+import { addRolloutPages, type RolloutPageParts } from './rollouts/pages.ts'
+import { addSolutionUserPages, type SolutionUserPageParts } from './solution-users/pages.ts'
+import { addPublicUserPages, type PublicUserPageParts } from './solution-users/public-pages.ts'
+import { addTelemetryPages, type TelemetryPageParts } from './telemetry/pages.ts'
+
+export type CenterPageParts = DesiredPageParts &
+  RolloutPageParts &
+  AccountPageParts &
+  ForgotPageParts &
+  InvitationPageParts &
+  CredentialPageParts &
+  MemberPageParts &
+  AccessPageParts &
+  SolutionUserPageParts &
+  PublicUserPageParts &
+  LoginPagePageParts &
+  OrganisationPageParts &
+  PackagePageParts &
+  ArtifactPageParts &
+  PipelinePageParts &
+  TelemetryPageParts &
+  EnvironmentPageParts & { readonly access: Access }
+
+/**
+ * All pages. They read what they show; what changes something goes through the API, from the page's own script
+ * (control-center/web/scripts/), so that nothing can be done here that cannot be done there.
+ */
+export function centerPages(parts: CenterPageParts): Router {
+  const router = new Router({ sensitive: true, strict: true })
+  addScriptRoute(router)
+  const pages = createPageRouter(router, parts.access)
+  addAccountPages(pages, router, parts)
+  addForgotPages(router, parts)
+  addInvitationPages(router, parts)
+  addPublicUserPages(router, parts)
+  addOrganisationPages(pages, router, parts)
+  addEnvironmentPages(pages, parts)
+  addTelemetryPages(pages, router, parts)
+  addDesiredPages(pages, parts)
+  addRolloutPages(pages, router, parts)
+  addMemberPages(pages, parts)
+  addAccessPages(pages, parts)
+  addCredentialPages(pages, parts)
+  addSolutionUserPages(pages, parts)
+  addLoginPagePages(pages, router, parts)
+  addPackagePages(pages, parts)
+  addArtifactPage(pages, parts)
+  addPipelinePages(pages, parts)
+  return router
+}
