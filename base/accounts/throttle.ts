@@ -120,11 +120,14 @@ function databaseCounter(
 ): Counter {
   const keyOf = (key: string | number) => `${options.keyPrefix}:${key}`
 
-  /** Adds in one statement and reads in the same transaction, so that no two attempts see the same count. */
+  /**
+   * Adds in one statement and reads in the same transaction, so that no two attempts see the same count.
+   * @returns null when there is no row: one that another host inserts before the read does not count this attempt
+   */
   function add({ key, points, expires_at }: Counted & { readonly key: string }): Promise<Counted | null> {
     return db.transaction().execute(async (transaction) => {
       const now = Date.now()
-      await transaction
+      const updated = await transaction
         .updateTable('throttle')
         .set((row) => ({
           points: row
@@ -136,7 +139,8 @@ function databaseCounter(
           expires_at: row.case().when('expires_at', '<=', now).then(expires_at).else(row.ref('expires_at')).end(),
         }))
         .where('key', '=', key)
-        .execute()
+        .executeTakeFirst()
+      if (updated.numUpdatedRows === 0n) return null
       const read = transaction.selectFrom('throttle').select(['points', 'expires_at']).where('key', '=', key)
       return (await read.executeTakeFirst()) ?? null
     })

@@ -3,8 +3,10 @@ import { appendFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
+import { createThrottle } from '../../../base/accounts/throttle.ts'
 import { alpha } from '../../../base/database/alpha.ts'
 import { openDatabase } from '../../../base/database/open.ts'
+import { createLimits } from '../../../runtime/limits.ts'
 import { postgresPath, sharedPostgres } from '../../support/postgres-server.ts'
 import { connectTo, databaseSettings, testDatabase, testServer, usePlace } from './contract.ts'
 import { testStores } from './stores.ts'
@@ -30,6 +32,26 @@ describe.skipIf(postgresPath === undefined)('alpha on PostgreSQL (skipped where 
     await sql`select pg_terminate_backend(${pid})`.execute(place.db)
     await expect.poll(() => pidOf().catch(() => pid)).not.toBe(pid)
     await db.destroy()
+  })
+
+  test('alpha: two hosts count the first attempt on an account at the same time, and neither is lost', async () => {
+    const attempt = { source: 'users', username: 'guessed', address: '192.0.2.1' }
+    const other = createThrottle(place.db, createLimits(), true)
+    let isFirst = true
+    // The other host counts between the first statement of this one, which finds no row, and the next.
+    const db = place.db.withPlugin({
+      transformQuery: ({ node }) => node,
+      async transformResult({ result }) {
+        if (isFirst) {
+          isFirst = false
+          await other.count(attempt, false)
+        }
+        return result
+      },
+    })
+    await createThrottle(db, createLimits(), true).count(attempt, false)
+    const counters = await place.db.selectFrom('throttle').select('points').execute()
+    expect(counters).toEqual(Array(3).fill({ points: 2 }))
   })
 
   test('alpha: an account that may not create the missing database gets a sentence that says so', async () => {
