@@ -10,6 +10,8 @@ export const SMOKE = [
   'solutions-orders',
   'upload-by-manifest',
 ].map((name) => `test/flows/${name}.test.ts`)
+/** Replace modules of Node.js (`vi.mock`), so they get a worker of their own: the other files of a project share theirs. */
+const APART = ['test/attack/escaped.parts.test.ts']
 const PARTS = ['test/**/*.parts.test.ts']
 const FLOWS = ['test/flows/**/*.test.ts', 'test/**/*.flow.test.ts']
 const BROWSER = ['test/browser/**/*.test.ts']
@@ -35,7 +37,8 @@ export default defineConfig({
         },
       },
       { extends: true, test: { name: 'smoke', include: SMOKE, isolate: false } },
-      { extends: true, test: { name: 'parts', include: PARTS, isolate: false } },
+      { extends: true, test: { name: 'parts', include: PARTS, exclude: APART, isolate: false } },
+      { extends: true, test: { name: 'apart', include: APART } },
       { extends: true, test: { name: 'flows', include: FLOWS, exclude: SMOKE, isolate: false } },
       { extends: true, test: { name: 'browser', include: BROWSER, isolate: false } },
     ],

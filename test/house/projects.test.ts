@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { matchesGlob } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -46,6 +46,12 @@ test('each test file is in exactly one project', () => {
     .map((file) => ({ file, in: projects.filter((one) => isIn(one, file)).map(({ name }) => name) }))
     .filter((one) => one.in.length !== 1)
   expect(wrong).toEqual([])
+})
+
+test('only files of their own worker replace modules: what others have loaded already would stay', () => {
+  const apart = projects.filter(({ name }) => name === 'apart').flatMap(({ include }) => include)
+  const replacing = files.filter((file) => /^\s*vi\.(do)?mock\(/im.test(readFileSync(ROOT + file, 'utf8')))
+  expect(replacing).toEqual(apart)
 })
 
 test('the flows that npm test runs are there', () => {
