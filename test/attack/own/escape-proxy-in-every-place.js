@@ -1,6 +1,5 @@
 // expect: contained
 // effects: {"tenant":["probe_event"],"logout":{"solution":null,"argument":null}}
-// shared: yes
 // why: a Proxy as each argument of each binding: its traps may see only what the script gave itself
 function onSolutionOpen(arg, queryParams) {
   var foreign = [], asked = {};
