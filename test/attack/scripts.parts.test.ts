@@ -35,7 +35,7 @@ const notes: string[] = []
 
 beforeAll(() => {
   const plugins = [directory((_call, text) => void notes.push(text))]
-  lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 1000 }, manifest: MANIFEST, plugins })
+  lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 700 }, manifest: MANIFEST, plugins })
   patient = createScriptLab({ manifest: MANIFEST, plugins })
   unhurried = createScriptLab({
     limits: { AUTHENTICATOR_TIME: 60_000, LOAD_TIME: 10_000 },
