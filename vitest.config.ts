@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { PATIENCE } from './test/support/patience.ts'
+import { SlowFilesFirst } from './test/support/slow-files-first.ts'
 
 /** Flows that prove the main job: upload, sign-in, forms, admin API. They need only Node.js and belong to `npm test`. */
 export const SMOKE = [
@@ -16,12 +17,13 @@ const PARTS = ['test/**/*.parts.test.ts']
 const FLOWS = ['test/flows/**/*.test.ts', 'test/**/*.flow.test.ts']
 const BROWSER = ['test/browser/**/*.test.ts']
 
-// Forks, since isolated-vm and node:sqlite are native; two workers, since the tests start processes of their own.
+// Forks, since isolated-vm and node:sqlite are native; three workers, since on two cores one of them waits for others most of the time.
 export default defineConfig({
   test: {
     globalSetup: 'test/support/run-folder.ts',
     pool: 'forks',
-    maxWorkers: 2,
+    sequence: { sequencer: SlowFilesFirst },
+    maxWorkers: 3,
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: PATIENCE } },

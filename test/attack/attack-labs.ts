@@ -1,0 +1,207 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout as wait } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { afterAll, afterEach, beforeAll, expect } from 'vitest'
+import { createLimits } from '../../runtime/limits.ts'
+import { residentSize } from '../../runtime/process-memory.ts'
+import { createScriptLab, type ScriptEnd, type ScriptLab } from '../support/solutions.ts'
+import { type Attack, allowedEffects, endsOf } from './attacks.ts'
+import { directory } from './directory/host.ts'
+
+// For the files that run attack scripts: each imports this, and has labs of its own. Each script runs beside a healthy neighbour, whose logins must all succeed, and in sandbox processes of its own unless it
+// leaves other logins of its version alone.
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const NEIGHBOUR = `function onSolutionOpen(arg, q) { security.login(q.username, 'n', ['Users']); return JSON.stringify({ n: q.username }) }`
+const MANIFEST = { eventTypes: { probe_event: {}, probe_event_2: {} } }
+const FILE = 'modules/auth/globals.js'
+const LIMITS = createLimits()
+/** A process whose calls have ended must be idle after this, in ms: the load of the next context has its own limit. */
+const QUIET_AFTER = LIMITS.LOAD_TIME + 2000
+/** What an attack may make of the process that stands for the host, in bytes. */
+const HOST_GROWTH = 256 * 1024 ** 2
+
+/** For attacks that only a deadline ends. */
+let lab: ScriptLab
+/** With the platform's own deadline, for attacks on memory that may also end by it. */
+let patient: ScriptLab
+/** For those that have to end in another way, however slow: they run behind all else that a busy machine does. */
+let unhurried: ScriptLab
+let healthy: { readonly asked: number; readonly answered: number }
+let asking: Promise<void>
+let stopAsking: () => void
+const notes: string[] = []
+
+/** Logs in one after the other, as long as an attack runs. */
+function startNeighbour(): void {
+  const counts = { asked: 0, answered: 0 }
+  let stopped = false
+  healthy = counts
+  stopAsking = () => {
+    stopped = true
+  }
+  asking = (async () => {
+    while (!stopped || counts.asked < 5) {
+      const username = `user-${++counts.asked}`
+      const { effects } = await lab.run({ script: NEIGHBOUR, queryParams: { username } })
+      if (effects.login?.username === username) counts.answered++
+      // Each login makes a context: without a pause the neighbour would use a core, however long the attack takes.
+      await wait(counts.asked < 5 ? 5 : 50)
+    }
+  })()
+}
+
+/** What no script may have got, whatever it says itself. */
+function checkEffects(name: string, { effects }: ScriptEnd): void {
+  const { login, showUrl, locale } = effects
+  if (login !== null) {
+    expect(login.username).toMatch(/^[^\p{Cc}\u202a-\u202e\ud800-\udfff]+$/u)
+    expect(login.permissions.every((permission) => typeof permission === 'string')).toBe(true)
+    expect(['timer', 'admin', '[object Object]']).not.toContain(name.startsWith('fault-login') ? '' : login.username)
+    if (name === 'escape-tojson-arguments.js')
+      expect(login).toEqual({ username: 'guest', uid: '5', permissions: ['Users'] })
+    if (name === 'escape-symbol-species.js') expect(login.permissions).toEqual(['Users', 'Guests'])
+  }
+  if (showUrl !== null) expect(showUrl).toMatch(/^(https?:\/\/|mailto:|\/(?![/\\]))/)
+  if (locale !== null) expect(locale).toMatch(/^[a-z]{2,3}(-([A-Z]{2}|\d{3}))?$/)
+}
+
+/** Texts that the author reads: bounded, about the solution's own file, and without a word of the host's. */
+function checkTexts({ failure, log, values }: ScriptEnd): void {
+  // The quota, the line that says that it is used up, and the platform's own about the end of the call.
+  expect(log.length).toBeLessThanOrEqual(LIMITS.LOG_LINES + 3)
+  expect(log.reduce((sum, { message }) => sum + message.length, 0)).toBeLessThan(LIMITS.LOG_SIZE + 10_000)
+  const texts = [...log.map(({ message }) => message), failure?.message ?? '', JSON.stringify(values)]
+  for (const text of texts) {
+    expect(text).not.toContain(ROOT)
+    expect(text).not.toMatch(/node:internal|runtime\/sandbox|a secret of the host/)
+  }
+  for (const place of [failure?.position, ...log.map(({ position }) => position)]) {
+    if (place !== undefined) expect(place.file).toBe(FILE)
+  }
+}
+
+/** What a call left behind must not go on: neither a loop that nobody waits for nor memory above the limit. */
+async function checkQuiet(before: ReadonlySet<number>): Promise<void> {
+  const end = performance.now() + QUIET_AFTER
+  for (;;) {
+    const made = servingProcesses().filter((pid) => !before.has(pid))
+    const busy = await Promise.all(made.map(isBusy))
+    // The host looks every 50 ms, so for a moment it may be more.
+    const isLarge = made.some((pid) => residentSize(pid) >= LIMITS.PROCESS_MEMORY)
+    if (!busy.includes(true) && !isLarge) return
+    const what = isLarge ? 'stays above PROCESS_MEMORY' : 'goes on using its core'
+    expect(performance.now(), `a sandbox process without calls ${what}`).toBeLessThan(end)
+  }
+}
+
+function servingProcesses(): number[] {
+  const all = [lab, patient, unhurried].flatMap(({ supervisor }) => supervisor.processes())
+  return all.filter(({ key }) => key !== null).map(({ pid }) => pid)
+}
+
+/** Whether a process wants to run each time that it is looked at. */
+async function isBusy(pid: number): Promise<boolean> {
+  for (let looks = 0; looks < 8; looks++) {
+    if (!wantsToRun(pid)) return false
+    await wait(20)
+  }
+  return true
+}
+
+function wantsToRun(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.startsWith('R') ?? false
+  } catch {
+    return false
+  }
+}
+
+function labOf({ name, expected }: Attack): ScriptLab {
+  if (!expected.includes('timeout')) return unhurried
+  return name.startsWith('mem-') ? patient : lab
+}
+
+function attempt(attack: Attack): (() => Promise<ScriptEnd[]>)[] {
+  const { source, calls, together, isShared } = attack
+  const attacked = labOf(attack)
+  const runs = Array.from(
+    { length: calls },
+    (_, call) => () =>
+      attacked.run({
+        script: source,
+        evaluated: isShared,
+        file: FILE,
+        queryParams: { username: `user-${call}`, password: `secret-${call}` },
+      }),
+  )
+  if (!together) return runs.map((run) => async () => [await run()])
+  return [async () => Promise.all(runs.map((run) => run()))]
+}
+
+function expectEnd(expected: readonly string[], end: ScriptEnd): void {
+  const ends = endsOf(end)
+  const isSound = ends.some((one) => expected.includes(one))
+  const values = JSON.stringify(end.values).slice(0, 1000)
+  expect(isSound, `expected ${expected}, but it was ${ends} (${end.failure?.message ?? values})`).toBe(true)
+}
+
+export async function check(attack: Attack, checkMore: (end: ScriptEnd, call: number) => void): Promise<void> {
+  const { name, expected } = attack
+  const hostSize = process.memoryUsage().rss
+  const processes = new Set(servingProcesses())
+  startNeighbour()
+  let call = 0
+  for (const run of attempt(attack)) {
+    for (const end of await run()) {
+      checkEffects(name, end)
+      expectEnd(expected, end)
+      checkMore(end, call++)
+    }
+  }
+  expect(process.memoryUsage().rss - hostSize).toBeLessThan(HOST_GROWTH)
+  stopAsking()
+  await asking
+  await checkQuiet(processes)
+}
+
+/** Starts the labs before the tests of a file, and stops them after it. */
+export function useLabs(): void {
+  beforeAll(() => {
+    const plugins = [directory((_call, text) => void notes.push(text))]
+    lab = createScriptLab({ limits: { AUTHENTICATOR_TIME: 700 }, manifest: MANIFEST, plugins })
+    patient = createScriptLab({ manifest: MANIFEST, plugins })
+    unhurried = createScriptLab({
+      limits: { AUTHENTICATOR_TIME: 60_000, LOAD_TIME: 10_000 },
+      manifest: MANIFEST,
+      plugins,
+    })
+  })
+  afterAll(() => {
+    lab.stop()
+    patient.stop()
+    unhurried.stop()
+  })
+  afterEach(async () => {
+    stopAsking()
+    await asking
+    expect(healthy.answered).toBe(healthy.asked)
+  })
+}
+
+/** With all that the script may have done, which it says itself. */
+export function checkOwn(attack: Attack): Promise<void> {
+  return check(attack, (end, call) => {
+    const allowed = allowedEffects(attack, call, end.failure !== null)
+    expect(end.effects).toEqual(allowed.effects)
+    expect(notes.splice(0)).toEqual(allowed.notes)
+    checkTexts(end)
+    // A line has a code only by the platform. Logins at once share their lines.
+    const codes = end.log.flatMap(({ code }) => code ?? [])
+    if (!attack.together) expect(codes).toEqual(end.failure === null ? [] : [end.failure.code])
+    if (attack.code !== null) expect(end.failure?.code).toBe(attack.code)
+    if (attack.lines !== null) expect(end.log.length).toBe(attack.lines)
+    // A script that says nothing of itself has not been tried.
+    if (endsOf(end).join() === 'contained') expect(end.values.escaped).toBe(false)
+  })
+}

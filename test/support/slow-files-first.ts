@@ -1,0 +1,23 @@
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/** Take half a minute or more, most of it waiting: begun last, one of them would run alone at the end. */
+const SLOW = [
+  'test/attack/own.parts.test.ts',
+  'test/attack/own-loops.parts.test.ts',
+  'test/attack/scripts.parts.test.ts',
+  'test/runtime/clients/ends.parts.test.ts',
+  'test/docs/code-blocks.flow.test.ts',
+  'test/container/image.flow.test.ts',
+  'test/flows/cli-dev.test.ts',
+  'test/flows/client-effects.test.ts',
+  'test/flows/draining.test.ts',
+]
+
+/** The slow ones, then the others as vitest has them: the largest first. */
+export class SlowFilesFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files)
+    const isSlow = ({ moduleId }: TestSpecification) => SLOW.some((file) => moduleId.endsWith(file))
+    return [...sorted.filter(isSlow), ...sorted.filter((file) => !isSlow(file))]
+  }
+}
