@@ -36,8 +36,9 @@ async function devWith(files: Readonly<Record<string, string>>): Promise<DevProc
     'solution.json': JSON.stringify({ ...manifest, version: `1.0.${++version}` }),
   })
   process.kill(shared.pid, 'SIGCONT')
-  // Not of a save of the test before, which a page may show before it is printed.
-  await shared.printed(/^(?:.*\bsolution\.json|.* more): active after/m)
+  // The line that names the manifest, wherever it does: removed files are named after it. A line without it is of a save of
+  // the test before, which a page may show before it is printed.
+  await shared.printed(/^(?:.*\bsolution\.json\b.*|.* more): active after/m)
   shared.mark()
   return shared
 }
