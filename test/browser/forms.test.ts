@@ -517,6 +517,25 @@ else {
       expect(await page.getAttribute('[id="e-order-details.tab.history"]', 'aria-selected')).toBe('true')
     })
 
+    test('an answer from before a tab was opened closes it not even for a moment: the focus stays in it', async () => {
+      await using opened = await open()
+      const { page, host, focused } = opened
+      await page.focus('[id="e-order-details.tab.list"]')
+      host.hold()
+      await page.keyboard.press('ArrowRight')
+      await page.keyboard.press('Home')
+      await page.keyboard.press('Tab')
+      expect(await focused()).toBe('e-order-details.panel.list')
+      await page.evaluate(`window.lost = 0; addEventListener('focusout', () => window.lost++)`)
+      host.change('details', { value: 'history' })
+      host.patch('details')
+      host.send({ kind: 'message', level: 'info', text: 'All of it is here.' })
+      await page.waitForSelector('text=All of it is here.')
+      expect(await focused()).toBe('e-order-details.panel.list')
+      expect(await page.evaluate('window.lost')).toBe(0)
+      host.release()
+    })
+
     test('a table by keyboard: sorted, a row selected, a page turned, a row opened, focus kept each time', async () => {
       await using opened = await open()
       const { page, host, focused, events, eventCount } = opened

@@ -23,7 +23,6 @@ export function applyChanges(changes: readonly Change[], seq: number): void {
     const target = document.getElementById(id)
     if (target !== null) morph(target, html, seq)
   }
-  keepOpened(seq)
   keepFocus(focused, around)
   isPatching = false
 }
@@ -57,7 +56,9 @@ export function showForm(root: HTMLElement, html: string, seq: number): void {
 
 function morph(target: HTMLElement, html: string, seq: number): void {
   const ahead = new Set<Control>(controlsIn(target).filter((control) => isAhead(control, seq)))
-  Idiomorph.morph(target, html, {
+  const patch = new DOMParser().parseFromString(`<body>${html}`, 'text/html')
+  keepOpened(patch, seq)
+  Idiomorph.morph(target, patch.body.firstElementChild, {
     morphStyle: 'outerHTML',
     callbacks: {
       beforeNodeMorphed(node, next) {

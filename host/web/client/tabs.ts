@@ -1,14 +1,14 @@
 /** Tabs that the user opened, by element, until the host's answer is in the page. */
 const opened = new Map<string, { readonly tab: string; readonly seq: number }>()
 
-/** Opens a tab in the page. */
+/** Opens a tab in the page, or in the document of a patch. */
 export function openTab(tab: HTMLElement): void {
   const list = tab.closest('[role=tablist]')
   for (const one of list?.querySelectorAll<HTMLElement>('[role=tab]') ?? []) {
     const isOpen = one === tab
     one.setAttribute('aria-selected', String(isOpen))
     one.tabIndex = isOpen ? 0 : -1
-    const panel = document.getElementById(one.getAttribute('aria-controls') ?? '')
+    const panel = tab.ownerDocument.getElementById(one.getAttribute('aria-controls') ?? '')
     if (panel !== null) panel.hidden = !isOpen
   }
 }
@@ -17,11 +17,14 @@ export function markOpened(tab: HTMLElement, seq: number): void {
   opened.set(tab.dataset.element ?? '', { tab: tab.id, seq })
 }
 
-/** After a patch that knows of the events up to `seq`: tabs that were opened later stay open. */
-export function keepOpened(seq: number): void {
+/**
+ * Opens in a patch that knows of the events up to `seq` the tabs that the user opened later. The page itself must not close
+ * them even for a moment: what has the focus in a hidden panel loses it.
+ */
+export function keepOpened(patch: Document, seq: number): void {
   for (const [element, { tab, seq: openedBy }] of opened) {
     if (openedBy <= seq) opened.delete(element)
-    const found = document.getElementById(tab)
+    const found = patch.getElementById(tab)
     if (openedBy > seq && found !== null) openTab(found)
   }
 }
