@@ -1,5 +1,5 @@
 import Router from '@koa/router'
-import { openApi } from '../base/api/open-api.ts'
+import { addDescription, openApi } from '../base/api/open-api.ts'
 import { type AccessApiParts, accessRoutes } from './access/api.ts'
 import type { Right } from './access/roles.ts'
 import {
@@ -50,10 +50,7 @@ const PREFIX = '/api'
 /** The API under `/api`: for the pages' own script, and for tools with an access token. */
 export function centerApi(parts: CenterApiParts): Router {
   const router = new Router({ prefix: PREFIX, sensitive: true })
-  const document = describeCenterApi(parts.version)
-  router.get('/openapi.json', (ctx) => {
-    ctx.body = document
-  })
+  addDescription(router, () => describeCenterApi(parts.version))
   // Inside the router, so that what is found as a route cannot be spelled past the check.
   router.use(parts.access.requireAsker)
   addPersonRoutes(router, personRoutes(parts), parts)

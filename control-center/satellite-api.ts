@@ -1,5 +1,5 @@
 import Router from '@koa/router'
-import { openApi } from '../base/api/open-api.ts'
+import { addDescription, openApi } from '../base/api/open-api.ts'
 import { DesiredState, SATELLITE_API } from '../base/protocol/protocol.ts'
 import { createLimits } from '../runtime/limits.ts'
 import { type DesiredSatelliteParts, desiredSatelliteRoutes } from './desired/satellite-api.ts'
@@ -16,10 +16,7 @@ export type SatelliteApiParts = AreaParts & { readonly version: string }
  */
 export function satelliteApi(parts: SatelliteApiParts): Router {
   const router = new Router({ prefix: SATELLITE_API, sensitive: true })
-  const document = describeSatelliteApi(parts.version)
-  router.get('/openapi.json', (ctx) => {
-    ctx.body = document
-  })
+  addDescription(router, () => describeSatelliteApi(parts.version))
   // Inside the router, so that what is found as a route cannot be spelled past the check.
   router.use(requireSatellite(parts.environments, parts.environmentTokens, parts.activity))
   addSatelliteRoutes(router, satelliteRoutes(parts), parts.limits)

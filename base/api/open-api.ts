@@ -1,6 +1,7 @@
+import type Router from '@koa/router'
 import { CODES } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
-import { type Answers, type Content, type DeclaredRoute, isBytes } from './route.ts'
+import { type Answers, type Bytes, type Content, type DeclaredRoute, isBytes } from './route.ts'
 
 export type ApiDescription<Right> = {
   readonly title: string
@@ -44,35 +45,43 @@ export function pageOf<Item extends z.ZodType>(item: Item) {
   return z.object({ items: z.array(item), next: z.string().optional() })
 }
 
+/** Answers with the document, which is made when it is first asked for: that takes 30 ms, and few ask. */
+export function addDescription(router: Router, describe: () => object): void {
+  let document: object | undefined
+  router.get('/openapi.json', (ctx) => {
+    document ??= describe()
+    ctx.body = document
+  })
+}
+
 /** The OpenAPI 3.1 document of these routes. Schemas that have an `id` (`.meta`) are its components. */
 export function openApi<Right>(
   routes: readonly DeclaredRoute<Right>[],
   { title, version, prefix, ...about }: ApiDescription<Right>,
 ): object {
   const named = new Map<string, object>()
-  const paths: Record<string, Record<string, object>> = {}
+  const paths: Record<string, Record<string, unknown>> = {}
+  const problem = {
+    description: 'a problem',
+    content: { 'application/problem+json': { schema: reference(Problem, named) } },
+  }
   for (const { method, path, definition } of routes) {
     const { summary, right, query, body, answers } = definition
     const address = `${prefix}${path.replaceAll(/:(\w+)/g, '{$1}')}`
     const need = about.need(right)
-    paths[address] ??= { parameters: pathParameters(path) } as unknown as Record<string, object>
+    paths[address] ??= path.includes(':') ? { parameters: pathParameters(path) } : {}
     paths[address][method.toLowerCase()] = {
       summary,
       ...(need === '' ? {} : { description: need }),
       ...(query === undefined ? {} : { parameters: queryParameters(query, named) }),
-      ...(body === undefined ? {} : { requestBody: requestBody(definition, named) }),
+      ...(body === undefined ? {} : { requestBody: requestBody(body, definition.isBodyOptional !== true, named) }),
       responses: {
         ...responses(answers, named),
-        default: {
-          description: 'a problem',
-          content: { 'application/problem+json': { schema: reference(Problem, named) } },
-        },
+        default: problem,
       },
     }
   }
   for (const schema of about.schemas ?? []) reference(schema, named)
-  for (const item of Object.values(paths))
-    if ((item.parameters as unknown as unknown[]).length === 0) delete item.parameters
   return {
     openapi: '3.1.0',
     info: { title, version },
@@ -101,12 +110,7 @@ function queryParameters(query: z.ZodType, named: Map<string, object>) {
   }))
 }
 
-function requestBody(
-  { body, isBodyOptional }: DeclaredRoute<unknown>['definition'],
-  named: Map<string, object>,
-): object {
-  if (body === undefined) return {}
-  const required = isBodyOptional !== true
+function requestBody(body: z.ZodType | Bytes, required: boolean, named: Map<string, object>): object {
   if (!isBytes(body)) return { required, content: { 'application/json': { schema: reference(body, named) } } }
   const content = Object.fromEntries(body.types.map((type) => [type, { schema: bytesOf(type) }]))
   return { required, ...(body.description === undefined ? {} : { description: body.description }), content }

@@ -70,3 +70,8 @@ export async function answerEvents(ctx: Context, { greeting, isStillIn, begin }:
   ctx.req.on('close', end)
   if (ctx.req.closed) end()
 }
+
+/** Whether the request asks for events rather than for JSON. */
+export function wantsEvents(ctx: Context): boolean {
+  return ctx.accepts('application/json', 'text/event-stream') === 'text/event-stream'
+}

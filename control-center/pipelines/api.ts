@@ -1,6 +1,6 @@
-import type { Context } from 'koa'
 import { DONE, SENT } from '../../base/api/route.ts'
 import { versionNotFound } from '../../base/bundles/version-not-found.ts'
+import { wantsEvents } from '../../base/http/event-stream.ts'
 import { Sha256, SolutionName } from '../../base/protocol/protocol.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
@@ -283,7 +283,7 @@ function runRoutes({ access, packages, pipelines, runs }: PipelineApiParts): Mem
       },
       async (asked) => {
         const run = await needRun(asked)
-        if (!followsEvents(asked.ctx)) return { items: await runs.log(run.id, 0) }
+        if (!wantsEvents(asked.ctx)) return { items: await runs.log(run.id, 0) }
         await followRun(asked.ctx, run, runs, access)
         return SENT
       },
@@ -303,10 +303,6 @@ function runRoutes({ access, packages, pipelines, runs }: PipelineApiParts): Mem
       },
     ),
   ]
-}
-
-function followsEvents(ctx: Context): boolean {
-  return ctx.accepts('application/json', 'text/event-stream') === 'text/event-stream'
 }
 
 function artifactRoutes({ artifacts }: PipelineApiParts): MemberRoute[] {

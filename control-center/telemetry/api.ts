@@ -1,6 +1,7 @@
 import type { Context } from 'koa'
 import { pageOf } from '../../base/api/open-api.ts'
 import { SENT } from '../../base/api/route.ts'
+import { wantsEvents } from '../../base/http/event-stream.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import type { Access, Member } from '../access/access.ts'
@@ -79,7 +80,7 @@ function logRoutes({ access, environments, telemetry }: TelemetryApiParts): Memb
         answers: { 200: pageOf(LogLine) },
       },
       async ({ who, query, ctx }) => {
-        if (ctx.accepts('application/json', 'text/event-stream') === 'text/event-stream') {
+        if (wantsEvents(ctx)) {
           await follow(ctx, who, query)
           return SENT
         }

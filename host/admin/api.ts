@@ -1,5 +1,5 @@
 import Router, { type RouterMiddleware } from '@koa/router'
-import { openApi } from '../../base/api/open-api.ts'
+import { addDescription, openApi } from '../../base/api/open-api.ts'
 import { createLimits, type Limits } from '../../runtime/limits.ts'
 import type { Audit } from '../audit/audit.ts'
 import { auditRoutes } from './audit-api.ts'
@@ -41,10 +41,7 @@ export function adminApi(parts: AdminApiParts): Router {
   const router = new Router({ prefix: PREFIX, sensitive: true })
   // Inside the router, so that what is found as a route cannot be spelled past the check.
   router.use(parts.requireAdmin)
-  const document = describeAdminApi(parts.version)
-  router.get('/openapi.json', (ctx) => {
-    ctx.body = document
-  })
+  addDescription(router, () => describeAdminApi(parts.version))
   addAdminRoutes(router, adminRoutes(parts), parts)
   return router
 }

@@ -1,10 +1,9 @@
 import type Router from '@koa/router'
 import { addRoutes, type Route, routesOf } from '../../base/api/route.ts'
+import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Audit, AuditAction } from '../audit/audit.ts'
-import type { Named } from './actor.ts'
-import { type Actor, actorOf, needScope } from './actor.ts'
-import { audited } from './audited.ts'
+import { type Actor, actorOf, auditOf, type Named, needScope } from './actor.ts'
 
 /** A scope of tokens, in which `{name}` is that parameter of the address; `any`: every token; null: only the admin account. */
 export type AdminRight = `${string}:${'read' | 'write'}` | 'any' | null
@@ -26,7 +25,19 @@ export function addAdminRoutes(
         await read(actor)
         return work(actor)
       }
-      return act === undefined ? admitted() : audited(ctx, audit, act, await name(actor), admitted, isLeftOut)
+      if (act === undefined) return admitted()
+      const names = await name(actor)
+      const record = async (outcome: string) => {
+        if (!isLeftOut()) await audit.record(auditOf(ctx, act, outcome, names))
+      }
+      try {
+        const done = await admitted()
+        await record('ok')
+        return done
+      } catch (error) {
+        if (error instanceof PlatformError) await record(error.code)
+        throw error
+      }
     },
   })
 }

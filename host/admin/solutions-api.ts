@@ -5,7 +5,7 @@ import { pageOf } from '../../base/api/open-api.ts'
 import { type Bytes, DONE, SENT } from '../../base/api/route.ts'
 import { solutionTarget, versionTarget } from '../../base/api/targets.ts'
 import { explainUpload } from '../../base/bundles/explain-findings.ts'
-import { answerEvents } from '../../base/http/event-stream.ts'
+import { answerEvents, wantsEvents } from '../../base/http/event-stream.ts'
 import { WARNING_CODES } from '../../runtime/bundle/faults.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Supervisor } from '../../runtime/supervisor.ts'
@@ -209,8 +209,7 @@ export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
         answers: { 200: pageOf(LogLine) },
       },
       async ({ params: { name }, query, ctx }) => {
-        const isStream = ctx.accepts('application/json', 'text/event-stream') === 'text/event-stream'
-        if (!isStream) return log.read(name, query)
+        if (!wantsEvents(ctx)) return log.read(name, query)
         await followLog(ctx, name, log, lineFilter(query) ?? (() => true))
         return SENT
       },

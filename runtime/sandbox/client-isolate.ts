@@ -1,9 +1,9 @@
-import type { SandboxCall, SandboxFormScript, SandboxScript } from '../protocol.ts'
+import type { SandboxCall } from '../protocol.ts'
 import { type LoadFault, loadFailure } from './call-end.ts'
 import type { Client } from './client.ts'
-import { createClientLoader } from './client-loader.ts'
+import { type ClientScripts, createClientLoader } from './client-loader.ts'
 import { createClientSteps } from './client-steps.ts'
-import { type Callback, type Isolate, type Loading, TRUSTED } from './isolate.ts'
+import { type Loading, TRUSTED } from './isolate.ts'
 import { createIsolateCalls, type IsolateCallsEvents, QUEUE_TIME } from './isolate-calls.ts'
 import { createLane } from './lane.ts'
 import { createLoadFaults } from './load-faults.ts'
@@ -29,17 +29,7 @@ export interface ClientIsolate {
   dispose(): void
 }
 
-export type ClientIsolateOptions = {
-  readonly isolate: Isolate
-  readonly limits: Readonly<Record<string, number>>
-  readonly ask: Callback
-  /** As guest.ts reads them. */
-  readonly settings: string
-  /** What each client's context loads, in this order. */
-  readonly scripts: readonly SandboxScript[]
-  /** Loaded after them. */
-  readonly formScripts: readonly SandboxFormScript[]
-  readonly files: ReadonlySet<string>
+export type ClientIsolateOptions = ClientScripts & {
   readonly events: IsolateCallsEvents
   /** Only where the isolate can be debugged: a clock in ms that stands still while it is paused. */
   readonly debugClock?: (() => number) | undefined

@@ -18,7 +18,8 @@ import type { Sweeper } from './sweeper.ts'
 
 type Compiled = { readonly scripts: readonly Script[]; readonly forms: readonly Script[] }
 
-export type ClientLoaderOptions = {
+/** What an isolate of clients runs. */
+export type ClientScripts = {
   readonly isolate: Isolate
   readonly limits: Readonly<Record<string, number>>
   readonly ask: Callback
@@ -29,6 +30,9 @@ export type ClientLoaderOptions = {
   /** Loaded after them. */
   readonly formScripts: readonly SandboxFormScript[]
   readonly files: ReadonlySet<string>
+}
+
+export type ClientLoaderOptions = ClientScripts & {
   readonly faults: LoadFaults
   readonly calls: IsolateCalls
   readonly sweeper: Sweeper
