@@ -6,21 +6,27 @@ ARG BASE_IMAGE=node:26-slim
 FROM ${BASE_IMAGE} AS build
 WORKDIR /opt/solhost
 COPY package.json package-lock.json .npmrc ./
-# Node.js is the base's own: without the optional packages, which are a second one (some 200 MB).
+# Node.js is the base's own: without the optional packages, which are a second one (some 200 MB). Of the packages for
+# development only the bundler, for the step below.
 # The secrets are for whoever builds behind a mirror or a proxy, and lie in no layer; both may be absent.
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=secret,id=ca \
+    npm pkg set "dependencies.rolldown=$(node -p 'require("./package.json").devDependencies.rolldown')" && \
     npm pkg delete optionalDependencies devDependencies && \
-    npm ci --omit=dev --no-audit --no-fund --no-update-notifier && \
-    npm sbom --sbom-format cyclonedx --sbom-type application --omit dev >sbom.cdx.json
-# What no Node.js reads while it runs: source maps, types, an archive, binaries for other systems. All JavaScript stays,
-# that of @azure too, although Azure sign-ins to databases are never used: tedious loads it at its start.
-RUN find node_modules -type f \
+    npm ci --omit=dev --no-audit --no-fund --no-update-notifier
+COPY . .
+# The programs of sandbox processes and of solutions' databases; then the bundler goes, and what no Node.js reads while it
+# runs: source maps, types, an archive, binaries for other systems. All JavaScript stays, that of @azure too, although
+# Azure sign-ins to databases are never used: tedious loads it at its start.
+# Readable for every user and writable for root alone, whatever the modes in the folder that it was built from.
+RUN node host/build-programs.ts && \
+    rm -r node_modules/rolldown node_modules/@rolldown node_modules/@oxc-project node_modules/.bin/rolldown && \
+    npm pkg delete optionalDependencies devDependencies && \
+    npm sbom --sbom-format cyclonedx --sbom-type application --omit dev >sbom.cdx.json && \
+    find node_modules -type f \
       '(' -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.tgz' ')' -delete && \
     find node_modules/isolated-vm/prebuilds -mindepth 1 -maxdepth 1 \
-      ! -name "linux-$(node -p process.arch)" -exec rm -r '{}' +
-COPY . .
-# Readable for every user and writable for root alone, whatever the modes in the folder that it was built from.
-RUN chmod -R u=rwX,go=rX .
+      ! -name "linux-$(node -p process.arch)" -exec rm -r '{}' + && \
+    chmod -R u=rwX,go=rX .
 
 FROM ${BASE_IMAGE}
 ARG VERSION=0.1.0

@@ -1,38 +1,21 @@
 import type { ChildProcess } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
-import { stripTypeScriptTypes } from 'node:module'
+import { createRequire } from 'node:module'
+import { dirname } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { createDebugSessions, type DebugSessions } from './debug-sessions.ts'
 import { createFrameReader, encodeFrame } from './frames.ts'
 import { startBehind } from './process-priority.ts'
+import { programFile } from './program-file.ts'
 import type { FromSandbox, ToSandbox, Trusted } from './protocol.ts'
 import { checkFromSandbox } from './protocol-check.ts'
 import { startChildWithChannel } from './start-child.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const MAIN = new URL('./sandbox/main.ts', import.meta.url)
-/** What `main.ts` imports now or later, itself included; the folders with all they hold. */
-export const SANDBOX_SOURCES = [
-  'sandbox',
-  'template',
-  'forms',
-  'frames.ts',
-  'address.ts',
-  'call-clock.ts',
-  'visible-name.ts',
-  'zod.ts',
-  'bundle/strict-json.ts',
-  'bundle/faults.ts',
-  'bundle/findings.ts',
-  'bundle/json-places.ts',
-  'bundle/layout.ts',
-  'bundle/nearest-key.ts',
-  'bundle/quote.ts',
-  'bundle/schema-parts.ts',
-]
-
-const SOURCES = new URL('./sandbox/sources.js', import.meta.url).href
+export const SANDBOX_MAIN = new URL('./sandbox/main.ts', import.meta.url)
+/** The only packages that its program finds by itself, as they load a binary. */
+const BINARY = createRequire(import.meta.url).resolve('isolated-vm')
+const BINARY_FINDER = createRequire(BINARY).resolve('node-gyp-build')
 
 /**
  * isolated-vm needs the first flag. The permission model takes away files, network (Node 26), children and threads;
@@ -43,8 +26,8 @@ export const SANDBOX_FLAGS = [
   '--no-node-snapshot',
   '--permission',
   '--allow-addons',
-  `--allow-fs-read=${ROOT}runtime`,
-  `--allow-fs-read=${ROOT}node_modules`,
+  `--allow-fs-read=${dirname(BINARY)}`,
+  `--allow-fs-read=${dirname(BINARY_FINDER)}`,
   `--allow-fs-read=${ROOT}package.json`,
   // SQLite opens any file, whatever the permissions say; flags of V8 that are set later could make it write its traces to one.
   '--no-experimental-sqlite',
@@ -116,41 +99,22 @@ export type SandboxProcessOptions = {
 export function startSandboxProcess(options: SandboxProcessOptions): SandboxProcess {
   const started = startChildWithChannel(
     options.debugNode ?? process.execPath,
-    [...SANDBOX_FLAGS, `--import=${SOURCES}`, fileURLToPath(MAIN)],
+    () => {
+      const program = programFile(SANDBOX_MAIN)
+      return [...SANDBOX_FLAGS, `--allow-fs-read=${dirname(program)}`, program]
+    },
     {
       cwd: ROOT,
       env: { LIBC: 'glibc', TZ: options.timeZone },
       // A process group of its own: Ctrl-C on the terminal is for the host, which lets running logins end.
       detached: true,
     },
-    sandboxSources,
   )
   if ('failure' in started) return notStarted(started.failure)
   const made = wrap(started.child, started.channel, options.debugNode !== undefined)
   startBehind(made.pid)
   made.send({ kind: 'prepare', trusted: options.trusted })
   return made
-}
-
-let sources: string | null = null
-
-/** The modules of a sandbox process without their types, as `sources.js` reads them. */
-function sandboxSources(): string {
-  sources ??= JSON.stringify(
-    Object.fromEntries(
-      sourceFiles().map((file) => [file.href, stripTypeScriptTypes(readFileSync(file, 'utf8'), { mode: 'strip' })]),
-    ),
-  )
-  return sources
-}
-
-function sourceFiles(): URL[] {
-  return SANDBOX_SOURCES.flatMap((name) => {
-    const url = new URL(name, import.meta.url)
-    if (name.endsWith('.ts')) return [url]
-    const files = readdirSync(url).filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
-    return files.map((file) => new URL(`${name}/${file}`, import.meta.url))
-  })
 }
 
 /** Behaves like a process that exited before it was ready. */

@@ -26,25 +26,22 @@ export function startChild(
 }
 
 /**
- * The same for a process that reads `input` from its standard input and then exchanges frames over descriptor 3.
- * @param input called first; what it throws is a reason not to start
+ * The same for a process that exchanges frames over descriptor 3.
+ * @param args called first; what it throws is a reason not to start
  */
 export function startChildWithChannel(
   file: string,
-  args: readonly string[],
+  args: () => readonly string[],
   options: Omit<SpawnOptions, 'stdio'>,
-  input: () => string,
 ): { readonly child: ChildProcess; readonly channel: Duplex } | NotStarted {
-  let text: string
+  let given: readonly string[]
   try {
-    text = input()
+    given = args()
   } catch (error) {
     return { failure: Promise.resolve(error as Error) }
   }
-  const started = startChild(file, args, { ...options, stdio: ['pipe', 'ignore', 'ignore', 'pipe'] })
+  const started = startChild(file, given, { ...options, stdio: ['ignore', 'ignore', 'ignore', 'pipe'] })
   if ('failure' in started) return started
   const { child } = started
-  // It may have ended already: its exit reports that.
-  child.stdin?.on('error', () => {}).end(text)
   return { child, channel: child.stdio[3] as Duplex }
 }

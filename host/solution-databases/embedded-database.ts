@@ -1,6 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { stripTypeScriptTypes } from 'node:module'
+import { dirname } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import type { Parameter, Row } from '../../plugins/database/host.ts'
@@ -9,6 +8,7 @@ import type { Limits } from '../../runtime/limits.ts'
 import { ScriptError } from '../../runtime/plugin.ts'
 import { processorTime, residentSize } from '../../runtime/process-memory.ts'
 import { setBack } from '../../runtime/process-priority.ts'
+import { programFile } from '../../runtime/program-file.ts'
 import { startChildWithChannel } from '../../runtime/start-child.ts'
 import { z } from '../../runtime/zod.ts'
 import type { EmbeddedFailure, FromEmbedded, ToEmbedded } from './embedded-protocol.ts'
@@ -47,10 +47,7 @@ export type EmbeddedOptions = {
 }
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const MAIN = new URL('./embedded-process.ts', import.meta.url)
-/** What `embedded-process.ts` imports, itself included. */
-export const EMBEDDED_SOURCES = ['./embedded-process.ts', './embedded-authorizer.ts', '../../runtime/frames.ts']
-const LOADER = new URL('../../runtime/sandbox/sources.js', import.meta.url)
+export const EMBEDDED_MAIN = new URL('./embedded-process.ts', import.meta.url)
 
 /** A process that has not opened its file after this, in ms, never will. */
 const READY_TIME = 10_000
@@ -124,18 +121,20 @@ export function createEmbeddedDatabase(options: EmbeddedOptions): EmbeddedDataba
 
   function start(): void {
     closing = false
-    const command = [process.execPath, ...flagsFor(file), `--import=${LOADER.href}`, fileURLToPath(MAIN)]
     const seconds = Math.ceil((CPU_TIME + limits.QUERY_TIME + WATCH) / 1000)
     const begun = startChildWithChannel(
       '/bin/sh',
-      ['-c', BOUNDED, `${seconds}`, `${largestFile(limits)}`, ...command],
+      () => {
+        const program = programFile(EMBEDDED_MAIN)
+        const command = [process.execPath, ...flagsFor(file, program), program]
+        return ['-c', BOUNDED, `${seconds}`, `${largestFile(limits)}`, ...command]
+      },
       {
         cwd: ROOT,
         env: { TZ: timeZone },
         // A process group of its own: Ctrl-C on the terminal is for the host, which lets running logins end.
         detached: true,
       },
-      sources,
     )
     if ('failure' in begun) return void begun.failure.then(notStarted)
     const { child, channel } = begun
@@ -321,13 +320,10 @@ function largestFile(limits: Limits): number {
 }
 
 /** Only the code and the one file: not the platform's data, which lie in the same folder or beside it. */
-function flagsFor(file: string): string[] {
-  const readable = [...EMBEDDED_SOURCES.map((name) => new URL(name, import.meta.url)), LOADER].map((url) =>
-    fileURLToPath(url),
-  )
+function flagsFor(file: string, program: string): string[] {
   return [
     '--permission',
-    ...readable.map((path) => `--allow-fs-read=${path}`),
+    `--allow-fs-read=${dirname(program)}`,
     `--allow-fs-read=${ROOT}package.json`,
     `--allow-fs-read=${file}`,
     `--allow-fs-write=${file}`,
@@ -337,21 +333,6 @@ function flagsFor(file: string): string[] {
     '--optimize-for-size',
     '--max-semi-space-size=2',
   ]
-}
-
-let strippedSources: string | null = null
-
-/** The modules of the process without their types, as `sources.js` reads them. */
-function sources(): string {
-  strippedSources ??= JSON.stringify(
-    Object.fromEntries(
-      EMBEDDED_SOURCES.map((name) => {
-        const url = new URL(name, import.meta.url)
-        return [url.href, stripTypeScriptTypes(readFileSync(url, 'utf8'), { mode: 'strip' })]
-      }),
-    ),
-  )
-  return strippedSources
 }
 
 function answerSchema(limits: Limits): z.ZodType<FromEmbedded> {

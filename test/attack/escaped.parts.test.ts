@@ -1,5 +1,6 @@
 import {
   closeSync,
+  cpSync,
   mkdtempSync,
   openSync,
   readdirSync,
@@ -11,7 +12,7 @@ import {
 } from 'node:fs'
 import { createServer } from 'node:net'
 import { homedir, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -26,15 +27,23 @@ import { ESCAPE, withHole } from './escaped/hole.ts'
 // A script that has got out of its isolate into the JavaScript of the sandbox process: what it can still do. The process is
 // the real one, started by the platform's own code with its flags, environment and channel; only the text of one module differs.
 
-vi.mock('node:fs', async (original) => {
-  const fs = await original<typeof import('node:fs')>()
-  const isMain = (path: unknown) => path instanceof URL && path.pathname.endsWith('/runtime/sandbox/main.ts')
-  const readFileSync = (path: string | URL, ...rest: unknown[]) => {
-    const text = fs.readFileSync(path, ...(rest as []))
-    return isMain(path) ? withHole(String(text)) : text
+vi.mock('../../runtime/program-file.ts', async (original) => {
+  const { programFile } = await original<typeof import('../../runtime/program-file.ts')>()
+  return {
+    programFile(main: URL) {
+      const built = programFile(main)
+      // Beside what is built: the packages are found from there.
+      holed = mkdtempSync(join(dirname(dirname(built)), 'holed-'))
+      cpSync(dirname(built), holed, { recursive: true })
+      const copy = join(holed, basename(built))
+      writeFileSync(copy, withHole(readFileSync(built, 'utf8')))
+      return copy
+    },
   }
-  return { ...fs, readFileSync }
 })
+
+/** Holds the copy. */
+let holed = ''
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const GUEST = `function onSolutionOpen(arg, queryParams) { console.log(queryParams.code) }`
@@ -67,7 +76,7 @@ afterAll(() => {
   delete process.env.SOLHOST_PROBE_SECRET
   sandbox.kill()
   listener.close()
-  rmSync(home, { recursive: true, force: true })
+  for (const folder of [home, holed]) rmSync(folder, { recursive: true, force: true })
 })
 
 async function startHoled(): Promise<SandboxProcess> {
@@ -122,10 +131,12 @@ test('the hole is one: the escaped code is in Node.js, outside of any isolate', 
   )
 })
 
-describe('it reads the platform’s own code, and no other file', () => {
+describe('it reads its own program, and no other file', () => {
   test.each([
-    ['its own code', `${FS} return fs.readFileSync(${quoted(`${ROOT}runtime/errors.ts`)}).length > 0`, 'done true'],
-    ['the packages', `${FS} return fs.readdirSync(${quoted(`${ROOT}node_modules`)}).length > 0`, 'done true'],
+    ['its own program', `${FS} return fs.readFileSync(process.argv[1]).length > 0`, 'done true'],
+    ['the sources of the platform', `${FS} fs.readFileSync(${quoted(`${ROOT}runtime/errors.ts`)})`, DENIED],
+    ['the packages', `${FS} fs.readdirSync(${quoted(`${ROOT}node_modules`)})`, DENIED],
+    ['a package that its program holds', `${FS} fs.readdirSync(${quoted(`${ROOT}node_modules/acorn`)})`, DENIED],
     ['the host’s code', `${FS} fs.readFileSync(${quoted(`${ROOT}host/main.ts`)})`, DENIED],
     ['what lies beside the code', `${FS} fs.readdirSync(${quoted(ROOT)})`, DENIED],
     ['a file of the system', `${FS} fs.readFileSync('/etc/passwd')`, DENIED],

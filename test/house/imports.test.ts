@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { SANDBOX_SOURCES } from '../../runtime/sandbox-process.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const FOLDERS = ['runtime', 'plugins', 'base', 'host', 'control-center', 'cli']
@@ -154,18 +153,6 @@ test('what a sandbox process runs stays below runtime/sandbox and what it import
       !(isType && file.endsWith('/guest.ts')),
   )
   expect(host).toEqual([])
-})
-
-test('a sandbox process is sent all modules that its main imports, so that it strips no types itself', () => {
-  const needed = new Set(['runtime/sandbox/main.ts'])
-  for (const file of needed) {
-    for (const one of imports) {
-      if (one.file === file && !one.isType && one.target.startsWith('runtime/')) needed.add(one.target)
-    }
-  }
-  const isSent = (file: string) => SANDBOX_SOURCES.some((name) => `${file}/`.startsWith(`runtime/${name}/`))
-  expect(needed).toContain('runtime/sandbox/check-upload.ts')
-  expect([...needed].filter((file) => !isSent(file))).toEqual([])
 })
 
 /** Its place in the order of `top`; files in no folder come last. */

@@ -1,5 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { memoryOf, proportionalSize } from '../../runtime/process-memory.ts'
+import { programFile } from '../../runtime/program-file.ts'
+import { SANDBOX_MAIN } from '../../runtime/sandbox-process.ts'
 
 const MEGABYTE = 1024 ** 2
 
@@ -30,7 +32,7 @@ function parentOf(pid: number): number | null {
 
 /** Whether this process still lives and is a sandbox process: ids are given anew. */
 export function isSandboxProcess(pid: number): boolean {
-  return read(`/proc/${pid}/cmdline`).includes('sandbox/main.ts')
+  return read(`/proc/${pid}/cmdline`).includes(programFile(SANDBOX_MAIN))
 }
 
 /** What a process holds and shares with nobody, in MB: unlike its size it does not depend on who else runs. */

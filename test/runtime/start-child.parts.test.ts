@@ -39,9 +39,10 @@ test('start: arguments that no process can have are a failure', async () => {
   expect('failure' in started && (await started.failure).message).toMatch(/null bytes/)
 })
 
-test('start: input that cannot be made is a failure, and nothing is started', async () => {
-  const started = startChildWithChannel('/none/such', [], {}, () => {
+test('start: arguments that cannot be made are a failure, and nothing is started', async () => {
+  const failing = () => {
     throw new Error('EMFILE: sources')
-  })
+  }
+  const started = startChildWithChannel('/none/such', failing, {})
   expect('failure' in started && (await started.failure).message).toBe('EMFILE: sources')
 })

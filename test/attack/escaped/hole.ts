@@ -1,21 +1,19 @@
-// A build of the sandbox process with a hole, for escaped.parts.test.ts alone. The host sends a sandbox process the texts of its
-// modules; the test gives it another text for one of them. Nothing that is shipped, no setting and no bundle leads here.
+// A build of the sandbox process with a hole, for escaped.parts.test.ts alone. The test starts the
+// process from a copy of its program in which one file has another text. Nothing that is shipped, no setting and no bundle leads here.
 
 /** A line of the log that begins so is run as code of the process, outside of the isolate, in place of being logged. */
 export const ESCAPE = '!escape '
 
 const TOLD = 'log: (id, level, line, position) =>'
 
-/** @param source the text of runtime/sandbox/main.ts */
+/** @param source the text of main.cjs, which is built from runtime/sandbox/main.ts */
 export function withHole(source: string): string {
   if (source.split(TOLD).length !== 2) throw new TypeError('runtime/sandbox/main.ts has changed: find the hole a place')
   return `${source.replace(TOLD, `${TOLD} runEscaped(id, line) || `)}
-import { createRequire as escapedCreateRequire } from 'node:module'
 function runEscaped(id, line) {
   if (!line.startsWith('${ESCAPE}')) return false
   const node = (name) => process.getBuiltinModule(name)
   const load = (specifier) => import(specifier)
-  const require = escapedCreateRequire(import.meta.url)
   const run = async () => (0, eval)('(async (node, load, require) => {' + line.slice(${ESCAPE.length}) + '})')(node, load, require)
   run().then(
     (value) => 'done ' + (JSON.stringify(value) ?? ''),

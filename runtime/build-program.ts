@@ -1,0 +1,33 @@
+// Builds one program (see program-file.ts): node runtime/build-program.ts <its TypeScript> <the folder to make>
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { build } from 'rolldown'
+
+/** Builds of other sources are kept for so long, in ms: a host that runs may still load parts of one. */
+const KEPT = 24 * 60 * 60 * 1000
+
+const [main = '', folder = ''] = process.argv.slice(2)
+const parent = dirname(folder)
+mkdirSync(parent, { recursive: true })
+for (const name of readdirSync(parent)) {
+  const path = join(parent, name)
+  const built = statSync(path, { throwIfNoEntry: false })?.mtimeMs
+  if (built !== undefined && built < Date.now() - KEPT) rmSync(path, { recursive: true, force: true })
+}
+
+const made = mkdtempSync(join(parent, '.'))
+await build({
+  input: main,
+  platform: 'node',
+  external: ['isolated-vm'],
+  output: { dir: made, format: 'cjs', entryFileNames: '[name].cjs', chunkFileNames: '[name].cjs' },
+})
+// Whoever starts the host has to read it, whoever built it.
+chmodSync(made, 0o755)
+try {
+  renameSync(made, folder)
+} catch (error) {
+  rmSync(made, { recursive: true })
+  // Another one has built the same meanwhile.
+  if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
+}
