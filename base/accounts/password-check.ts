@@ -1,53 +1,53 @@
 import { PlatformError } from '../../runtime/errors.ts'
-import type { Database } from '../database/open.ts'
-import type { FailureCounts } from './failure-counts.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import { checkNewPassword, type PasswordFault, type PasswordOwner } from './password-rules.ts'
 import type { Passwords } from './passwords.ts'
-import type { UserRow } from './user-rows.ts'
 
-/** Whether somebody who gives a name and a password may come in; what comes of it is written to the user's row. */
-export interface PasswordCheck {
-  /**
-   * Unknown (undefined), disabled and password-less users take as long as a wrong password.
-   * @returns false also when the password was changed or the user disabled meanwhile
-   * @throws ERR_PASSWORDS_BUSY
-   */
-  mayComeIn(row: UserRow | undefined, password: string): Promise<boolean>
-  /** Nothing is counted. @throws ERR_PASSWORDS_BUSY */
-  isRight(row: UserRow | undefined, password: string): Promise<boolean>
+/** What an account's row says about its password. */
+export type AccountRow = {
+  readonly uid: string
+  readonly enabled: number
+  readonly password_hash: string | null
 }
 
-/** @param now the clock, in epoch milliseconds */
-export function createPasswordCheck(
-  db: Database,
+/** Where accounts of one kind are stored. */
+export type AccountRows<Row extends AccountRow> = {
+  /** Writes down a sign-in, if the account still has this hash and is enabled. @returns whether it has and is */
+  readonly noteSignIn: (row: Row) => Promise<boolean>
+  /** Writes down a refused password. It must not take time that the answer waits for. */
+  readonly noteRefusal: (row: Row) => void
+  /** Replaces the hash of the row, if the account still has it. */
+  readonly replaceHash: (row: Row, stronger: string) => Promise<unknown>
+}
+
+/** Checks the passwords of accounts of one kind: of the users of a host, or of those of a solution. */
+export interface PasswordCheck<Row extends AccountRow> {
+  /**
+   * Checks a sign-in and writes down the result. Unknown (undefined), disabled and password-less accounts take as long as a
+   * wrong password.
+   * @returns false also when the password was changed or the account disabled meanwhile
+   * @throws ERR_PASSWORDS_BUSY
+   */
+  mayComeIn(row: Row | undefined, password: string): Promise<boolean>
+  /** Nothing is counted. @throws ERR_PASSWORDS_BUSY */
+  isRight(row: Row | undefined, password: string): Promise<boolean>
+  /** Why the account can't have this as its next password, or null. @throws ERR_PASSWORDS_BUSY */
+  faultOfNew(row: Row & PasswordOwner, password: string): Promise<PasswordFault | null>
+}
+
+export function createPasswordCheck<Row extends AccountRow>(
   passwords: Passwords,
-  failures: Pick<FailureCounts, 'note' | 'forget'>,
-  now: () => number,
-): PasswordCheck {
-  function isRight(row: UserRow | undefined, password: string): Promise<boolean> {
+  limits: Limits,
+  rows: AccountRows<Row>,
+): PasswordCheck<Row> {
+  function isRight(row: Row | undefined, password: string): Promise<boolean> {
     return passwords.verify(row?.enabled === 1 ? row.password_hash : null, password)
   }
 
-  /** @returns false when the password was changed or the user disabled while the password was checked */
-  async function noteSignIn({ uid, password_hash }: UserRow, password: string): Promise<boolean> {
-    const { numUpdatedRows } = await db
-      .updateTable('users')
-      .set({ failed_count: 0, last_login_at: now() })
-      .where('uid', '=', uid)
-      .where('password_hash', '=', password_hash)
-      .where('enabled', '=', 1)
-      .executeTakeFirst()
-    if (numUpdatedRows === 0n) return false
-    failures.forget(uid)
-    if (password_hash !== null && passwords.needsRehash(password_hash)) await rehash(uid, password_hash, password)
-    return true
-  }
-
-  async function rehash(uid: string, weaker: string, password: string): Promise<void> {
+  async function rehash(row: Row, password: string): Promise<void> {
+    if (row.password_hash === null || !passwords.needsRehash(row.password_hash)) return
     try {
-      const stronger = await passwords.hash(password)
-      // Not over a password that was set in the meantime.
-      const row = db.updateTable('users').where('uid', '=', uid).where('password_hash', '=', weaker)
-      await row.set({ password_hash: stronger }).execute()
+      await rows.replaceHash(row, await passwords.hash(password))
     } catch (error) {
       // The password was right: the next sign-in tries again.
       if (!(error instanceof PlatformError)) throw error
@@ -59,9 +59,21 @@ export function createPasswordCheck(
     async mayComeIn(row, password) {
       const isPassword = await isRight(row, password)
       if (row === undefined) return false
-      if (isPassword) return noteSignIn(row, password)
-      failures.note(row.uid)
-      return false
+      if (!isPassword) {
+        rows.noteRefusal(row)
+        return false
+      }
+      if (!(await rows.noteSignIn(row))) return false
+      await rehash(row, password)
+      return true
+    },
+    async faultOfNew(row, password) {
+      const fault = checkNewPassword(password, row, limits)
+      if (fault !== null || row.password_hash === null) return fault
+      // A user who was asked for another password has to choose another one.
+      return (await passwords.verify(row.password_hash, password))
+        ? { key: 'platform.password.same', values: [] }
+        : null
     },
   }
 }

@@ -39,7 +39,7 @@ const COMMON: ReadonlySet<string> = new Set(
 /**
  * The rules for a new password: long enough, not one of the well-known, not made of the owner's name. Any character of
  * Unicode is welcome and none is asked for. Passwords that are in use are not measured by it.
- * @returns the first fault, or null; that it is the `same` as before only the hash tells: `setPassword`
+ * @returns the first fault, or null; only `faultOfNew` (password-check.ts) can tell the `same` as before, from the hash
  * @see https://cheatsheetseries.owasp.org/cheatsheets/Authentication_Cheat_Sheet.html#implement-proper-password-strength-controls
  */
 export function checkNewPassword(password: string, owner: PasswordOwner, limits: Limits): PasswordFault | null {

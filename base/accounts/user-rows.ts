@@ -2,6 +2,8 @@ import type { Insertable, Selectable } from 'kysely'
 import type { Database } from '../database/open.ts'
 import { insertOnce } from '../database/portable.ts'
 import type { Tables } from '../database/tables.ts'
+import type { FailureCounts } from './failure-counts.ts'
+import type { AccountRows } from './password-check.ts'
 import { type Permission, tidyName, type UserInput } from './user-rules.ts'
 import { usernameKey } from './username.ts'
 
@@ -50,6 +52,29 @@ export function newRow(
     failed_count: 0,
     password_hash: passwordHash,
     password_changed_at: passwordHash === null ? null : now,
+  }
+}
+
+/** How a check of passwords reads and writes the table of users. @param now the clock, in epoch milliseconds */
+export function rowsWithPassword(
+  db: Database,
+  failures: Pick<FailureCounts, 'note' | 'forget'>,
+  now: () => number,
+): AccountRows<UserRow> {
+  const withHash = ({ uid, password_hash }: UserRow) =>
+    db.updateTable('users').where('uid', '=', uid).where('password_hash', '=', password_hash)
+  return {
+    async noteSignIn(row) {
+      const { numUpdatedRows } = await withHash(row)
+        .where('enabled', '=', 1)
+        .set({ failed_count: 0, last_login_at: now() })
+        .executeTakeFirst()
+      if (numUpdatedRows === 0n) return false
+      failures.forget(row.uid)
+      return true
+    },
+    noteRefusal: ({ uid }) => failures.note(uid),
+    replaceHash: (row, stronger) => withHash(row).set({ password_hash: stronger }).execute(),
   }
 }
 

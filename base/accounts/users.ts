@@ -7,7 +7,7 @@ import type { Database } from '../database/open.ts'
 import { firstRows, insertOnce, isUniqueViolation } from '../database/portable.ts'
 import { createFailureCounts } from './failure-counts.ts'
 import { createPasswordCheck } from './password-check.ts'
-import { checkNewPassword, type PasswordFault } from './password-rules.ts'
+import type { PasswordFault } from './password-rules.ts'
 import type { Passwords } from './passwords.ts'
 import {
   applyPermissions,
@@ -19,6 +19,7 @@ import {
   permissionRows,
   permissionsOfRows,
   readPermissions,
+  rowsWithPassword,
   type UserRow,
 } from './user-rows.ts'
 import { checkUser, LONGEST_NAME, type Permission, tidyName, type UserFault, type UserInput } from './user-rules.ts'
@@ -112,7 +113,7 @@ export function createUsers(
   now: () => number = Date.now,
 ): Users {
   const failures = createFailureCounts(db)
-  const check = createPasswordCheck(db, passwords, failures, now)
+  const check = createPasswordCheck(passwords, limits, rowsWithPassword(db, failures, now))
 
   async function usersOf(rows: readonly UserRow[]): Promise<User[]> {
     const uids = rows.map(({ uid }) => uid)
@@ -258,10 +259,8 @@ export function createUsers(
     },
     async setPassword(uid, password, { mustChange = false } = {}) {
       const row = await needRow(uid)
-      const fault = checkNewPassword(password, row, limits)
+      const fault = await check.faultOfNew(row, password)
       if (fault !== null) return fault
-      // Who was asked for another password chooses another one.
-      if (await passwords.verify(row.password_hash, password)) return { key: 'platform.password.same', values: [] }
       const columns = columnsOf({ mustChangePassword: mustChange }, await passwords.hash(password), now())
       await db.updateTable('users').set(columns).where('uid', '=', uid).execute()
       failures.forget(uid)

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
-import { checkNewPassword, type PasswordFault } from '../../base/accounts/password-rules.ts'
+import { createPasswordCheck } from '../../base/accounts/password-check.ts'
+import type { PasswordFault } from '../../base/accounts/password-rules.ts'
 import type { Passwords } from '../../base/accounts/passwords.ts'
 import { checkUser, tidyName } from '../../base/accounts/user-rules.ts'
 import { usernameKey } from '../../base/accounts/username.ts'
@@ -12,7 +13,7 @@ import type { Place } from '../access/of-solution.ts'
 import { firstRows, insertOnce } from '../database/portable.ts'
 import type { CenterDatabase, CenterTables } from '../database/tables.ts'
 import type { NewSolutionUser, SolutionUserChange, SolutionUserQuery } from './schemas.ts'
-import { mailKey, type SolutionUser, type SolutionUserRow, usersOfRows } from './user-rows.ts'
+import { mailKey, rowsWithPassword, type SolutionUser, type SolutionUserRow, usersOfRows } from './user-rows.ts'
 
 export type SignedIn =
   | { readonly outcome: 'accepted'; readonly user: SolutionUser; readonly permissions: readonly string[] }
@@ -59,6 +60,7 @@ export function createSolutionUsers(
   limits: Limits,
   now: () => number = Date.now,
 ): SolutionUsers {
+  const check = createPasswordCheck(passwords, limits, rowsWithPassword(db, now))
   const rowsOf = ({ organisation, solution }: Place) =>
     db
       .selectFrom('solution_users')
@@ -147,32 +149,6 @@ export function createSolutionUsers(
     const permissions = await permissionsOf(place, user)
     if (permissions.length === 0) return { outcome: 'refused', reason: 'credentials', user }
     return { outcome: 'accepted', user, permissions }
-  }
-
-  /** @returns false when the password was changed or the user disabled while the password was checked */
-  async function noteSignIn({ uid, password_hash }: SolutionUserRow, password: string): Promise<boolean> {
-    const { numUpdatedRows } = await db
-      .updateTable('solution_users')
-      .set({ last_login_at: now() })
-      .where('uid', '=', uid)
-      .where('password_hash', '=', password_hash)
-      .where('enabled', '=', 1)
-      .executeTakeFirst()
-    if (numUpdatedRows === 0n) return false
-    if (password_hash !== null && passwords.needsRehash(password_hash)) await rehash(uid, password_hash, password)
-    return true
-  }
-
-  async function rehash(uid: string, weaker: string, password: string): Promise<void> {
-    try {
-      const stronger = await passwords.hash(password)
-      // Not over a password that was set in the meantime.
-      const row = db.updateTable('solution_users').where('uid', '=', uid).where('password_hash', '=', weaker)
-      await row.set({ password_hash: stronger }).execute()
-    } catch (error) {
-      // The password was right: the next sign-in tries again.
-      if (!(error instanceof PlatformError)) throw error
-    }
   }
 
   function nameExists(username: string): PlatformError {
@@ -264,12 +240,11 @@ export function createSolutionUsers(
         username.length <= LONGEST_ASKED
           ? await rowsOf(place).where('username_key', '=', usernameKey(username)).executeTakeFirst()
           : undefined
-      const isRight = await passwords.verify(row?.enabled === 1 ? row.password_hash : null, password)
+      const mayComeIn = await check.mayComeIn(row, password)
       const refused = { outcome: 'refused', reason: 'credentials' } as const
       if (row === undefined) return { ...refused, user: null }
       const user = await userOf(row)
-      if (!isRight || !(await noteSignIn(row, password))) return { ...refused, user }
-      return answerFor(place, user)
+      return mayComeIn ? answerFor(place, user) : { ...refused, user }
     },
     async recheck(place, uid, since) {
       const row = await rowsOf(place).where('uid', '=', uid).executeTakeFirst()
@@ -281,10 +256,7 @@ export function createSolutionUsers(
     },
     async passwordFault(uid, password) {
       const row = await db.selectFrom('solution_users').selectAll().where('uid', '=', uid).executeTakeFirstOrThrow()
-      const fault = checkNewPassword(password, row, limits)
-      if (fault !== null || row.password_hash === null) return fault
-      const isSame = await passwords.verify(row.password_hash, password)
-      return isSame ? { key: 'platform.password.same', values: [] } : null
+      return check.faultOfNew(row, password)
     },
   }
 }

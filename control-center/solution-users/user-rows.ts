@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely'
+import type { AccountRows } from '../../base/accounts/password-check.ts'
 import type { PLATFORM_LOCALES } from '../../base/web/texts.ts'
 import type { CenterDatabase, CenterTables } from '../database/tables.ts'
 
@@ -25,6 +26,20 @@ export type SolutionUser = {
   readonly passwordChangedAt: number | null
   readonly lastLoginAt: number | null
   readonly createdAt: number
+}
+
+/** How a check of passwords reads and writes their table. @param now the clock, in epoch milliseconds */
+export function rowsWithPassword(db: CenterDatabase, now: () => number): AccountRows<SolutionUserRow> {
+  const withHash = ({ uid, password_hash }: SolutionUserRow) =>
+    db.updateTable('solution_users').where('uid', '=', uid).where('password_hash', '=', password_hash)
+  return {
+    async noteSignIn(row) {
+      const update = withHash(row).where('enabled', '=', 1).set({ last_login_at: now() })
+      return (await update.executeTakeFirst()).numUpdatedRows > 0n
+    },
+    noteRefusal() {},
+    replaceHash: (row, stronger) => withHash(row).set({ password_hash: stronger }).execute(),
+  }
 }
 
 export async function usersOfRows(db: CenterDatabase, rows: readonly SolutionUserRow[]): Promise<SolutionUser[]> {

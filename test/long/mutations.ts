@@ -70,8 +70,8 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     fault: 'a user disabled while the password is checked can sign in',
-    file: 'base/accounts/password-check.ts',
-    from: "      .where('enabled', '=', 1)\n",
+    file: 'base/accounts/user-rows.ts',
+    from: "        .where('enabled', '=', 1)\n",
     to: '',
   },
   {
