@@ -12,7 +12,7 @@ import { PlatformError } from '../../runtime/errors.ts'
 import { embeddedDialect } from '../database/embedded.ts'
 import type { KindName, ServerKind } from '../database/kind.ts'
 import { kindOf, SERVER_KINDS } from '../database/kinds.ts'
-import { type Database, type DatabaseSettings, errorOf, tryOut } from '../database/open.ts'
+import { type Database, type DatabaseSettings, errorOf, serverFor, tryOut } from '../database/open.ts'
 import { openKysely } from '../database/open-kysely.ts'
 import { firstRows } from '../database/portable.ts'
 import { readSchema, refuseNewerSchema } from '../database/schema-version.ts'
@@ -79,15 +79,15 @@ async function snapshotOf(db: Database, kind: KindName): Promise<TransactionBuil
 }
 
 /** Unlike `openDatabase` it makes and changes nothing: an older schema stays so. */
-async function openAsItIs({ home, database, databaseServers }: DatabaseSettings): Promise<Database> {
-  const { kind, name } = database
+async function openAsItIs(settings: DatabaseSettings): Promise<Database> {
+  const { kind, name } = settings.database
   if (kind === 'embedded') {
-    const file = join(home, `${name}.sqlite`)
+    const file = join(settings.home, `${name}.sqlite`)
     if (!existsSync(file)) throw nothingThere(`There is no platform database ${file}`)
     return openKysely(embeddedDialect(file))
   }
   const serverKind: ServerKind = SERVER_KINDS[kind]
-  const server = databaseServers[kind]
+  const server = serverFor(settings, kind)
   const dialect = await serverKind.createDialect(server, name, { statementTime: STATEMENT_TIME })
   const db = openKysely(serverDialect(dialect, serverKind, server))
   const failure = await tryOut(serverKind, db).catch(async (error: unknown) => {

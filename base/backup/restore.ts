@@ -16,7 +16,7 @@ import { keyCheckOf } from '../config/platform-key.ts'
 import { embeddedDialect } from '../database/embedded.ts'
 import type { ServerKindName } from '../database/kind.ts'
 import { SERVER_KINDS } from '../database/kinds.ts'
-import { type Database, type DatabaseSettings, openOnServer } from '../database/open.ts'
+import { type Database, type DatabaseSettings, openOnServer, serverFor } from '../database/open.ts'
 import { openKysely } from '../database/open-kysely.ts'
 import { refuseNewerSchema } from '../database/schema-version.ts'
 import { isRestoreUnfinished, takeHome } from './home-lock.ts'
@@ -246,7 +246,7 @@ async function writeEmbedded(path: string, restoring: Restoring): Promise<void> 
 async function writeOnServer(kind: ServerKindName, restoring: Restoring, replacement: Replacement): Promise<void> {
   const { settings, saved, tables, replace, force } = restoring
   const title = `The database "${settings.database.name}" (${settings.database.kind})`
-  const db = await openOnServer(SERVER_KINDS[kind], settings.databaseServers[kind], settings.database.name)
+  const db = await openOnServer(SERVER_KINDS[kind], serverFor(settings, kind), settings.database.name)
   try {
     const isEmpty = await isEmptyDatabase(db, saved.tables)
     if (!isEmpty && !replace) throw notEmpty(saved, `${title} holds a ${saved.name}`)

@@ -1,4 +1,4 @@
-import type { Value } from './property-groups.ts'
+import type { Values } from './property-groups.ts'
 
 /** Where a Satellite's control center is, and how the two know one another (design section 9). */
 export type CloudSettings = {
@@ -10,8 +10,8 @@ export type CloudSettings = {
 }
 
 /** Null without `ENVIRONMENT=onprem`, `REMOTE_ENVIRONMENT_TOKEN` and `CLOUD_URL`. */
-export function cloudSettingsOf(value: Value): CloudSettings | null {
-  const [url, token] = [value('CLOUD_URL'), value('REMOTE_ENVIRONMENT_TOKEN') as string]
-  if (value('ENVIRONMENT') !== 'onprem' || token === '' || !(url instanceof URL)) return null
-  return { url, token, publicKey: value('CLOUD_PUBLIC_KEY') as string }
+export function cloudSettingsOf(values: Values): CloudSettings | null {
+  const { CLOUD_URL: url, REMOTE_ENVIRONMENT_TOKEN: token } = values
+  if (values.ENVIRONMENT !== 'onprem' || token === '' || url === null) return null
+  return { url, token, publicKey: values.CLOUD_PUBLIC_KEY }
 }

@@ -15,6 +15,10 @@ const LONGEST_DRAIN = 10 * 60_000
 export type Environment = (typeof ENVIRONMENTS)[number]
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
+const alpha = serverProperties('dev-alpha-service', 'alpha (PostgreSQL)', 'postgres', '5432')
+const beta = serverProperties('dev-beta-service', 'beta (Microsoft SQL Server)', 'sa', '1433')
+const gamma = serverProperties('dev-gamma-service', 'gamma (MySQL or MariaDB)', 'root', '3306')
+
 /**
  * Every environment property that this version reads, with defaults and forms of `design.md` section 9; the limits
  * (`runtime/limits.ts`) are properties too.
@@ -54,9 +58,21 @@ export const PROPERTIES = {
     form: '1 to 63 letters, digits, underscores and hyphens',
     what: 'name of the platform’s database on that server',
   },
-  ...serverProperties('ALPHA', 'alpha (PostgreSQL)', 'postgres', '5432'),
-  ...serverProperties('BETA', 'beta (Microsoft SQL Server)', 'sa', '1433'),
-  ...serverProperties('GAMMA', 'gamma (MySQL or MariaDB)', 'root', '3306'),
+  DB_ALPHA_SERVER: alpha.SERVER,
+  DB_ALPHA_PORT: alpha.PORT,
+  DB_ALPHA_USERNAME: alpha.USERNAME,
+  DB_ALPHA_PASSWORD: alpha.PASSWORD,
+  DB_ALPHA_TLS: alpha.TLS,
+  DB_BETA_SERVER: beta.SERVER,
+  DB_BETA_PORT: beta.PORT,
+  DB_BETA_USERNAME: beta.USERNAME,
+  DB_BETA_PASSWORD: beta.PASSWORD,
+  DB_BETA_TLS: beta.TLS,
+  DB_GAMMA_SERVER: gamma.SERVER,
+  DB_GAMMA_PORT: gamma.PORT,
+  DB_GAMMA_USERNAME: gamma.USERNAME,
+  DB_GAMMA_PASSWORD: gamma.PASSWORD,
+  DB_GAMMA_TLS: gamma.TLS,
   PLATFORM_KEY: {
     default: '',
     read: (text) => (text === '' || text.length >= 32 ? text : undefined),
@@ -199,44 +215,41 @@ export const PROPERTIES = {
   ...TELEMETRY_PROPERTIES,
 } as const satisfies Record<string, Property>
 
-type ServerPropertyName<Kind extends string> = `DB_${Kind}_${'SERVER' | 'PORT' | 'USERNAME' | 'PASSWORD' | 'TLS'}`
-
 /** The properties of one database server, the same for the three kinds. */
-function serverProperties<const Kind extends string>(kind: Kind, title: string, username: string, port: string) {
-  const properties: Record<string, Property> = {
-    [`DB_${kind}_SERVER`]: {
-      default: `dev-${kind.toLowerCase()}-service`,
+function serverProperties(host: string, title: string, username: string, port: string) {
+  return {
+    SERVER: {
+      default: host,
       read: readHost,
       form: 'a host name or an address',
       what: `the database server ${title}`,
     },
-    [`DB_${kind}_PORT`]: {
+    PORT: {
       default: port,
-      read: (text) => (text === '0' ? undefined : readPort(text)),
+      read: (text: string) => (text === '0' ? undefined : readPort(text)),
       form: 'a port, 1 to 65535',
       what: 'its port',
     },
-    [`DB_${kind}_USERNAME`]: {
+    USERNAME: {
       default: username,
-      read: (text) => (text.length <= 128 ? readWord(text) : undefined),
+      read: (text: string) => (text.length <= 128 ? readWord(text) : undefined),
       form: '1 to 128 characters',
       what: 'the account to use there',
     },
-    [`DB_${kind}_PASSWORD`]: {
+    PASSWORD: {
       default: '',
-      read: (text) => (text.length <= 1000 ? text : undefined),
+      read: (text: string) => (text.length <= 1000 ? text : undefined),
       form: 'at most 1000 characters',
       what: 'its password',
       secret: true,
     },
-    [`DB_${kind}_TLS`]: {
+    TLS: {
       default: 'off',
       read: oneOf(['off', 'on', 'verify']),
       form: 'off, on (encrypted) or verify (and the certificate must be valid for the host name)',
       what: 'whether the connection is encrypted',
     },
-  }
-  return properties as Record<ServerPropertyName<Kind>, Property>
+  } as const
 }
 
 /** Host, a sandbox process for an upload and one that serves need about this much, in bytes. */

@@ -1,21 +1,29 @@
 import type { DatabaseServer } from '../database/kind.ts'
 import type { DatabaseServers } from '../database/open.ts'
 import type { PROPERTIES } from './properties.ts'
+import type { ValuesOf } from './property.ts'
 
-/** The read value of a property; undefined: it is wrong. */
-export type Value = (name: keyof typeof PROPERTIES) => unknown
+/** What the properties of a host are read as. The control center has many of them too. */
+export type Values = ValuesOf<typeof PROPERTIES>
+
+type ServerValues<Kind extends string> = {
+  readonly [Name in `DB_${Kind}_${'SERVER' | 'USERNAME' | 'PASSWORD'}`]: string
+} & { readonly [Name in `DB_${Kind}_PORT`]: number } & { readonly [Name in `DB_${Kind}_TLS`]: DatabaseServer['tls'] }
 
 /** `DB_ALPHA_*`, `DB_BETA_*` and `DB_GAMMA_*`. */
-export function databaseServersOf(value: Value): DatabaseServers {
-  return { alpha: serverOf('ALPHA', value), beta: serverOf('BETA', value), gamma: serverOf('GAMMA', value) }
+export function databaseServersOf(values: Values): DatabaseServers {
+  return { alpha: serverOf('ALPHA', values), beta: serverOf('BETA', values), gamma: serverOf('GAMMA', values) }
 }
 
-function serverOf(kind: 'ALPHA' | 'BETA' | 'GAMMA', value: Value): DatabaseServer {
+export function serverOf<const Kind extends 'ALPHA' | 'BETA' | 'GAMMA'>(
+  kind: Kind,
+  values: ServerValues<Kind>,
+): DatabaseServer {
   return {
-    host: value(`DB_${kind}_SERVER`) as string,
-    port: value(`DB_${kind}_PORT`) as number,
-    username: value(`DB_${kind}_USERNAME`) as string,
-    password: value(`DB_${kind}_PASSWORD`) as string,
-    tls: value(`DB_${kind}_TLS`) as DatabaseServer['tls'],
+    host: values[`DB_${kind}_SERVER`],
+    port: values[`DB_${kind}_PORT`],
+    username: values[`DB_${kind}_USERNAME`],
+    password: values[`DB_${kind}_PASSWORD`],
+    tls: values[`DB_${kind}_TLS`],
   }
 }

@@ -2,40 +2,43 @@ import { PlatformError } from '../../runtime/errors.ts'
 import { LIMITS, type LimitName, parseQuantity, quantityForm } from '../../runtime/limits.ts'
 import { misspeltNames } from './misspelt.ts'
 import { PROPERTIES } from './properties.ts'
-import type { Property } from './property.ts'
+import type { Property, PropertyTable } from './property.ts'
 import { readSecretFile } from './secret-file.ts'
 import type { ReadSetting } from './shown-settings.ts'
 import { unreadSecret } from './unread-secret.ts'
 import { withoutKeys } from './without-keys.ts'
 
 /** Environment properties and the limits, read but not put together yet. */
-export type ReadProperties = {
-  /** By name; undefined: it is wrong. */
-  readonly values: ReadonlyMap<string, unknown>
+export type ReadProperties<Values> = {
+  /** By name; absent: its text is not allowed. */
+  readonly values: Partial<Values>
   readonly read: Map<string, ReadSetting>
   readonly overrides: Partial<Record<LimitName, number>>
   /** One line for each: the property, what it must be, and (secrets excepted) what it is. */
   readonly faults: string[]
 }
 
-export function readProperties(
-  properties: Readonly<Record<string, Property>>,
+export function readProperties<Values>(
+  properties: PropertyTable<Values>,
   environment: Readonly<Record<string, string | undefined>>,
-): ReadProperties {
+): ReadProperties<Values> {
   const faults: string[] = []
-  const values = new Map<string, unknown>()
+  const values: { -readonly [Name in keyof Values]?: Values[Name] } = {}
   const read = new Map<string, ReadSetting>()
-  for (const [name, property] of Object.entries(properties)) {
+  // Those of a host are known to the control center too: both may share one environment.
+  const known: Record<string, Property> = { ...PROPERTIES }
+  for (const name in properties) {
+    const property = properties[name]
+    known[name] = property
     const one = readText(name, property, environment, faults)
     const { text } = one
     read.set(name, one)
     const value = property.read(text)
     if (value === undefined) faults.push(faultLine(name, property, text))
-    values.set(name, value)
+    else values[name] = value
   }
   const overrides = readLimits(environment, read, faults)
-  // Those of a host are known to the control center too: both may share one environment.
-  faults.push(...misspeltNames(environment, knownNames({ ...PROPERTIES, ...properties })))
+  faults.push(...misspeltNames(environment, knownNames(known)))
   return { values, read, overrides, faults }
 }
 
@@ -44,8 +47,16 @@ function knownNames(properties: Readonly<Record<string, Property>>): string[] {
   return [...Object.keys(properties), ...files.map(([name]) => `${name}_FILE`), ...Object.keys(LIMITS)]
 }
 
-/** @throws ERR_SETTINGS_INVALID with all of them, if there are any. @param who cannot start */
-export function refuseFaults(who: string, faults: readonly string[]): void {
+/**
+ * Every property without a value has a fault, so where there are no faults there are all values.
+ * @param who cannot start
+ * @throws ERR_SETTINGS_INVALID with all faults, if there are any
+ */
+export function refuseFaults<Values>(
+  who: string,
+  _values: Partial<Values>,
+  faults: readonly string[],
+): asserts _values is Values {
   if (faults.length === 0) return
   throw new PlatformError(
     'ERR_SETTINGS_INVALID',

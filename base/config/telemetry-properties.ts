@@ -3,20 +3,8 @@ import type { Property } from './property.ts'
 const COLLECTOR =
   'an http or https address without a user name and password, such as https://collector.example.org:4318'
 
-/** The environment properties of telemetry; those of OpenTelemetry have its names and defaults. */
-export const TELEMETRY_PROPERTIES = {
-  METRICS_PORT: {
-    default: '',
-    read: (text) => (text === '' ? null : readPort(text)),
-    form: 'a port, 0 to 65535 (0: any free one); empty: none',
-    what: 'port that answers /metrics to everybody who reaches it; on the admin port it takes a token',
-  },
-  METRICS_HOST: {
-    default: '127.0.0.1',
-    read: (text) => (/^[^\p{Cc}\s]{1,253}$/u.test(text) ? text : undefined),
-    form: 'an address or host name',
-    what: 'address of METRICS_PORT',
-  },
+/** Where telemetry is exported to, and how: the names and defaults are OpenTelemetry's. */
+export const EXPORT_PROPERTIES = {
   OTEL_EXPORTER_OTLP_ENDPOINT: collector('a collector of OpenTelemetry that gets metrics, logs and traces, below /v1/'),
   OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: collector('where metrics go, with its whole path'),
   OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: collector('where logs go, with its whole path'),
@@ -46,6 +34,23 @@ export const TELEMETRY_PROPERTIES = {
     form: 'milliseconds, 100 to 60000',
     what: 'time for one request to a collector',
   },
+} as const satisfies Record<string, Property>
+
+/** The environment properties of a host's telemetry; those of OpenTelemetry have its names and defaults. */
+export const TELEMETRY_PROPERTIES = {
+  METRICS_PORT: {
+    default: '',
+    read: (text) => (text === '' ? null : readPort(text)),
+    form: 'a port, 0 to 65535 (0: any free one); empty: none',
+    what: 'port that answers /metrics to everybody who reaches it; on the admin port it takes a token',
+  },
+  METRICS_HOST: {
+    default: '127.0.0.1',
+    read: (text) => (/^[^\p{Cc}\s]{1,253}$/u.test(text) ? text : undefined),
+    form: 'an address or host name',
+    what: 'address of METRICS_PORT',
+  },
+  ...EXPORT_PROPERTIES,
   OTEL_METRIC_EXPORT_INTERVAL: {
     default: '60000',
     read: (text) => readWhole(text, 100, 3_600_000),

@@ -6,7 +6,7 @@ import { DEFAULT_MIGRATION_TABLE } from 'kysely/migration'
 import type { PlatformError } from '../../runtime/errors.ts'
 import type { ServerKind } from './kind.ts'
 import { SERVER_KINDS } from './kinds.ts'
-import { type DatabaseSettings, errorOf, tryOut } from './open.ts'
+import { type DatabaseSettings, errorOf, serverFor, tryOut } from './open.ts'
 import { openKysely } from './open-kysely.ts'
 import { readSchema, refuseNewerSchema } from './schema-version.ts'
 import { serverDialect } from './server-dialect.ts'
@@ -21,7 +21,7 @@ export type DatabaseProblem = { readonly what: string; readonly advice: string }
 export async function databaseProblem(settings: DatabaseSettings): Promise<DatabaseProblem | null> {
   const { kind, name } = settings.database
   if (kind === 'embedded') return fileProblem(join(settings.home, `${name}.sqlite`))
-  const server = settings.databaseServers[kind]
+  const server = serverFor(settings, kind)
   const serverKind: ServerKind = SERVER_KINDS[kind]
   const dialect = serverDialect(await serverKind.createDialect(server, name), serverKind, server)
   const db = openKysely(dialect)

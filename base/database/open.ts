@@ -25,7 +25,15 @@ export type DatabaseSettings = {
   /** The platform's folder, made if missing, for this account only: that of the embedded kind. */
   readonly home: string
   readonly database: { readonly kind: KindName; readonly name: string }
-  readonly databaseServers: DatabaseServers
+  /** Those of the kinds that the service knows. */
+  readonly databaseServers: Partial<DatabaseServers>
+}
+
+/** @throws TypeError when the service has no properties of that kind; its settings never name such a one */
+export function serverFor({ databaseServers }: Pick<DatabaseSettings, 'databaseServers'>, kind: ServerKindName) {
+  const server = databaseServers[kind]
+  if (server === undefined) throw new TypeError(`there is no database server of the kind ${kind}`)
+  return server
 }
 
 /**
@@ -47,7 +55,7 @@ export async function openDatabase(
   // Said here with its code; SQLite would say that it cannot open a file.
   accessSync(where.home, constants.R_OK | constants.W_OK | constants.X_OK)
   if (kind === 'embedded') return openEmbedded(where.home, name, schemas, watch)
-  return openUpToDate(SERVER_KINDS[kind], where.databaseServers[kind], name, schemas, watch)
+  return openUpToDate(SERVER_KINDS[kind], serverFor(where, kind), name, schemas, watch)
 }
 
 async function openEmbedded(

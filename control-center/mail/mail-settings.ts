@@ -1,5 +1,5 @@
 import { isLoopback } from '../../base/config/host-names.ts'
-import type { Property } from '../../base/config/property.ts'
+import type { Property, ValuesOf } from '../../base/config/property.ts'
 import { MailAddress } from './mail-address.ts'
 
 /** Where mails are handed over, and who they come from. */
@@ -14,7 +14,7 @@ export type MailSettings = {
   readonly hourly: number
 }
 
-type Value = (name: string) => unknown
+type Values = ValuesOf<typeof MAIL_PROPERTIES>
 type Server = Omit<MailSettings, 'from' | 'hourly'>
 
 /** Chosen here: enough to invite a company in a morning, too few for whoever sends to strangers. */
@@ -46,13 +46,13 @@ export const MAIL_PROPERTIES = {
 } as const satisfies Record<string, Property>
 
 /** Null: no mails are sent. A server without a sender is a fault, which `mailFaults` tells. */
-export function mailSettingsOf(value: Value): MailSettings | null {
-  const [server, from] = [value('SMTP_URL') as Server | null, value('MAIL_FROM') as MailSettings['from'] | null]
-  return server === null || from === null ? null : { ...server, from, hourly: value('MAILS_HOURLY') as number }
+export function mailSettingsOf(values: Values): MailSettings | null {
+  const { SMTP_URL: server, MAIL_FROM: from } = values
+  return server === null || from === null ? null : { ...server, from, hourly: values.MAILS_HOURLY }
 }
 
-export function mailFaults(value: Value): readonly string[] {
-  const isWanting = value('SMTP_URL') !== null && value('MAIL_FROM') === null
+export function mailFaults(values: Partial<Values>): readonly string[] {
+  const isWanting = values.SMTP_URL !== null && values.MAIL_FROM === null
   return isWanting ? [`MAIL_FROM must be ${MAIL_PROPERTIES.MAIL_FROM.form}, since SMTP_URL is set, but is empty`] : []
 }
 

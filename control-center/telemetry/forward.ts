@@ -1,10 +1,9 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { SIGNALS, type Signal } from '../../base/config/telemetry-settings.ts'
+import { type ExportSettings, SIGNALS, type Signal } from '../../base/config/telemetry-settings.ts'
 import { createSender, type Sender } from '../../base/outbound/sender.ts'
 import { type BatchQueue, createBatchQueue } from '../../base/work/batch-queue.ts'
 import { type Format, messageAnswer } from './otlp/messages.ts'
-import type { ForwardSettings } from './telemetry-settings.ts'
 
 /** Sends what Satellites tell on to a collector, in their words, with the names of organisation and environment. */
 export interface Forward {
@@ -16,7 +15,7 @@ export interface Forward {
 }
 
 export type ForwardParts = {
-  readonly settings: ForwardSettings
+  readonly settings: ExportSettings
   readonly home: string
   /** `TELEMETRY_QUEUE`, in bytes: a third of it for each signal. */
   readonly bound: number

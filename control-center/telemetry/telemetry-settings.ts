@@ -1,19 +1,8 @@
-import { PROPERTIES } from '../../base/config/properties.ts'
-import type { Property } from '../../base/config/property.ts'
-import { type TelemetrySettings, telemetrySettingsOf } from '../../base/config/telemetry-settings.ts'
+import type { Property, ValuesOf } from '../../base/config/property.ts'
+import { EXPORT_PROPERTIES } from '../../base/config/telemetry-properties.ts'
+import { type ExportSettings, exportSettingsOf } from '../../base/config/telemetry-settings.ts'
 import { parseQuantity, quantityForm } from '../../runtime/limits.ts'
 import type { Kept } from './retention.ts'
-
-const {
-  OTEL_EXPORTER_OTLP_ENDPOINT,
-  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT,
-  OTEL_EXPORTER_OTLP_LOGS_ENDPOINT,
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT,
-  OTEL_EXPORTER_OTLP_HEADERS,
-  OTEL_EXPORTER_OTLP_PROTOCOL,
-  OTEL_EXPORTER_OTLP_COMPRESSION,
-  OTEL_EXPORTER_OTLP_TIMEOUT,
-} = PROPERTIES
 
 /** The environment properties of telemetry: how long what Satellites tell is kept, and where else it goes. */
 export const CENTER_TELEMETRY_PROPERTIES = {
@@ -25,51 +14,44 @@ export const CENTER_TELEMETRY_PROPERTIES = {
   LOGS_KEPT_SIZE: quantity('size', '1g', 'lines of logs of one environment, with their words; the oldest go first'),
   TRACES_KEPT: quantity('time', '3d', 'time that traces are kept'),
   TRACES_SPANS: quantity('count', '500000', 'spans of one environment; the oldest go first'),
+  ...EXPORT_PROPERTIES,
   OTEL_EXPORTER_OTLP_ENDPOINT: {
-    ...OTEL_EXPORTER_OTLP_ENDPOINT,
+    ...EXPORT_PROPERTIES.OTEL_EXPORTER_OTLP_ENDPOINT,
     what: 'a collector of OpenTelemetry that gets all that Satellites tell as well, below /v1/',
   },
-  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT,
-  OTEL_EXPORTER_OTLP_LOGS_ENDPOINT,
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT,
   OTEL_EXPORTER_OTLP_HEADERS: {
-    ...OTEL_EXPORTER_OTLP_HEADERS,
+    ...EXPORT_PROPERTIES.OTEL_EXPORTER_OTLP_HEADERS,
     what: 'headers for the addresses of OTEL_EXPORTER_OTLP_…',
   },
-  OTEL_EXPORTER_OTLP_PROTOCOL,
-  OTEL_EXPORTER_OTLP_COMPRESSION,
-  OTEL_EXPORTER_OTLP_TIMEOUT,
 } as const satisfies Record<string, Property>
-
-export type ForwardSettings = Pick<TelemetrySettings, 'targets' | 'protocol' | 'isCompressed' | 'timeout'>
 
 export type CenterTelemetrySettings = {
   readonly kept: Kept
   /** Of one environment. */
   readonly series: number
-  readonly forward: ForwardSettings
+  readonly forward: ExportSettings
 }
 
-/** @param value reads one of the properties */
-export function centerTelemetrySettingsOf(value: (name: string) => unknown): CenterTelemetrySettings {
-  const { targets, protocol, isCompressed, timeout } = telemetrySettingsOf(value)
+export function centerTelemetrySettingsOf(
+  values: ValuesOf<typeof CENTER_TELEMETRY_PROPERTIES>,
+): CenterTelemetrySettings {
   return {
     kept: {
       steps: {
-        raw: value('TELEMETRY_RAW_KEPT') as number,
-        minute: value('TELEMETRY_MINUTES_KEPT') as number,
-        hour: value('TELEMETRY_HOURS_KEPT') as number,
+        raw: values.TELEMETRY_RAW_KEPT,
+        minute: values.TELEMETRY_MINUTES_KEPT,
+        hour: values.TELEMETRY_HOURS_KEPT,
       },
-      logs: value('LOGS_KEPT') as number,
-      logSize: value('LOGS_KEPT_SIZE') as number,
-      traces: value('TRACES_KEPT') as number,
-      spans: value('TRACES_SPANS') as number,
+      logs: values.LOGS_KEPT,
+      logSize: values.LOGS_KEPT_SIZE,
+      traces: values.TRACES_KEPT,
+      spans: values.TRACES_SPANS,
     },
-    series: value('TELEMETRY_SERIES') as number,
-    forward: { targets, protocol, isCompressed, timeout },
+    series: values.TELEMETRY_SERIES,
+    forward: exportSettingsOf(values, null),
   }
 }
 
-function quantity(kind: 'time' | 'size' | 'count', text: string, what: string): Property {
+function quantity(kind: 'time' | 'size' | 'count', text: string, what: string): Property<number> {
   return { default: text, read: (given) => parseQuantity(kind, given) || undefined, form: quantityForm(kind), what }
 }

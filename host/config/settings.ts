@@ -2,17 +2,18 @@ import { resolve } from 'node:path'
 import { type CloudSettings, cloudSettingsOf } from '../../base/config/cloud-settings.ts'
 import { isLoopback } from '../../base/config/host-names.ts'
 import { type Environment, PROPERTIES, type SolutionOrigin } from '../../base/config/properties.ts'
-import { databaseServersOf, type Value } from '../../base/config/property-groups.ts'
+import { databaseServersOf, type Values } from '../../base/config/property-groups.ts'
 import { readProperties, refuseFaults } from '../../base/config/read-properties.ts'
 import type { ServiceSettings } from '../../base/config/service-settings.ts'
 import { type ShownSetting, showSettings } from '../../base/config/shown-settings.ts'
 import { type TelemetrySettings, telemetryFault, telemetrySettingsOf } from '../../base/config/telemetry-settings.ts'
-import type { KindName } from '../../base/database/kind.ts'
+import type { DatabaseServers } from '../../base/database/open.ts'
 import { certificateOf, tlsFaults } from '../../base/tls/tls-settings.ts'
 import { createLimits, type Limits } from '../../runtime/limits.ts'
 
 /** All settings of the host, read and checked. */
 export type Settings = ServiceSettings & {
+  readonly databaseServers: DatabaseServers
   readonly adminPort: number
   readonly adminHost: string
   readonly solutionOrigin: SolutionOrigin | null
@@ -43,49 +44,50 @@ export type Settings = ServiceSettings & {
 export function readSettings(environment: Readonly<Record<string, string | undefined>>): Settings {
   const { values, read, overrides, faults } = readProperties(PROPERTIES, environment)
   const passphraseFile = environment.CERTIFICATE_PASS_FILE || null
-  const certificate = certificateOf((name) => values.get(name), passphraseFile)
-  faults.push(...tlsFaults((name) => values.get(name), certificate).filter((fault) => !faults.includes(fault)))
-  if (values.get('PLATFORM_TESTING_MODE') === true && values.get('ENVIRONMENT') === 'onprem') {
-    const isLocal = isLoopback(String(values.get('HOST')))
+  const certificate = certificateOf(values, passphraseFile)
+  faults.push(...tlsFaults(values, certificate).filter((fault) => !faults.includes(fault)))
+  if (values.PLATFORM_TESTING_MODE === true && values.ENVIRONMENT === 'onprem') {
+    const isLocal = isLoopback(String(values.HOST))
     if (!isLocal) faults.push('PLATFORM_TESTING_MODE must not be true with ENVIRONMENT=onprem, unless HOST is loopback')
   }
-  const unconnected = telemetryFault((name) => values.get(name))
+  const unconnected = telemetryFault(values)
   if (unconnected !== null) faults.push(unconnected)
-  refuseFaults('Solhost', faults)
-  const settings = settingsOf((name) => values.get(name), createLimits(overrides))
+  refuseFaults('Solhost', values, faults)
+  const settings = settingsOf(values, createLimits(overrides))
   return { ...settings, certificate, shown: showSettings(read) }
 }
 
-function settingsOf(value: Value, limits: Limits): Omit<Settings, 'shown' | 'certificate'> {
+function settingsOf(values: Values, limits: Limits): Omit<Settings, 'shown' | 'certificate'> {
+  const cloud = cloudSettingsOf(values)
   return {
-    port: value('PORT') as number,
-    host: value('HOST') as string,
-    adminPort: value('ADMIN_PORT') as number,
-    adminHost: value('ADMIN_HOST') as string,
-    publicUrl: value('PUBLIC_URL') as URL | null,
-    solutionOrigin: value('SOLUTION_ORIGIN') as SolutionOrigin | null,
-    home: resolve(value('PLATFORM_HOME') as string),
-    platformKey: value('PLATFORM_KEY') as string,
-    database: { kind: value('PLATFORM_DATABASE') as KindName, name: value('PLATFORM_DATABASE_NAME') as string },
-    databaseServers: databaseServersOf(value),
-    httpRedirectPort: value('HTTP_REDIRECT_PORT') as number | null,
-    hstsMaxAge: value('HSTS_MAX_AGE') as number,
-    defaultSolution: value('DEFAULT_SOLUTION') as string | null,
-    trustedProxies: value('TRUSTED_PROXIES') as string[],
-    allowedHosts: value('ALLOWED_HOSTS') as string[],
-    httpAllowedHosts: value('HTTP_ALLOWED_HOSTS') as string[],
-    oauthAllowedHosts: value('OAUTH_ALLOWED_HOSTS') as string[],
-    drainTime: value('DRAIN_TIME') as number,
-    logLevel: value('LOG_LEVEL') as Settings['logLevel'],
-    adminName: value('SERVLET_USERNAME') as string,
-    adminPassword: value('SERVLET_PASSWORD') as string,
-    timeZone: value('TIMEZONE') as string,
-    environment: value('ENVIRONMENT') as Environment,
-    solutionsFolder: value('SOLUTIONS_FOLDER') as string,
-    isTesting: value('PLATFORM_TESTING_MODE') as boolean,
-    telemetry: telemetrySettingsOf(value),
-    cloud: cloudSettingsOf(value),
-    memory: { minimum: value('RUNTIME_XMS') as number, maximum: value('RUNTIME_XMX') as number },
+    port: values.PORT,
+    host: values.HOST,
+    adminPort: values.ADMIN_PORT,
+    adminHost: values.ADMIN_HOST,
+    publicUrl: values.PUBLIC_URL,
+    solutionOrigin: values.SOLUTION_ORIGIN,
+    home: resolve(values.PLATFORM_HOME),
+    platformKey: values.PLATFORM_KEY,
+    database: { kind: values.PLATFORM_DATABASE, name: values.PLATFORM_DATABASE_NAME },
+    databaseServers: databaseServersOf(values),
+    httpRedirectPort: values.HTTP_REDIRECT_PORT,
+    hstsMaxAge: values.HSTS_MAX_AGE,
+    defaultSolution: values.DEFAULT_SOLUTION,
+    trustedProxies: values.TRUSTED_PROXIES,
+    allowedHosts: values.ALLOWED_HOSTS,
+    httpAllowedHosts: values.HTTP_ALLOWED_HOSTS,
+    oauthAllowedHosts: values.OAUTH_ALLOWED_HOSTS,
+    drainTime: values.DRAIN_TIME,
+    logLevel: values.LOG_LEVEL,
+    adminName: values.SERVLET_USERNAME,
+    adminPassword: values.SERVLET_PASSWORD,
+    timeZone: values.TIMEZONE,
+    environment: values.ENVIRONMENT,
+    solutionsFolder: values.SOLUTIONS_FOLDER,
+    isTesting: values.PLATFORM_TESTING_MODE,
+    telemetry: telemetrySettingsOf(values, cloud),
+    cloud,
+    memory: { minimum: values.RUNTIME_XMS, maximum: values.RUNTIME_XMX },
     limits,
   }
 }

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { KindName, PoolOptions, ServerKind, ServerKindName } from '../../../base/database/kind.ts'
 import { kindOf } from '../../../base/database/kinds.ts'
 import { databaseProblem } from '../../../base/database/look-at-database.ts'
-import { type Database, type DatabaseSettings, openDatabase } from '../../../base/database/open.ts'
+import { type Database, type DatabaseSettings, openDatabase, serverFor } from '../../../base/database/open.ts'
 import { firstRows, insertOnce, isUniqueViolation, put } from '../../../base/database/portable.ts'
 import { serverDialect } from '../../../base/database/server-dialect.ts'
 import type { Tables } from '../../../base/database/tables.ts'
@@ -41,7 +41,7 @@ export function databaseSettings(
 
 /** A pool of its own to the place's database. The caller destroys it. */
 export async function connectTo(kind: ServerKind, { settings }: TestPlace, pool: PoolOptions): Promise<Database> {
-  const server = settings.databaseServers[kind.name]
+  const server = serverFor(settings, kind.name)
   const dialect = await kind.createDialect(server, settings.database.name, pool)
   return new Kysely<Tables>({ dialect: serverDialect(dialect, kind, server) })
 }

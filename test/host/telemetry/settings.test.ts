@@ -76,7 +76,9 @@ describe('telemetry settings: faults', () => {
     ['METRICS_PORT', '70000'],
     ['TELEMETRY_SOLUTION_LOGS', 'yes'],
   ])('%s=%s', (name, value) => {
-    expect(() => readSettings({ [name]: value })).toThrow(new RegExp(`^  ${name} must be `, 'm'))
+    const line = new RegExp(`^  ${name} must be `, 'm')
+    expect(() => readSettings({ [name]: value })).toThrow(line)
+    expect(() => readSettings({ ...SATELLITE, [name]: value })).toThrow(line)
   })
 
   test('http is fine for a control center on loopback', () => {
