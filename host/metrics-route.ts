@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import type { Context, Middleware } from 'koa'
 import { hostnameOf, isLoopback } from '../base/config/host-names.ts'
 import { SECURITY_HEADERS } from '../base/http/content-security.ts'
-import { needScope } from './admin/actor.ts'
+import { needScope } from './access/actor.ts'
 import { PROMETHEUS_TYPE, type Telemetry } from './telemetry/telemetry.ts'
 
 /**

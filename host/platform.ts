@@ -4,7 +4,7 @@ import { openPlatformKey, type PlatformKey } from '../base/config/platform-key.t
 import { type Database, openDatabase } from '../base/database/open.ts'
 import { publicNames } from '../base/tls/expiry.ts'
 import { type HostCertificate, watchCertificate } from '../base/tls/watch-certificate.ts'
-import { type AdminAccount, type NewPassword, openAdminAccount } from './admin/account.ts'
+import { type AdminAccount, type NewPassword, openAdminAccount } from './access/account.ts'
 import type { Settings } from './config/settings.ts'
 import { createTelemetry, type Telemetry } from './telemetry/telemetry.ts'
 import { watchQueries } from './telemetry/watch.ts'

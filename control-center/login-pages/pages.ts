@@ -91,7 +91,7 @@ export function addLoginPagePages(pages: PageRouter, router: Router, parts: Logi
   })
 }
 
-/** The page has no media; a policy names some source, and this one has nothing else. IPv6: see host/admin/pages/login-preview.ts. */
+/** The page has no media; a policy names some source, and this one has nothing else. IPv6: see host/login-pages/preview-pages.ts. */
 function sourceOf(ctx: Context): string {
   const origin = originOf(ctx)
   return origin.includes('[') ? "'self'" : `${origin}${ctx.path}/media/`

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Database } from '../../base/database/open.ts'
 import type { Supervisor } from '../../runtime/supervisor.ts'
-import type { Audit } from '../audit/audit.ts'
+import type { Audit } from '../access/audit.ts'
 import type { Settings } from '../config/settings.ts'
 import type { SolutionLog } from '../solutions/solution-log.ts'
 import type { SolutionStore } from '../solutions/solution-store.ts'

@@ -12,7 +12,7 @@ import type { Sites } from '../../base/http/sites.ts'
 import { platformText } from '../../base/web/texts.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
-import type { Audit } from '../audit/audit.ts'
+import type { Audit } from '../access/audit.ts'
 import { changePasswordPage } from '../web/pages.ts'
 import type { FormTokens } from './form-token.ts'
 

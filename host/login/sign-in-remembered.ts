@@ -3,7 +3,7 @@ import type { Remembered, RememberedUse } from '../../base/accounts/remembered.t
 import { readCookies, setCookie } from '../../base/http/cookies.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Failed } from '../../runtime/outcome.ts'
-import type { AuditAction } from '../audit/audit.ts'
+import type { AuditAction } from '../access/audit.ts'
 import type { AccountSource } from './account-sources.ts'
 import type { Arrival } from './arrival.ts'
 import { type SessionBasis, type SessionParts, startSession, valuesOf } from './start-session.ts'

@@ -1,7 +1,8 @@
 import { importPKCS8, SignJWT } from 'jose'
 import { hostPortOf } from '../../runtime/host-port.ts'
 import type { Secrets } from '../secrets/secrets.ts'
-import { type OAuthConfiguration, secretNameOf } from './configuration.ts'
+import { secretNameOf } from '../secrets/secrets.ts'
+import type { OAuthConfiguration } from './configuration.ts'
 import { OAuthProblem } from './problems.ts'
 
 /** What a client proves with at the token endpoint that it is the one. */

@@ -1,5 +1,5 @@
 import { isAllowedAddress } from '../../runtime/address.ts'
-import { OAUTH_SETTING_NAMES, OAuthForm, SECRET_PLACEHOLDER } from '../../runtime/bundle/manifest-schema.ts'
+import { OAUTH_SETTING_NAMES, OAuthForm } from '../../runtime/bundle/manifest-schema.ts'
 import type { z } from '../../runtime/zod.ts'
 import { OAuthProblem, quote } from './problems.ts'
 import type { ClientAuthentication } from './provider.ts'
@@ -125,11 +125,6 @@ export function checkConfiguration(
 export function loginFailedUrlOf(written: unknown): string | null {
   if (typeof written !== 'string' || !isAllowedAddress(written)) return null
   return /^(?:https?:\/\/|\/)/i.test(written) ? written : null
-}
-
-/** Names the secret that the operator set, if `apiSecret` does. */
-export function secretNameOf(apiSecret: string): string | null {
-  return SECRET_PLACEHOLDER.exec(apiSecret)?.[1] ?? null
 }
 
 type Refuse = (what: string) => never

@@ -1,5 +1,5 @@
+import { secretNameOf } from '../secrets/secrets.ts'
 import { mergeSettings, placeOf } from './chosen-configuration.ts'
-import { secretNameOf } from './configuration.ts'
 import type { WrittenOAuthSettings } from './oauth-settings.ts'
 import type { ProviderRequests } from './provider-requests.ts'
 import { tryConfiguration } from './settings-warnings.ts'

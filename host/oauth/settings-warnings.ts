@@ -1,6 +1,7 @@
 import type { Manifest } from '../../runtime/bundle/manifest.ts'
+import { secretNameOf } from '../secrets/secrets.ts'
 import { placeOf } from './chosen-configuration.ts'
-import { checkConfiguration, type OAuthConfiguration, secretNameOf } from './configuration.ts'
+import { checkConfiguration, type OAuthConfiguration } from './configuration.ts'
 import type { WrittenOAuthSettings } from './oauth-settings.ts'
 import { OAuthProblem } from './problems.ts'
 import type { ProviderRequests } from './provider-requests.ts'

@@ -1,6 +1,6 @@
 import { allowPage } from '../../base/http/content-security.ts'
 import { createNonce, sendHtml } from '../../base/http/request.ts'
-import type { Audit } from '../audit/audit.ts'
+import type { Audit } from '../access/audit.ts'
 import { sendToAddress } from '../http/send-to-address.ts'
 import type { Arrival } from '../login/arrival.ts'
 import { signInModeOf } from '../login/sign-in-mode.ts'

@@ -2,6 +2,7 @@ import type { PlatformKey } from '../../base/config/platform-key.ts'
 import { deletedAny } from '../../base/database/deleted-any.ts'
 import type { Database } from '../../base/database/open.ts'
 import { put } from '../../base/database/portable.ts'
+import { SECRET_PLACEHOLDER } from '../../runtime/bundle/manifest-schema.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { namesPlaceOf } from '../../runtime/host-port.ts'
 import { z } from '../../runtime/zod.ts'
@@ -71,4 +72,9 @@ export function createSecrets(db: Database, key: PlatformKey, now: () => number 
       return key.decrypt(purposeOf(solution, name), row.value)
     },
   }
+}
+
+/** Names the secret that the operator set, if `apiSecret` does. */
+export function secretNameOf(apiSecret: string): string | null {
+  return SECRET_PLACEHOLDER.exec(apiSecret)?.[1] ?? null
 }

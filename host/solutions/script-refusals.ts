@@ -1,6 +1,6 @@
 import { hostCall } from '../../base/bundles/host-call.ts'
 import type { Call } from '../../runtime/plugin.ts'
-import type { Audit } from '../audit/audit.ts'
+import type { Audit } from '../access/audit.ts'
 import type { SolutionLog } from './solution-log.ts'
 
 /** Tells the solution's log and the audit of what a script asked for and may not have: such a try is worth knowing of. */

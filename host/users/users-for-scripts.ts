@@ -7,7 +7,7 @@ import { platformText } from '../../base/web/texts.ts'
 import type { UsersPort } from '../../plugins/security/host.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { type Call, ScriptError } from '../../runtime/plugin.ts'
-import type { Audit } from '../audit/audit.ts'
+import type { Audit } from '../access/audit.ts'
 import type { GrantStore } from '../grants/grants.ts'
 import type { NoteRefusal } from '../solutions/script-refusals.ts'
 

@@ -1,6 +1,6 @@
 import type { Layer } from '@koa/router'
 import { expect, test } from 'vitest'
-import { type AdminApiParts, adminApi, describeAdminApi } from '../../host/admin/api.ts'
+import { type AdminApiParts, adminApi, describeAdminApi } from '../../host/api.ts'
 import { createLimits } from '../../runtime/limits.ts'
 
 type Operation = { readonly requestBody?: object; readonly responses: object }

@@ -1,6 +1,6 @@
 import type { Layer } from '@koa/router'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type AdminApiParts, adminApi } from '../../host/admin/api.ts'
+import { type AdminApiParts, adminApi } from '../../host/api.ts'
 import { createLimits } from '../../runtime/limits.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { type Answer, ask } from '../support/http.ts'

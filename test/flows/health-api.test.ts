@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { packFolder } from '../../base/bundles/pack.ts'
+import type { HealthReport } from '../../host/health/health-report.ts'
 import { exampleFolder } from '../../host/solutions/examples.ts'
-import type { HealthReport } from '../../host/telemetry/health-report.ts'
 import { apiOf, codeOf } from '../support/api.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { createVisitor } from '../support/http.ts'

@@ -100,14 +100,14 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     fault: 'a token with the right to read may write',
-    file: 'host/admin/actor.ts',
+    file: 'host/access/actor.ts',
     from: "kind === 'read' ? ['read', 'write'] : ['write']",
     to: "['read', 'write']",
     otherwise: 'test/flows/admin-rights.test.ts',
   },
   {
     fault: 'an expired API token is accepted',
-    file: 'host/admin/api-tokens.ts',
+    file: 'host/access/api-tokens.ts',
     from: 'found === null || (found.expiresAt !== null && found.expiresAt <= now()) ? null : found',
     to: 'found',
   },

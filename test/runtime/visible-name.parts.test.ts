@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { checkUser } from '../../base/accounts/user-rules.ts'
-import { loginTokenForm } from '../../host/admin/grants-api.ts'
+import { loginTokenForm } from '../../host/login/login-token-api.ts'
 import { checkManifest } from '../../runtime/bundle/manifest.ts'
 import { createLimits } from '../../runtime/limits.ts'
 import { checkedForm, formWith } from '../support/forms.ts'

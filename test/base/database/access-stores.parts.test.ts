@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { openPlatformKey } from '../../../base/config/platform-key.ts'
-import { createApiTokens } from '../../../host/admin/api-tokens.ts'
+import { createApiTokens } from '../../../host/access/api-tokens.ts'
 import { createGrants } from '../../../host/grants/grants.ts'
 import { createLoginTokens } from '../../../host/login/login-token.ts'
 import { createMaintenance } from '../../../host/maintenance/maintenance.ts'

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openPlatformKey, type PlatformKey } from '../../../base/config/platform-key.ts'
 import { type Database, openDatabase } from '../../../base/database/open.ts'
-import { readGrantedHost } from '../../../host/grants/granted-host.ts'
 import { createGrants, type Grants } from '../../../host/grants/grants.ts'
+import { readGrantedHost } from '../../../host/secrets/granted-host.ts'
 
 let home: string
 let db: Database

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../../base/database/open.ts'
 import { readSettings } from '../../../host/config/settings.ts'
+import { createHealth } from '../../../host/health/health-report.ts'
 import { createFigures } from '../../../host/telemetry/figures.ts'
-import { createHealth } from '../../../host/telemetry/health-report.ts'
 
 const SHA256 = 'a'.repeat(64)
 const home = mkdtempSync(join(tmpdir(), 'solhost-health-'))

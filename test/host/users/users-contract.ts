@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { createPasswords, type Passwords } from '../../../base/accounts/passwords.ts'
 import { createUsers, type Users } from '../../../base/accounts/users.ts'
 import type { Database } from '../../../base/database/open.ts'
-import { createAudit } from '../../../host/audit/audit.ts'
+import { createAudit } from '../../../host/access/audit.ts'
 import { createLimits } from '../../../runtime/limits.ts'
 import type { TestPlace } from '../../base/database/contract.ts'
 

@@ -1,0 +1,78 @@
+import type { Context } from 'koa'
+import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
+import { networkOf } from '../../base/http/network.ts'
+import { stateOf } from '../../base/http/request.ts'
+import { createNews } from '../../base/work/news.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import type { AdminAccount } from './account.ts'
+import type { Audit } from './audit.ts'
+
+/** Checks who says to be the admin account, and counts failures of all ways in together: API, pages, both ports. */
+export interface AdminCredentials {
+  /**
+   * Counted before the check: parallel guesses cost as many. A wrong name takes as long as a wrong password.
+   * @throws ERR_THROTTLED
+   */
+  areRight(ctx: Context, name: string, password: string): Promise<boolean>
+  /** @throws ERR_THROTTLED when this network has failed too often */
+  countFailure(ctx: Context, actor: string): Promise<void>
+  /** Into the audit. Never with the name that was sent: people type passwords into the wrong field. */
+  note(ctx: Context, actor: string, outcome: string): void
+}
+
+export type AdminCredentialsParts = {
+  readonly account: AdminAccount
+  readonly audit: Audit
+  readonly limits: Limits
+}
+
+/** Failures are counted over this long, in seconds. */
+const FAILURE_WINDOW = 15 * 60
+
+export function createAdminCredentials({ account, audit, limits }: AdminCredentialsParts): AdminCredentials {
+  const failures = new RateLimiterMemory({ points: limits.ADMIN_FAILURES, duration: FAILURE_WINDOW })
+  const isNews = createNews()
+  const networkAt = (ctx: Context) => networkOf(stateOf(ctx).client.address)
+
+  function note(ctx: Context, actor: string, outcome: string): void {
+    const { client, correlationId } = stateOf(ctx)
+    audit.note({ actor, action: 'admin-sign-in', outcome, address: client.address, correlationId })
+  }
+
+  async function countFailure(ctx: Context, actor: string): Promise<void> {
+    const network = networkAt(ctx)
+    try {
+      await failures.consume(network)
+    } catch (full) {
+      // Once a minute: whoever is throttled goes on asking, and each entry of the audit is kept for a year.
+      if (isNews(network)) note(ctx, actor, 'throttled')
+      throw throttled((full as RateLimiterRes).msBeforeNext ?? FAILURE_WINDOW * 1000)
+    }
+  }
+
+  return {
+    note,
+    countFailure,
+    async areRight(ctx, name, password) {
+      await countFailure(ctx, 'admin')
+      const passwordIsRight = await account.checkPassword(password)
+      if (!passwordIsRight || name !== account.name) {
+        note(ctx, 'admin', 'refused')
+        return false
+      }
+      await failures.reward(networkAt(ctx), 1)
+      note(ctx, 'admin', 'ok')
+      return true
+    },
+  }
+}
+
+function throttled(forMs: number): PlatformError {
+  const retryAfter = Math.ceil(forMs / 1000)
+  return new PlatformError(
+    'ERR_THROTTLED',
+    `Too many failed sign-ins of the administration from this network; try again in ${retryAfter} seconds (ADMIN_FAILURES).`,
+    { retryAfter },
+  )
+}

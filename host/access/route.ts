@@ -1,0 +1,53 @@
+import type Router from '@koa/router'
+import { addRoutes, type Route, routesOf } from '../../base/api/route.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import { type Actor, actorOf, auditOf, type Named, needScope } from './actor.ts'
+import type { Audit, AuditAction } from './audit.ts'
+
+/** A scope of tokens, in which `{name}` is that parameter of the address; `any`: every token; null: only the admin account. */
+export type AdminRight = `${string}:${'read' | 'write'}` | 'any' | null
+export type AdminRoute = Route<Actor, AdminRight, AuditAction, Named>
+
+export const route = routesOf<Actor, AdminRight, AuditAction, Named>()
+
+export function addAdminRoutes(
+  router: Router,
+  routes: readonly AdminRoute[],
+  { audit, limits }: { readonly audit: Audit; readonly limits: Limits },
+): void {
+  addRoutes(router, routes, {
+    limits,
+    async run({ ctx, right, act, params }, { name, read, work, isLeftOut }) {
+      const actor = actorOf(ctx)
+      async function admitted() {
+        if (right !== 'any') needScope(ctx, ...scopeOf(right, params))
+        await read(actor)
+        return work(actor)
+      }
+      if (act === undefined) return admitted()
+      const names = await name(actor)
+      const record = async (outcome: string) => {
+        if (!isLeftOut()) await audit.record(auditOf(ctx, act, outcome, names))
+      }
+      try {
+        const done = await admitted()
+        await record('ok')
+        return done
+      } catch (error) {
+        if (error instanceof PlatformError) await record(error.code)
+        throw error
+      }
+    },
+  })
+}
+
+/** The right with its names filled in, as `needScope` takes it. */
+function scopeOf(
+  right: Exclude<AdminRight, 'any'>,
+  params: Readonly<Record<string, string>>,
+): [string | null, 'read' | 'write'] {
+  if (right === null) return [null, 'write']
+  const [, subject = '', kind] = /^(.+):(read|write)$/.exec(right) ?? []
+  return [subject.replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? ''), kind as 'read' | 'write']
+}

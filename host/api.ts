@@ -1,0 +1,95 @@
+import Router, { type RouterMiddleware } from '@koa/router'
+import { addDescription, openApi } from '../base/api/open-api.ts'
+import { createLimits, type Limits } from '../runtime/limits.ts'
+import type { Audit } from './access/audit.ts'
+import { type AdminRight, type AdminRoute, addAdminRoutes } from './access/route.ts'
+import { auditRoutes } from './audit/api.ts'
+import { type GrantApiParts, grantRoutes } from './grants/api.ts'
+import { type HealthApiParts, healthRoutes } from './health/api.ts'
+import { type LoginTokenApiParts, loginTokenRoutes } from './login/login-token-api.ts'
+import { type LoginPageApiParts, loginPageRoutes } from './login-pages/api.ts'
+import { type MaintenanceApiParts, maintenanceRoutes } from './maintenance/api.ts'
+import { type OAuthApiParts, oauthRoutes } from './oauth/api.ts'
+import { type SecretApiParts, secretRoutes } from './secrets/api.ts'
+import { type SessionApiParts, sessionRoutes } from './sessions/api.ts'
+import { type SettingsApiParts, settingsRoutes } from './settings/api.ts'
+import { type SolutionApiParts, solutionRoutes } from './solutions/api.ts'
+import { type VersionApiParts, versionRoutes } from './solutions/versions-api.ts'
+import { type TestingApiParts, testingRoutes } from './testing/api.ts'
+import { type TokenApiParts, tokenRoutes } from './tokens/api.ts'
+import { type UserApiParts, userRoutes } from './users/api.ts'
+
+export type AdminApiParts = SolutionApiParts &
+  VersionApiParts &
+  HealthApiParts &
+  SettingsApiParts &
+  LoginPageApiParts &
+  GrantApiParts &
+  SecretApiParts &
+  LoginTokenApiParts &
+  OAuthApiParts &
+  TokenApiParts &
+  SessionApiParts &
+  MaintenanceApiParts &
+  TestingApiParts &
+  UserApiParts & {
+    /** Decides who may use it; one for both ports, so that failures on either count. */
+    readonly requireAdmin: RouterMiddleware
+    readonly audit: Audit
+    readonly limits: Limits
+    readonly version: string
+  }
+
+/** The API under `/admin/api` (design section 7). */
+export function adminApi(parts: AdminApiParts): Router {
+  const router = new Router({ prefix: PREFIX, sensitive: true })
+  // Inside the router, so that what is found as a route cannot be spelled past the check.
+  router.use(parts.requireAdmin)
+  addDescription(router, () => describeAdminApi(parts.version))
+  addAdminRoutes(router, adminRoutes(parts), parts)
+  return router
+}
+
+const PREFIX = '/admin/api'
+
+function adminRoutes(parts: AdminApiParts): AdminRoute[] {
+  return [
+    ...solutionRoutes(parts),
+    ...healthRoutes(parts),
+    ...settingsRoutes(parts),
+    ...versionRoutes(parts),
+    ...loginPageRoutes(parts),
+    ...grantRoutes(parts),
+    ...secretRoutes(parts),
+    ...loginTokenRoutes(parts),
+    ...oauthRoutes(parts),
+    ...tokenRoutes(parts),
+    ...sessionRoutes(parts),
+    ...auditRoutes(parts),
+    ...maintenanceRoutes(parts),
+    ...testingRoutes(parts),
+    ...userRoutes(parts),
+  ]
+}
+
+/** Every route of the API as it is declared, to be described: none of them can be called. */
+export function declaredRoutes(): AdminRoute[] {
+  return adminRoutes({ limits: createLimits() } as AdminApiParts)
+}
+
+/** The OpenAPI 3.1 document of the API. */
+export function describeAdminApi(version: string): object {
+  return openApi(declaredRoutes(), {
+    title: 'Solhost admin API',
+    version,
+    prefix: PREFIX,
+    securitySchemes: { admin: { type: 'http', scheme: 'basic' }, token: { type: 'http', scheme: 'bearer' } },
+    need: needOf,
+  })
+}
+
+/** What a token needs, in words. */
+function needOf(right: AdminRight): string {
+  if (right === null) return 'For the admin account alone.'
+  return right === 'any' ? 'For the admin account and every token.' : `Needs the scope \`${right}\`.`
+}

@@ -1,0 +1,133 @@
+import { isText } from '../../base/api/text.ts'
+import { Name } from '../../plugins/security/host.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import { z } from '../../runtime/zod.ts'
+import { type AdminRoute, route } from '../access/route.ts'
+import { GrantedHosts } from '../secrets/granted-host.ts'
+import type { Catalog } from '../solutions/catalog.ts'
+import { findSolution, namedSolution, type OfSolution } from '../solutions/find-solution.ts'
+import type { SolutionStore } from '../solutions/solution-store.ts'
+import { askedFor, type PlatformPlace, refusalOf, warnOfGrants } from './grant-warnings.ts'
+import type { DatabaseGrant, GrantStore } from './grants.ts'
+import { grantsTarget } from './grants-target.ts'
+
+export type GrantApiParts = {
+  readonly store: SolutionStore
+  readonly catalog: Catalog
+  readonly grants: GrantStore
+  readonly platformDatabase: PlatformPlace
+}
+
+const GRANTABLE = z.enum(['alpha', 'beta', 'gamma'])
+// No character that has a meaning in a connection string, and none that two servers compare in two ways.
+const ServerDatabase = z.string().regex(/^[A-Za-z0-9_$]([A-Za-z0-9_$. -]{0,126}[A-Za-z0-9_$.-])?$/, {
+  error: 'must be 1 to 128 letters, digits and "_$.-", with spaces only within',
+})
+const BindingName = z
+  .string()
+  .regex(/^[A-Za-z_$][A-Za-z0-9_$]{0,63}$/, { error: 'must be a name of 1 to 64 letters, digits, "_" and "$"' })
+  .refine((name) => !(name in Object.prototype), { error: 'must not be a name that every JavaScript object has' })
+
+const DatabaseForm = z
+  .strictObject({
+    server: GRANTABLE,
+    database: ServerDatabase,
+    username: Name.optional(),
+    password: z.string().max(1000).refine(isText, { error: 'must be text without NUL' }).optional(),
+    hasPassword: z.boolean().optional().describe('shown; without effect when it is sent'),
+  })
+  .refine(({ username, password }) => username !== undefined || password === undefined, {
+    error: 'must have a username where it has a password',
+  })
+
+const GrantsForm = z
+  .strictObject({
+    databases: z
+      .record(BindingName, DatabaseForm)
+      .refine((databases) => Object.keys(databases).length <= 100, { error: 'must have at most 100 databases' })
+      .default({}),
+    http: GrantedHosts.default([]),
+    users: z.boolean().default(false),
+  })
+  .meta({ id: 'GrantsForm' })
+
+const Grants = z
+  .object({
+    databases: z.record(
+      z.string(),
+      z.object({
+        server: GRANTABLE,
+        database: z.string(),
+        username: z.string().optional(),
+        hasPassword: z.boolean(),
+      }),
+    ),
+    http: z.array(z.string()),
+    users: z.boolean(),
+  })
+  .meta({ id: 'Grants' })
+export const Warnings = z.object({ warnings: z.array(z.object({ code: z.string(), message: z.string() })) })
+
+const WarnedGrants = Grants.extend(Warnings.shape).meta({ id: 'WarnedGrants' })
+/** What an operator lets a solution reach. */
+export function grantRoutes(parts: GrantApiParts): AdminRoute[] {
+  const { store, catalog, grants, platformDatabase } = parts
+  const find = ({ params }: OfSolution) => findSolution(store, params.name)
+  async function askedBy(name: string) {
+    const solution = await catalog.active(name)
+    if (solution === null) return askedFor([])
+    return askedFor([...solution.modules.map(({ manifest }) => manifest), solution.manifest])
+  }
+
+  function refuseDangerous(name: string, grant: DatabaseGrant): void {
+    const refusal = refusalOf(grant, platformDatabase)
+    if (refusal !== null) throw new PlatformError('ERR_REQUEST_INVALID', `databases.${name}: ${refusal}`)
+  }
+
+  return [
+    route(
+      'GET /solutions/:name/grants',
+      {
+        summary: 'What is granted to a solution, without passwords',
+        right: 'solutions:{name}:read',
+        before: find,
+        answers: { 200: Grants },
+      },
+      ({ params: { name } }) => grants.show(name),
+    ),
+    route(
+      'PUT /solutions/:name/grants',
+      {
+        summary: 'Grant this and nothing else; a password that is left out stays, on the same server and username',
+        // No token, whatever it may write: who uploads a solution for its author must not grant it anything.
+        right: null,
+        act: 'solution-grants',
+        names: namedSolution,
+        before: find,
+        body: GrantsForm,
+        answers: { 200: WarnedGrants },
+      },
+      async ({ params: { name }, body, names }) => {
+        const wanted = { ...body, databases: databasesOf(body.databases) }
+        names.target = grantsTarget(await grants.show(name), wanted)
+        for (const [each, grant] of Object.entries(wanted.databases)) refuseDangerous(each, grant)
+        const put = await grants.put(name, wanted)
+        return { ...put, warnings: warnOfGrants(wanted, await askedBy(name), platformDatabase) }
+      },
+    ),
+  ]
+}
+
+/** The form's databases as they are granted, without prototype. */
+function databasesOf(form: ReturnType<typeof GrantsForm.parse>['databases']): Record<string, DatabaseGrant> {
+  const databases = Object.create(null) as Record<string, DatabaseGrant>
+  for (const [name, { server, database, username, password }] of Object.entries(form)) {
+    databases[name] = {
+      server,
+      database,
+      ...(username === undefined ? {} : { username }),
+      ...(password === undefined ? {} : { password }),
+    }
+  }
+  return databases
+}

@@ -1,0 +1,69 @@
+import type { Manifest } from '../../runtime/bundle/manifest.ts'
+import type { PageRouter } from '../pages/page.ts'
+import { type ListedSecret, type Secrets, secretNameOf } from '../secrets/secrets.ts'
+import type { Catalog } from '../solutions/catalog.ts'
+import { type SolutionHeadParts, solutionOf } from '../solutions/page-head.ts'
+import { type Asked, askedFor, type PlatformPlace, warnOfGrants } from './grant-warnings.ts'
+import type { GrantStore, ShownGrants } from './grants.ts'
+
+export type SolutionAccessPageParts = SolutionHeadParts & {
+  readonly catalog: Catalog
+  readonly grants: GrantStore
+  readonly secrets: Secrets
+  readonly platformDatabase: PlatformPlace
+}
+
+/** What a solution asks for beside what it was granted, and its secrets. */
+export function addSolutionAccessPages(pages: PageRouter, parts: SolutionAccessPageParts): void {
+  const { catalog, grants, secrets, platformDatabase } = parts
+
+  pages.get('/solutions/:name/access', async (ctx, text) => {
+    const solution = await solutionOf(ctx, parts)
+    const { name, title } = solution
+    const active = await catalog.active(name)
+    const asked = askedFor(active === null ? [] : [...active.modules.map(({ manifest }) => manifest), active.manifest])
+    const granted = await grants.show(name)
+    const model = {
+      solution,
+      databases: databaseRows(asked, granted, platformDatabase),
+      hosts: hostRows(asked, granted),
+      users: granted.users,
+      warnings: warnOfGrants(granted, asked, platformDatabase),
+      secrets: secretRows(active?.manifest.oauth ?? null, await secrets.list(name)),
+    }
+    const heading = `${text('admin.tab.access')} · ${title}`
+    return { template: 'solution-access', heading, part: 'solutions', model }
+  })
+}
+
+/**
+ * By name, those that are asked for first. `needsGrant`: it is not the solution's own database in this host.
+ * `needsAccount`: it is on the server of the platform's own database, where a grant without an account is refused.
+ */
+function databaseRows(asked: Asked, granted: ShownGrants, platform: PlatformPlace) {
+  const names = new Set([...Object.keys(asked.databases), ...Object.keys(granted.databases)])
+  return [...names].map((name) => {
+    const wanted = asked.databases[name]
+    return {
+      name,
+      asked: wanted === undefined ? null : { server: wanted.server, database: wanted.database ?? name },
+      granted: granted.databases[name] ?? null,
+      needsGrant: wanted === undefined || wanted.server !== 'embedded',
+      needsAccount: wanted?.server === platform.server,
+    }
+  })
+}
+
+function hostRows(asked: Asked, granted: ShownGrants) {
+  const hosts = new Set([...asked.http, ...granted.http])
+  return [...hosts].map((host) => {
+    return { host, isAsked: asked.http.includes(host), isGranted: granted.http.includes(host) }
+  })
+}
+
+/** One that the manifest names and nobody has set comes first; of it `hosts` is null. */
+function secretRows(oauth: Manifest['oauth'], listed: readonly ListedSecret[]) {
+  const named = secretNameOf(oauth?.apiSecret ?? '')
+  const isMissing = named !== null && !listed.some(({ name }) => name === named)
+  return [...(isMissing ? [{ name: named, hosts: null }] : []), ...listed]
+}

@@ -1,0 +1,13 @@
+import type { Finding } from './finding.ts'
+import type { HealthReport } from './health-report.ts'
+
+/** What an operator must know of the host's certificate, as keys of texts. */
+export function certificateFindings(certificate: HealthReport['certificate']): Finding[] {
+  if (certificate === null) return []
+  const { problem, validFrom, validTo, refused } = certificate
+  const at = new Date(problem === 'not-yet-valid' ? validFrom : validTo).toISOString()
+  return [
+    ...(problem === null ? [] : [{ key: `certificate.${problem}`, values: [at] }]),
+    ...(refused === null ? [] : [{ key: 'certificate.refused', values: [refused] }]),
+  ]
+}

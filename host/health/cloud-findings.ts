@@ -1,0 +1,16 @@
+import type { CloudState } from '../cloud/managed/cloud-state.ts'
+import type { Finding } from './finding.ts'
+
+/** What is not well between this host and its control center, as keys of texts; null: it has none. */
+export function cloudFindings(cloud: CloudState | null): Finding[] {
+  if (cloud === null) return []
+  const { state, refused, failed } = cloud
+  return [
+    ...(state === 'barred' ? [{ key: 'cloud.barred', values: [] }] : []),
+    ...(state === 'away' ? [{ key: 'cloud.away', values: [] }] : []),
+    ...(refused === null ? [] : [{ key: 'cloud.refused', values: [refused] }]),
+    ...failed.map(({ name, message }) => {
+      return { key: 'cloud.failed', values: [name, message], href: `/admin/solutions/${name}` }
+    }),
+  ]
+}

@@ -1,0 +1,111 @@
+import type Router from '@koa/router'
+import type { Context } from 'koa'
+import { requireDataRequest } from '../../base/http/fetch-metadata.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import { wholeMegabytes } from '../../runtime/memory-bound.ts'
+import { pageSessionOf } from '../access/admit-page-session.ts'
+import type { Maintenance } from '../maintenance/maintenance.ts'
+import { type PageRouter, renderPart, textFor } from '../pages/page.ts'
+import { queryText } from '../pages/page-query.ts'
+import { certificateFindings } from './certificate-findings.ts'
+import { cloudFindings } from './cloud-findings.ts'
+import type { Finding } from './finding.ts'
+import { healthCharts, rangeOf, type Span } from './health-charts.ts'
+import type { Health, HealthReport } from './health-report.ts'
+
+export type HealthPageParts = { readonly health: Health; readonly maintenance: Pick<Maintenance, 'isOn'> }
+
+/** Above this part of RUNTIME_XMX processes are ended to make room. */
+const MEMORY_FULL = 0.9
+/** Entry functions and handlers that the page lists. */
+const SHOWN_ENTRIES = 15
+
+/** How this host is. What is shown is asked for again by the page itself, which has the address with `.json`. */
+export function addHealthPages(pages: PageRouter, router: Router, parts: HealthPageParts): void {
+  pages.get('/health', async (ctx, text) => {
+    return { template: 'health', heading: text('admin.part.health'), part: 'health', model: await modelOf(ctx, parts) }
+  })
+
+  router.get('/health.json', async (ctx) => {
+    requireDataRequest(ctx)
+    if (pageSessionOf(ctx) === null) throw new PlatformError('ERR_UNAUTHENTICATED', 'Sign in to the administration.')
+    ctx.body = { html: renderPart(ctx, 'health-now', textFor(ctx)('admin.part.health'), await modelOf(ctx, parts)) }
+  })
+}
+
+async function modelOf(ctx: Context, { health, maintenance }: HealthPageParts) {
+  const span: Span = queryText(ctx, 'range') === 'day' ? 'day' : 'hour'
+  const report = await health({ range: rangeOf(span), hours: span === 'day' ? 24 : 1 })
+  const { series: _, signIns: __, entries, ...facts } = report
+  return {
+    ...facts,
+    span,
+    // While the database is away nobody knows; that it is away is told.
+    findings: allFindings(report, report.database.ok && (await maintenance.isOn())),
+    charts: healthCharts(report, span),
+    entries: entries.slice(0, SHOWN_ENTRIES),
+  }
+}
+
+/** Everything that is not well, the most pressing first. */
+export function allFindings(report: HealthReport, isInMaintenance: boolean): Finding[] {
+  return [
+    ...findingsOf(report, isInMaintenance),
+    ...certificateFindings(report.certificate),
+    ...telemetryFindings(report.telemetry),
+    ...cloudLoginFindings(report.cloudLogins),
+    ...cloudFindings(report.cloud),
+  ]
+}
+
+/** What was dropped is told for so long, in ms. */
+const DROPS_SHOWN = 60 * 60_000
+
+/** One line for all signals, since they mostly go to one collector; where one refuses them, for each property to correct. */
+export function telemetryFindings(telemetry: HealthReport['telemetry'], now = Date.now()): Finding[] {
+  const barred = Map.groupBy(
+    telemetry.filter(({ correct }) => correct !== null),
+    ({ correct }) => correct ?? '',
+  )
+  if (barred.size > 0) {
+    return [...barred].map(([correct, signals]) => {
+      return { key: 'telemetry.barred', values: [signals.map(({ signal }) => signal).join(', '), correct] }
+    })
+  }
+  const away = telemetry.filter(({ state }) => state === 'away').map(({ signal }) => signal)
+  if (away.length > 0) return [{ key: 'telemetry.away', values: [away.join(', ')] }]
+  const dropping = telemetry.filter(({ droppedAt }) => droppedAt !== null && now - droppedAt < DROPS_SHOWN)
+  const dropped = dropping.reduce((sum, one) => sum + one.dropped, 0)
+  const signals = dropping.map(({ signal }) => signal)
+  return dropping.length === 0 ? [] : [{ key: 'telemetry.dropped', values: [signals.join(', '), dropped] }]
+}
+
+function cloudLoginFindings(problems: HealthReport['cloudLogins']): Finding[] {
+  return problems.map(({ solution, problem }) => {
+    return { key: `cloud-login.${problem}`, values: [solution], href: `/admin/solutions/${solution}/log` }
+  })
+}
+
+/** What is not well, as keys of texts; nothing where all is. */
+export function findingsOf(
+  { database, quarantined, memory }: Pick<HealthReport, 'database' | 'quarantined' | 'memory'>,
+  isInMaintenance: boolean,
+): Finding[] {
+  const used = memory.used / memory.maximum
+  return [
+    ...(database.ok ? [] : [{ key: 'database', values: [] }]),
+    ...(isInMaintenance ? [{ key: 'maintenance', values: [], href: '/admin/maintenance' }] : []),
+    ...(quarantined ?? []).map(({ solution }) => {
+      return { key: 'quarantined', values: [solution], href: `/admin/solutions/${solution}` }
+    }),
+    ...(used < MEMORY_FULL ? [] : [{ key: 'memory', values: [Math.round(used * 100)] }]),
+    ...(memory.configured <= memory.maximum
+      ? []
+      : [
+          {
+            key: 'memory.group',
+            values: [memory.configured, memory.groupLimit ?? 0, memory.maximum].map(wholeMegabytes),
+          },
+        ]),
+  ]
+}

@@ -1,0 +1,97 @@
+import { solutionTarget, versionTarget } from '../../base/api/targets.ts'
+import { LOGIN_STATE_NAMES } from '../../base/bundles/login-states.ts'
+import { defaultLoginTemplate } from '../../base/web/pages.ts'
+import { WARNING_CODES } from '../../runtime/bundle/faults.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import { z } from '../../runtime/zod.ts'
+import { type AdminRoute, route } from '../access/route.ts'
+import { activeBundle, generateLoginPage, lookAtLoginPage } from '../login/generated-login-page.ts'
+import { UPLOADED } from '../solutions/api.ts'
+import type { Catalog } from '../solutions/catalog.ts'
+import { findSolution } from '../solutions/find-solution.ts'
+import type { SolutionStore } from '../solutions/solution-store.ts'
+import type { Uploads } from '../solutions/upload.ts'
+
+export type LoginPageApiParts = {
+  readonly store: SolutionStore
+  readonly catalog: Catalog
+  readonly uploads: Uploads
+  readonly limits: Limits
+}
+
+const GenerateForm = z
+  .strictObject({
+    replace: z.boolean().default(false).describe('whether a media/login.html that is there is replaced'),
+  })
+  .meta({ id: 'GenerateForm' })
+
+const LoginPage = z
+  .object({
+    hasTemplate: z.boolean().describe('whether the active version has a media/login.html'),
+    isUsed: z.boolean().describe('false: the default page is shown, since there is no template or it lacks the form'),
+    warnings: z.array(
+      z.object({
+        file: z.string(),
+        line: z.int().optional(),
+        column: z.int().optional(),
+        code: z.enum(Object.keys(WARNING_CODES)),
+        message: z.string(),
+        source: z.string().nullable().describe('the line'),
+        advice: z.string().nullable(),
+      }),
+    ),
+    locales: z.array(z.string()),
+    states: z.array(z.enum(LOGIN_STATE_NAMES)),
+  })
+  .meta({ id: 'LoginPage' })
+
+/** The login page of a solution: what it is, and the default one to begin with (guide 2.4). */
+export function loginPageRoutes({ store, catalog, uploads, limits }: LoginPageApiParts): AdminRoute[] {
+  return [
+    route(
+      'GET /solutions/:name/login-page',
+      {
+        summary: 'The login page of the active version: its template, what is wrong with it, how it can be shown',
+        right: 'solutions:{name}:read',
+        answers: { 200: LoginPage },
+      },
+      async ({ params: { name } }) => {
+        const solution = await catalog.need(name)
+        return lookAtLoginPage(solution, await activeBundle(store, solution), limits)
+      },
+    ),
+    route(
+      'POST /solutions/:name/login-page/generate',
+      {
+        summary: 'Add the default login page to the media, as a new version that becomes active',
+        right: 'solutions:{name}:write',
+        act: 'solution-upload',
+        names: ({ params: { name } }) => ({ solution: name, target: solutionTarget(name) }),
+        body: GenerateForm.nullable(),
+        isBodyOptional: true,
+        answers: UPLOADED,
+      },
+      async ({ params: { name }, body, names, ctx }) => {
+        const done = await generateLoginPage(name, body ?? { replace: false }, { uploads, limits })
+        names.target = versionTarget(done.sha256)
+        ctx.status = done.isNew ? 201 : 200
+        ctx.set('Location', `/admin/api/solutions/${name}`)
+        return done
+      },
+    ),
+    route(
+      'GET /solutions/:name/login-page/template',
+      {
+        summary: 'The default login page with its placeholders, as generate adds it',
+        right: 'solutions:{name}:read',
+        before: ({ params }) => findSolution(store, params.name),
+        answers: { 200: { description: 'as it says', type: 'text/html' } },
+      },
+      ({ ctx }) => {
+        ctx.type = 'text/html; charset=utf-8'
+        ctx.attachment('login.html')
+        return defaultLoginTemplate()
+      },
+    ),
+  ]
+}

@@ -1,0 +1,91 @@
+import type Router from '@koa/router'
+import type { Context } from 'koa'
+import type { LoginLook } from '../../base/bundles/login-page.ts'
+import { loginPageLocales, renderLoginPreview } from '../../base/bundles/login-preview.ts'
+import { LOGIN_STATE_NAMES } from '../../base/bundles/login-states.ts'
+import { allowLoginPreview } from '../../base/http/content-security.ts'
+import { isFrameOfOurs } from '../../base/http/fetch-metadata.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import { z } from '../../runtime/zod.ts'
+import { adminOrigin, pageSessionOf } from '../access/admit-page-session.ts'
+import type { CloudLogin } from '../cloud/login/cloud-login.ts'
+import { lookOf } from '../login/login-page.ts'
+import type { Catalog } from '../solutions/catalog.ts'
+import { sendMedia } from '../solutions/media.ts'
+import type { SolutionStore } from '../solutions/solution-store.ts'
+import type { PreviewTickets } from './preview-tickets.ts'
+
+export type LoginPreviewParts = {
+  readonly catalog: Catalog
+  readonly store: SolutionStore
+  readonly previewTickets: PreviewTickets
+  readonly cloudLogin: Pick<CloudLogin, 'pageOf'> | null
+}
+
+/** How the page is shown; what is wrong or absent is as at a first visit. */
+export const PreviewQuery = z.object({
+  locale: z.string().max(100).catch(''),
+  state: z.enum(LOGIN_STATE_NAMES).catch('first'),
+  name: z.literal('kept').nullable().catch(null),
+})
+
+/** Stands in the field of the user name where that is kept. */
+const KEPT_NAME = 'anna@example.org'
+
+/**
+ * The login page in a frame of the administration. It is its author's page with his scripts, so it gets an origin of
+ * nobody: it reads no cookie, no page around it and no answer of the API, sends no form and opens no window.
+ */
+export function addLoginPreviewRoutes(router: Router, parts: LoginPreviewParts): void {
+  const { catalog, store, previewTickets, cloudLogin } = parts
+  router.get('/solutions/:name/login-page/preview/:ticket/index.html', async (ctx) => {
+    const { name, ticket } = ctx.params as { name: string; ticket: string }
+    if (pageSessionOf(ctx) === null || !isFrameOfOurs(ctx)) {
+      throw new PlatformError(
+        'ERR_NOT_A_NAVIGATION',
+        'The preview is shown in its frame on the page "Login page" only.',
+      )
+    }
+    requireTicket(name, ticket)
+    const solution = await catalog.need(name)
+    const look = lookOf(solution, (await cloudLogin?.pageOf(solution)) ?? null)
+    const { html, nonce } = renderLoginPreview(look, wantedOf(ctx, look))
+    allowLoginPreview(ctx, nonce, mediaSource(ctx, name, ticket))
+    ctx.status = 200
+    ctx.type = 'text/html; charset=utf-8'
+    ctx.body = html
+  })
+
+  router.get('/solutions/:name/login-page/preview/:ticket/media/*path', async (ctx) => {
+    const { name, ticket, path } = ctx.params as { name: string; ticket: string; path: string }
+    requireTicket(name, ticket)
+    await sendMedia(ctx, await catalog.need(name), path, store)
+    // Tried in Chromium: what a sandboxed page asks for counts as asked by a foreign site, fonts by the origin "null".
+    ctx.set('Cross-Origin-Resource-Policy', 'cross-origin')
+    ctx.set('Access-Control-Allow-Origin', 'null')
+  })
+
+  /** Of the page too: the ticket stands in its policy, where no other text may get. */
+  function requireTicket(name: string, ticket: string): void {
+    if (previewTickets.isFor(name, ticket)) return
+    throw new PlatformError('ERR_NOT_FOUND', 'This preview is over: load the page around it anew.')
+  }
+}
+
+/** Where the page is; its media are below. */
+export function previewPath(name: string, ticket: string): string {
+  return `/admin/solutions/${name}/login-page/preview/${ticket}/`
+}
+
+/** A policy cannot write an IPv6 address (CSP 3, section 2.3.1): there the whole origin has to do, and no cookie goes there. */
+function mediaSource(ctx: Context, name: string, ticket: string): string {
+  const origin = adminOrigin(ctx)
+  return origin.includes('[') ? "'self'" : `${origin}${previewPath(name, ticket)}media/`
+}
+
+function wantedOf(ctx: Context, look: LoginLook) {
+  const { locale, state, name } = PreviewQuery.parse(ctx.query)
+  const locales = loginPageLocales(look)
+  const shown = locales.includes(locale) ? locale : (locales[0] as string)
+  return { locale: shown, state, ...(name === null ? {} : { username: KEPT_NAME }) }
+}

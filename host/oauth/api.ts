@@ -1,0 +1,183 @@
+import type { Context } from 'koa'
+import { DONE } from '../../base/api/route.ts'
+import { solutionTarget } from '../../base/api/targets.ts'
+import { stateOf } from '../../base/http/request.ts'
+import type { Sites } from '../../base/http/sites.ts'
+import { PartialOAuthForm, SECRET_PLACEHOLDER } from '../../runtime/bundle/manifest-schema.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import { z } from '../../runtime/zod.ts'
+import { type AdminRoute, route } from '../access/route.ts'
+import { Warnings } from '../grants/api.ts'
+import type { Secrets } from '../secrets/secrets.ts'
+import type { Catalog } from '../solutions/catalog.ts'
+import { findSolution } from '../solutions/find-solution.ts'
+import type { SolutionStore } from '../solutions/solution-store.ts'
+import { redirectUriOf } from './authorize.ts'
+import { mergeSettings, placeOf } from './chosen-configuration.ts'
+import type { OAuthSettingsStore, WrittenOAuthSettings } from './oauth-settings.ts'
+import type { ProviderRequests } from './provider-requests.ts'
+import { providerForms } from './provider-settings.ts'
+import type { SettingsTest } from './settings-test.ts'
+import { warnOfOAuthSettings } from './settings-warnings.ts'
+
+export type OAuthApiParts = {
+  readonly store: SolutionStore
+  readonly catalog: Catalog
+  readonly secrets: Secrets
+  readonly oauthSettings: OAuthSettingsStore
+  readonly providerRequests: Pick<ProviderRequests, 'refusalOf'>
+  readonly testOAuthSettings: SettingsTest
+  readonly sites: Sites
+}
+
+/** A secret itself would lie in the table, and go to whatever host an author names. */
+const OAuthSettingsForm = PartialOAuthForm.refine(
+  ({ apiSecret }) => apiSecret === undefined || SECRET_PLACEHOLDER.test(apiSecret),
+  { path: ['apiSecret'], error: 'must be "%%NAME%%", a secret that is set at secrets/NAME' },
+).meta({ id: 'OAuthSettingsForm' })
+
+const OAuthSettings = z
+  .object({ settings: OAuthSettingsForm.nullable() })
+  .extend(Warnings.shape)
+  .meta({ id: 'OAuthSettings' })
+
+const OAuthTest = z
+  .object({
+    steps: z.array(
+      z.object({
+        step: z.enum(['settings', 'discovery', 'endpoints', 'keys', 'secret', 'clock']),
+        result: z.enum(['ok', 'failed', 'skipped']),
+        message: z.string().describe('never with a secret in it'),
+      }),
+    ),
+    redirectAddress: z.string().describe('to be registered at the provider'),
+  })
+  .meta({ id: 'OAuthTest' })
+
+const OAuthProvider = z
+  .object({
+    api: z.string(),
+    title: z.string(),
+    issuer: z.string().nullable(),
+    settings: z.array(
+      z.object({
+        name: z.string(),
+        title: z.string(),
+        description: z.string(),
+        required: z.enum(['yes', 'no', 'issuer']).describe('issuer: unless an issuer is given'),
+        default: z.string().nullable(),
+        values: z.array(z.string()).nullable(),
+      }),
+    ),
+  })
+  .meta({ id: 'OAuthProvider' })
+
+const RedirectAddress = z.object({ redirectAddress: z.string() }).meta({ id: 'RedirectAddress' })
+
+type OfSolution = { readonly params: { readonly name: string } }
+
+/** The operator's OAuth settings of a solution: they win over those in its manifest (design section 8). */
+export function oauthRoutes(parts: OAuthApiParts): AdminRoute[] {
+  const { store, catalog, secrets, oauthSettings, providerRequests, testOAuthSettings, sites } = parts
+  const find = ({ params }: OfSolution) => findSolution(store, params.name)
+  const names = ({ params: { name } }: OfSolution) => ({ solution: name, target: solutionTarget(name) })
+
+  /** As users of the solution see its address, whichever port is asked. */
+  function redirectAddress(ctx: Context, name: string): string {
+    const { client, site } = stateOf(ctx)
+    const serverUrl = site === null ? sites.originForAdmin(name, client) : sites.originOf(name, client)
+    return redirectUriOf({ serverUrl, solution: { name } })
+  }
+
+  /** With what would keep people from signing in, as far as that can be told without asking the provider. */
+  async function shown(name: string, settings: WrittenOAuthSettings | null) {
+    const manifest = (await catalog.active(name))?.manifest ?? null
+    const { refusalOf } = providerRequests
+    const secretNames = (await secrets.list(name)).map((secret) => secret.name)
+    const merged = mergeSettings(manifest?.oauth ?? null, settings ?? (await oauthSettings.inForce(name)))
+    return { settings, warnings: warnOfOAuthSettings({ manifest, settings, merged, secretNames, refusalOf }) }
+  }
+
+  return [
+    route(
+      'GET /solutions/:name/oauth',
+      {
+        summary: 'The OAuth settings that were set here, and what is wrong with them and the manifest’s together',
+        right: 'solutions:{name}:read',
+        before: find,
+        answers: { 200: OAuthSettings },
+      },
+      async ({ params: { name } }) => shown(name, await oauthSettings.get(name)),
+    ),
+    route(
+      'PUT /solutions/:name/oauth',
+      {
+        summary: 'Set OAuth settings; each wins over the one of that name in the manifest',
+        // No token: they say where all users of the solution sign in, over the head of whoever may upload it.
+        right: null,
+        act: 'solution-oauth',
+        names,
+        before: find,
+        body: OAuthSettingsForm,
+        answers: { 200: OAuthSettings },
+      },
+      async ({ params: { name }, body }) => {
+        await oauthSettings.put(name, body)
+        return shown(name, body)
+      },
+    ),
+    route(
+      'DELETE /solutions/:name/oauth',
+      {
+        summary: 'Delete the OAuth settings; those of the manifest count again',
+        right: null,
+        act: 'solution-oauth',
+        names,
+        before: find,
+        answers: DONE,
+      },
+      async ({ params: { name } }) => {
+        if (await oauthSettings.remove(name)) return
+        throw new PlatformError('ERR_NOT_FOUND', `The operator has set no OAuth settings for "${name}".`)
+      },
+    ),
+    route(
+      'GET /solutions/:name/oauth/redirect-address',
+      {
+        summary: 'The address to register at the provider',
+        right: 'solutions:{name}:read',
+        before: find,
+        answers: { 200: RedirectAddress },
+      },
+      ({ params: { name }, ctx }) => ({ redirectAddress: redirectAddress(ctx, name) }),
+    ),
+    route(
+      'POST /solutions/:name/oauth/test',
+      {
+        summary:
+          'Try OAuth settings as far as nobody has to sign in: those sent, over the manifest’s as PUT would have it; without a body those that are set',
+        right: 'solutions:{name}:write',
+        before: find,
+        body: OAuthSettingsForm.nullable(),
+        isBodyOptional: true,
+        answers: { 200: OAuthTest },
+      },
+      async ({ params: { name }, body, ctx }) => {
+        const settings = body ?? (await oauthSettings.inForce(name))
+        const ofManifest = (await catalog.active(name))?.manifest.oauth ?? null
+        const merged = mergeSettings(ofManifest, settings)
+        const steps = await testOAuthSettings(name, merged, placeOf(ofManifest, settings))
+        return { steps, redirectAddress: redirectAddress(ctx, name) }
+      },
+    ),
+    route(
+      'GET /oauth-providers',
+      {
+        summary: 'The providers and the settings that each takes; for any token',
+        right: 'any',
+        answers: { 200: z.object({ items: z.array(OAuthProvider) }) },
+      },
+      () => ({ items: providerForms() }),
+    ),
+  ]
+}

@@ -1,0 +1,111 @@
+import { OAUTH_SETTING_NAMES, OAUTH_SETTINGS } from '../../runtime/bundle/manifest-schema.ts'
+import { secretNameOf } from '../secrets/secrets.ts'
+import type { WrittenOAuthSettings } from './oauth-settings.ts'
+import { providerForms } from './provider-settings.ts'
+import { SECRET_HOSTS } from './secret-hosts.ts'
+
+/** A field of the form for OAuth settings. */
+export type OAuthField = {
+  readonly name: string
+  /** What the operator has set; '' for nothing. */
+  readonly value: string
+  /** What the manifest says; it counts with the manifest's provider only. */
+  readonly ofManifest: string
+  /** The providers that know the setting. */
+  readonly providers: readonly string[]
+  /** The providers that cannot do without it. */
+  readonly requiredBy: readonly string[]
+  /** What counts with a provider where it is left out. */
+  readonly defaults: Readonly<Record<string, string>>
+  /** What it may be; null: any text. */
+  readonly values: readonly string[] | null
+}
+
+const FIRST = [
+  'clientId',
+  'tenant',
+  'domain',
+  'issuer',
+  'authorizationBaseUrl',
+  'accessTokenEndpoint',
+  'jwks_uri',
+  'teamId',
+  'keyId',
+  'defaultScope',
+] as const
+const ADVANCED = [
+  'code_challenge_method',
+  'response_type',
+  'response_mode',
+  'token_endpoint_auth_method',
+  'userInfoEndpoint',
+  'refreshTokenEndpoint',
+  'revokeTokenEndpoint',
+  'login_failed_url',
+] as const
+
+const CHOICES: Readonly<Record<string, readonly string[]>> = {
+  code_challenge_method: OAUTH_SETTINGS.code_challenge_method.unwrap().options,
+  response_type: OAUTH_SETTINGS.response_type.unwrap().options,
+  response_mode: OAUTH_SETTINGS.response_mode.unwrap().options,
+  token_endpoint_auth_method: OAUTH_SETTINGS.token_endpoint_auth_method.unwrap().options,
+}
+
+/** The form of a solution's OAuth settings, as the operator left it. */
+export function oauthForm(
+  solution: string,
+  ofManifest: WrittenOAuthSettings | null,
+  ofOperator: WrittenOAuthSettings | null,
+) {
+  const forms = providerForms()
+  const fieldOf = (name: (typeof FIRST | typeof ADVANCED)[number]): OAuthField => {
+    const value = writtenIn(ofOperator, name)
+    const found = forms.flatMap(({ api, settings }) => {
+      const setting = settings.find((one) => one.name === name)
+      return setting === undefined ? [] : [{ api, ...setting }]
+    })
+    return {
+      name,
+      value,
+      ofManifest: writtenIn(ofManifest, name),
+      // What is set stays in sight, so that it can be removed.
+      providers: (value === '' ? found : forms).map(({ api }) => api),
+      requiredBy: found.filter(({ required }) => required === 'yes').map(({ api }) => api),
+      defaults: Object.fromEntries(found.flatMap((one) => (one.default === null ? [] : [[one.api, one.default]]))),
+      values: CHOICES[name] ?? null,
+    }
+  }
+  return {
+    api: writtenIn(ofOperator, 'api'),
+    apiOfManifest: writtenIn(ofManifest, 'api'),
+    providers: forms.map(({ api, title }) => ({ api, title })),
+    first: FIRST.map(fieldOf),
+    advanced: ADVANCED.map(fieldOf),
+    secret: {
+      name: secretOf(ofOperator),
+      usual: secretOf(ofManifest) || suggestedName(solution),
+      isInManifest: writtenIn(ofManifest, 'apiSecret') !== '',
+      requiredBy: forms.flatMap(({ api, settings }) =>
+        settings.some(({ name, required }) => name === 'apiSecret' && required === 'yes') ? [api] : [],
+      ),
+    },
+    secretHosts: SECRET_HOSTS,
+    parameters: Object.entries(ofOperator ?? {})
+      .filter(([name]) => !OAUTH_SETTING_NAMES.has(name))
+      .map(([name, value]) => `${name}=${value}`)
+      .join('\n'),
+  }
+}
+
+function writtenIn(settings: WrittenOAuthSettings | null, name: string): string {
+  return settings !== null && Object.hasOwn(settings, name) ? String(settings[name] ?? '') : ''
+}
+
+function secretOf(settings: WrittenOAuthSettings | null): string {
+  return secretNameOf(writtenIn(settings, 'apiSecret')) ?? ''
+}
+
+function suggestedName(solution: string): string {
+  const letters = solution.toUpperCase().replaceAll('-', '_')
+  return `${/^[A-Z]/.test(letters) ? '' : 'S_'}${letters}`.slice(0, 57).concat('_SECRET')
+}

@@ -1,0 +1,62 @@
+import Router from '@koa/router'
+import type { Middleware } from 'koa'
+import { type AuditPageParts, addAuditPages } from './audit/pages.ts'
+import { addSolutionAccessPages, type SolutionAccessPageParts } from './grants/pages.ts'
+import { addHealthPages, type HealthPageParts } from './health/pages.ts'
+import { addLoginPagePages, type LoginPagePageParts } from './login-pages/pages.ts'
+import { addLoginPreviewRoutes, type LoginPreviewParts } from './login-pages/preview-pages.ts'
+import { addMaintenancePages, type MaintenancePageParts } from './maintenance/pages.ts'
+import { addOAuthPages, type OAuthPageParts } from './oauth/pages.ts'
+import { createPageRouter } from './pages/page.ts'
+import { addScriptRoute } from './pages/script.ts'
+import { addSignInRoutes, type SignInParts } from './pages/sign-in.ts'
+import { addSessionPages, type SessionPageParts } from './sessions/pages.ts'
+import { addSettingsPages, type SettingsPageParts } from './settings/pages.ts'
+import { addSolutionPages, type SolutionPageParts } from './solutions/pages.ts'
+import { addTokenPages, type TokenPageParts } from './tokens/pages.ts'
+import { addUserPages, type UserPageParts } from './users/pages.ts'
+
+export type AdminPageParts = SignInParts &
+  SolutionPageParts &
+  SolutionAccessPageParts &
+  LoginPagePageParts &
+  LoginPreviewParts &
+  OAuthPageParts &
+  AuditPageParts &
+  MaintenancePageParts &
+  HealthPageParts &
+  SettingsPageParts &
+  SessionPageParts &
+  TokenPageParts &
+  UserPageParts
+
+/**
+ * The pages under `/admin/`, on the admin port only. They read what they show; what changes something goes through the
+ * API, from the page's own script (host/web/admin/), so that nothing can be done here that cannot be done there.
+ */
+export function adminPages(parts: AdminPageParts): Router {
+  const router = new Router({ prefix: '/admin', sensitive: true, strict: true })
+  addScriptRoute(router)
+  addSignInRoutes(router, parts)
+  const pages = createPageRouter(router)
+  addSolutionPages(pages, parts)
+  addSolutionAccessPages(pages, parts)
+  addLoginPagePages(pages, parts)
+  addLoginPreviewRoutes(router, parts)
+  addOAuthPages(pages, parts)
+  addAuditPages(pages, parts)
+  addMaintenancePages(pages, parts)
+  addHealthPages(pages, router, parts)
+  addSettingsPages(pages, parts)
+  addSessionPages(pages, parts)
+  addTokenPages(pages, parts)
+  addUserPages(pages, parts)
+  return router
+}
+
+/** What people type into the address bar. */
+export const leadToPages: Middleware = (ctx, next) => {
+  if (ctx.path !== '/' && ctx.path !== '/admin') return next()
+  ctx.status = 302
+  ctx.set('Location', '/admin/')
+}

@@ -1,0 +1,72 @@
+import type Router from '@koa/router'
+import type { Context } from 'koa'
+import { allowPage } from '../../base/http/content-security.ts'
+import { requireNavigation } from '../../base/http/fetch-metadata.ts'
+import { chooseLocale } from '../../base/http/languages.ts'
+import { createNonce, sendHtml } from '../../base/http/request.ts'
+import { PLATFORM_LOCALES, platformText } from '../../base/web/texts.ts'
+import { pageSessionOf } from '../access/admit-page-session.ts'
+import { type AdminPart, adminPage } from '../web/pages.ts'
+import { adminScriptPath } from './script.ts'
+
+/** What a page of the administration shows: a template of `host/web/pages/admin/`, and what that needs. */
+export type ShownPage = {
+  readonly template: string
+  readonly heading: string
+  readonly model: object
+  readonly part: AdminPart | null
+  /** 200 unless given. */
+  readonly status?: number
+  /** A further source of the Content-Security-Policy: the page holds a frame of our own. */
+  readonly frames?: boolean
+}
+
+/** A text of the platform in the reader's language. */
+export type PageText = (key: string, ...values: readonly (string | number)[]) => string
+
+/** Where pages are added: nothing that is added here answers without a sign-in. */
+export interface PageRouter {
+  /** @param path below `/admin`, as the router writes it: `/solutions/:name` */
+  get(path: string, show: (ctx: Context, text: PageText) => Promise<ShownPage>): void
+}
+
+/** Who is not signed in goes to the sign-in first and comes back. */
+export function createPageRouter(router: Router): PageRouter {
+  return {
+    get(path, show) {
+      router.get(path, async (ctx) => {
+        requireNavigation(ctx)
+        if (pageSessionOf(ctx) === null) {
+          ctx.status = 302
+          ctx.set('Location', `/admin/sign-in?to=${encodeURIComponent(`${ctx.path}${ctx.search}`)}`)
+          return
+        }
+        sendPage(ctx, await show(ctx, textFor(ctx)))
+      })
+    },
+  }
+}
+
+export function textFor(ctx: Context): PageText {
+  const locale = localeOf(ctx)
+  return (key, ...values) => platformText(locale, key, values)
+}
+
+export function sendPage(ctx: Context, { template, heading, model, part, status, frames }: ShownPage): void {
+  const nonce = createNonce()
+  allowPage(ctx, nonce, { frames: frames === true })
+  ctx.vary('Accept-Language')
+  const csrfToken = pageSessionOf(ctx)?.csrfToken ?? null
+  const frame = { locale: localeOf(ctx), nonce, csrfToken, part, script: adminScriptPath }
+  sendHtml(ctx, status ?? 200, adminPage(template, frame, heading, model))
+}
+
+/** A template without the page around it: for what a page asks for again while it is open. */
+export function renderPart(ctx: Context, template: string, heading: string, model: object): string {
+  const frame = { locale: localeOf(ctx), nonce: '', csrfToken: null, part: null, script: adminScriptPath }
+  return adminPage(template, frame, heading, model)
+}
+
+export function localeOf(ctx: Context): string {
+  return chooseLocale(ctx.get('Accept-Language'), PLATFORM_LOCALES)
+}

@@ -1,0 +1,91 @@
+import type Router from '@koa/router'
+import type { Context } from 'koa'
+import { requireNavigation, sourceOfPost } from '../../base/http/fetch-metadata.ts'
+import { readForm } from '../../base/http/read-body.ts'
+import { stateOf } from '../../base/http/request.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import { adminOrigin, pageCookieOf } from '../access/admit-page-session.ts'
+import type { AdminCredentials } from '../access/credentials.ts'
+import { setPageCookie } from '../access/page-cookie.ts'
+import type { PageSessions } from '../access/page-sessions.ts'
+import { sendPage, textFor } from './page.ts'
+
+export type SignInParts = {
+  readonly credentials: AdminCredentials
+  readonly pageSessions: PageSessions
+  readonly limits: Limits
+}
+
+/** The only pages that answer who is not signed in. */
+export function addSignInRoutes(router: Router, { credentials, pageSessions, limits }: SignInParts): void {
+  router.get('/sign-in', async (ctx) => {
+    requireNavigation(ctx)
+    showSignIn(ctx, { to: pageToGoTo(String(ctx.query.to ?? '')), username: '', refusal: null })
+  })
+
+  router.post('/sign-in', async (ctx) => {
+    requireOwnForm(ctx)
+    const fields = await readForm(ctx, limits)
+    const [username, password] = [fields.get('username') ?? '', fields.get('password') ?? '']
+    const to = pageToGoTo(fields.get('to') ?? '')
+    const text = textFor(ctx)
+    try {
+      if (!(await credentials.areRight(ctx, username, password))) {
+        return showSignIn(ctx, { to, username, refusal: text('admin.signin.refused') }, 401)
+      }
+    } catch (error) {
+      if (!(error instanceof PlatformError) || error.code !== 'ERR_THROTTLED') throw error
+      const { retryAfter } = error.details as { retryAfter: number }
+      ctx.set('Retry-After', String(retryAfter))
+      const refusal = text('admin.signin.throttled', Math.ceil(retryAfter / 60))
+      return showSignIn(ctx, { to, username, refusal }, 429)
+    }
+    // Who signs in once more has no use for the session before.
+    const before = pageCookieOf(ctx)
+    if (before !== null) await pageSessions.end(before)
+    setPageCookie(ctx, await pageSessions.start(stateOf(ctx).client.address))
+    goTo(ctx, to)
+  })
+
+  router.post('/sign-out', async (ctx) => {
+    requireOwnForm(ctx)
+    const cookie = pageCookieOf(ctx)
+    const token = (await readForm(ctx, limits)).get('csrf_token') ?? ''
+    if (cookie !== null && pageSessions.isCsrfToken(cookie, token)) {
+      await pageSessions.end(cookie)
+      setPageCookie(ctx, null)
+    }
+    goTo(ctx, '/admin/sign-in')
+  })
+}
+
+type SignInModel = { readonly to: string; readonly username: string; readonly refusal: string | null }
+
+function showSignIn(ctx: Context, model: SignInModel, status = 200): void {
+  sendPage(ctx, { template: 'sign-in', heading: textFor(ctx)('admin.signin.title'), model, part: null, status })
+}
+
+/** Browsers say with every POST where it comes from; who says nothing is no browser, and has the API. */
+function requireOwnForm(ctx: Context): void {
+  requireNavigation(ctx)
+  const source = sourceOfPost(ctx, adminOrigin(ctx))
+  if (source === 'same-origin') return
+  const message =
+    source === 'foreign'
+      ? 'The form was not sent by a page of the administration.'
+      : 'This form is for browsers, which say where it comes from. Tools use /admin/api with the header Authorization.'
+  throw new PlatformError('ERR_FOREIGN_ORIGIN', message)
+}
+
+/** Nothing but a page of the administration, however it is spelled. */
+function pageToGoTo(asked: string): string {
+  const address = URL.parse(asked, 'http://administration.invalid')
+  const isOurs = address?.host === 'administration.invalid' && /^\/admin\/(?!sign-)/.test(address.pathname)
+  return isOurs ? `${address.pathname}${address.search}` : '/admin/'
+}
+
+function goTo(ctx: Context, path: string): void {
+  ctx.status = 303
+  ctx.set('Location', path)
+}

@@ -1,0 +1,76 @@
+import { readWith } from '../../base/api/read-with.ts'
+import { DONE } from '../../base/api/route.ts'
+import { secretTarget } from '../../base/api/targets.ts'
+import { isText } from '../../base/api/text.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import { z } from '../../runtime/zod.ts'
+import { type AdminRoute, route } from '../access/route.ts'
+import { findSolution, namedSolution, type OfSolution } from '../solutions/find-solution.ts'
+import type { SolutionStore } from '../solutions/solution-store.ts'
+import { GrantedHosts } from './granted-host.ts'
+import { SecretName, type Secrets } from './secrets.ts'
+
+export type SecretApiParts = { readonly store: SolutionStore; readonly secrets: Secrets }
+
+const SecretForm = z
+  .strictObject({
+    value: z.string().min(1).max(16_384).refine(isText, { error: 'must be text without NUL' }),
+    hosts: GrantedHosts.min(1),
+  })
+  .meta({ id: 'SecretForm' })
+
+const Secret = z.object({ name: z.string(), hosts: z.array(z.string()) }).meta({ id: 'Secret' })
+
+/** What an operator keeps for a solution, and where it may be sent. */
+export function secretRoutes({ store, secrets }: SecretApiParts): AdminRoute[] {
+  const find = ({ params }: OfSolution) => findSolution(store, params.name)
+  // An invalid name may be the secret itself, sent in the wrong place.
+  const secretNamed = ({ params }: { readonly params: { readonly name: string; readonly secret: string } }) =>
+    SecretName.safeParse(params.secret).success
+      ? { solution: params.name, target: secretTarget(params.secret) }
+      : namedSolution({ params })
+
+  return [
+    route(
+      'GET /solutions/:name/secrets',
+      {
+        summary: 'The names of the secrets and where they may be sent',
+        right: 'solutions:{name}:read',
+        before: find,
+        answers: { 200: z.object({ items: z.array(Secret) }) },
+      },
+      async ({ params: { name } }) => ({ items: await secrets.list(name) }),
+    ),
+    route(
+      'PUT /solutions/:name/secrets/:secret',
+      {
+        summary: 'Set a secret; nothing shows it again',
+        right: 'solutions:{name}:write',
+        act: 'solution-secret',
+        names: secretNamed,
+        async before({ params: { name, secret } }) {
+          await findSolution(store, name)
+          readWith(SecretName, secret)
+        },
+        body: SecretForm,
+        answers: DONE,
+      },
+      ({ params: { name, secret }, body: { value, hosts } }) => secrets.put(name, secret, value, hosts),
+    ),
+    route(
+      'DELETE /solutions/:name/secrets/:secret',
+      {
+        summary: 'Delete a secret',
+        right: 'solutions:{name}:write',
+        act: 'solution-secret',
+        names: secretNamed,
+        before: find,
+        answers: DONE,
+      },
+      async ({ params: { name, secret } }) => {
+        if (await secrets.remove(name, secret)) return
+        throw new PlatformError('ERR_NOT_FOUND', 'The solution has no such secret.')
+      },
+    ),
+  ]
+}

@@ -1,0 +1,68 @@
+import type { Remembered } from '../../base/accounts/remembered.ts'
+import type { Sessions } from '../../base/accounts/sessions.ts'
+import { pageOf } from '../../base/api/open-api.ts'
+import { DONE } from '../../base/api/route.ts'
+import { userTarget } from '../../base/api/targets.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import { z } from '../../runtime/zod.ts'
+import { type AdminRoute, route } from '../access/route.ts'
+
+export type SessionApiParts = { readonly sessions: Sessions; readonly remembered: Remembered }
+
+const Text = z.string().max(200).optional()
+
+const SessionQuery = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(1000).default(200),
+  after: Text.describe('the `next` of an earlier answer'),
+  solution: Text,
+  uid: Text,
+  username: Text.describe('letter by letter'),
+})
+
+const EpochMs = z.int().min(0)
+
+const Session = z
+  .object({
+    id: z.string(),
+    solution: z.string(),
+    uid: z.string(),
+    username: z.string(),
+    createdAt: EpochMs,
+    lastSeenAt: EpochMs,
+    address: z.string(),
+  })
+  .meta({ id: 'Session' })
+
+/** Signed-in browsers: who they are, and signing them out. */
+export function sessionRoutes({ sessions, remembered }: SessionApiParts): AdminRoute[] {
+  return [
+    route(
+      'GET /sessions',
+      {
+        summary: 'The sessions that have not ended',
+        right: 'sessions:read',
+        query: SessionQuery,
+        answers: { 200: pageOf(Session) },
+      },
+      ({ query }) => sessions.list(query),
+    ),
+    route(
+      'DELETE /sessions/:id',
+      {
+        summary: 'End a session, on every host within a second',
+        right: 'sessions:write',
+        act: 'session-end',
+        names: ({ params }) => ({ target: `session:${params.id}` }),
+        answers: DONE,
+      },
+      async ({ params: { id }, names }) => {
+        const ended = await sessions.endByPublicId(id)
+        if (ended === null) throw new PlatformError('ERR_NOT_FOUND', 'There is no such session, or it has ended.')
+        names.solution = ended.solution
+        names.target = userTarget(ended)
+        // Else the browser would sign itself in again.
+        if (ended.selector !== null) await remembered.endSeries(ended.selector)
+      },
+    ),
+  ]
+}

@@ -1,0 +1,33 @@
+import type { ShownSetting } from '../../base/config/shown-settings.ts'
+import { z } from '../../runtime/zod.ts'
+import { type AdminRoute, route } from '../access/route.ts'
+
+export type SettingsApiParts = { readonly settings: { readonly shown: readonly ShownSetting[] } }
+
+const Setting = z
+  .object({
+    name: z.string(),
+    kind: z.enum(['property', 'limit']),
+    value: z.string().nullable().describe('as it is written; null for a secret, and where nothing is set'),
+    isSet: z.boolean(),
+    isSecret: z.boolean(),
+    source: z.enum(['environment', 'file', 'default']),
+    default: z.string().nullable(),
+    what: z.string(),
+  })
+  .meta({ id: 'Setting' })
+
+/** What is in force on this host. It is set by environment properties alone, so nothing of it changes here. */
+export function settingsRoutes({ settings }: SettingsApiParts): AdminRoute[] {
+  return [
+    route(
+      'GET /settings',
+      {
+        summary: 'Every environment property and limit in force, secrets excepted; for the admin account',
+        right: null,
+        answers: { 200: z.object({ items: z.array(Setting) }) },
+      },
+      () => ({ items: settings.shown }),
+    ),
+  ]
+}

@@ -1,0 +1,234 @@
+import type { Context } from 'koa'
+import type { Remembered } from '../../base/accounts/remembered.ts'
+import type { Sessions } from '../../base/accounts/sessions.ts'
+import { pageOf } from '../../base/api/open-api.ts'
+import { type Bytes, DONE, SENT } from '../../base/api/route.ts'
+import { solutionTarget, versionTarget } from '../../base/api/targets.ts'
+import { explainUpload } from '../../base/bundles/explain-findings.ts'
+import { answerEvents, wantsEvents } from '../../base/http/event-stream.ts'
+import { WARNING_CODES } from '../../runtime/bundle/faults.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import type { Supervisor } from '../../runtime/supervisor.ts'
+import { z } from '../../runtime/zod.ts'
+import type { Named } from '../access/actor.ts'
+import { actorOf } from '../access/actor.ts'
+import { type AdminRoute, route } from '../access/route.ts'
+import { retryAtOf } from './catalog.ts'
+import { findSolution } from './find-solution.ts'
+import { type LogLine as Line, lineFilter, type SolutionLog } from './solution-log.ts'
+import type { SolutionStore, SolutionSummary } from './solution-store.ts'
+import type { Uploaded as Done, Uploads } from './upload.ts'
+import { Sha256 } from './versions-api.ts'
+
+export type SolutionApiParts = {
+  readonly store: SolutionStore
+  readonly uploads: Uploads
+  readonly sessions: Sessions
+  readonly remembered: Remembered
+  readonly log: SolutionLog
+  readonly supervisor: Supervisor
+  readonly limits: Limits
+}
+
+const Activation = z.strictObject({ sha256: Sha256 }).meta({ id: 'Activation' })
+
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
+
+const LogQuery = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(1000).default(200),
+  before: z.coerce.number().int().min(1).optional().describe('the `next` of an earlier answer'),
+  level: z.enum(LOG_LEVELS).optional(),
+  text: z.string().max(200).optional().describe('part of the message, in any case'),
+  code: z.string().max(100).optional(),
+  correlationId: z.string().max(100).optional(),
+})
+
+const Place = { file: z.string(), line: z.int().optional(), column: z.int().optional(), message: z.string() }
+const Explained = {
+  source: z.string().nullish().describe('the line that it is about'),
+  advice: z.string().nullish().describe('what to change'),
+}
+const Warning = z.object({ ...Place, code: z.enum(Object.keys(WARNING_CODES)), ...Explained })
+
+const Solution = z
+  .object({
+    name: z.string(),
+    title: z.string(),
+    type: z.string(),
+    authenticator: z.string(),
+    active: Sha256.nullable(),
+    state: z.enum(['active', 'quarantined', 'inactive']),
+    retryAt: z.int().optional(),
+  })
+  .meta({ id: 'Solution' })
+const Version = z
+  .object({ sha256: Sha256, version: z.string(), uploadedAt: z.int(), bytes: z.int() })
+  .meta({ id: 'Version' })
+export const Uploaded = z
+  .object({
+    name: z.string(),
+    version: z.string(),
+    sha256: Sha256,
+    active: z.boolean(),
+    warnings: z.array(Warning),
+  })
+  .meta({ id: 'Uploaded' })
+const LogLine = z
+  .object({
+    time: z.int(),
+    level: z.enum(LOG_LEVELS),
+    message: z.string(),
+    code: z.string().optional(),
+    file: z.string().optional(),
+    line: z.int().optional(),
+    column: z.int().optional(),
+    correlationId: z.string().optional(),
+  })
+  .meta({ id: 'LogLine' })
+
+const BUNDLE = { types: ['application/zip'], most: 'BUNDLE_SIZE' } as const satisfies Bytes
+export const UPLOADED = { 201: Uploaded, 200: Uploaded } as const
+
+type OfSolution = { readonly params: { readonly name: string } }
+
+/** Solutions, their versions and logs. */
+export function solutionRoutes(parts: SolutionApiParts): AdminRoute[] {
+  const { store, uploads, sessions, remembered, log, supervisor, limits } = parts
+  const names = ({ params: { name } }: OfSolution) => ({ solution: name, target: solutionTarget(name) })
+
+  function withState(solution: SolutionSummary) {
+    const retryAt = retryAtOf(supervisor, solution)
+    return retryAt === null ? solution : { ...solution, state: 'quarantined' as const, retryAt }
+  }
+
+  /** Before its body is taken in: an upload is refused rather than a login. @throws ERR_MEMORY_FULL */
+  function needRoom({ ctx }: { readonly ctx: Context }): void {
+    supervisor.needRoom(Math.min(ctx.request.length ?? limits.BUNDLE_SIZE, limits.BUNDLE_SIZE))
+  }
+
+  async function answerUpload(ctx: Context, packed: Uint8Array, names: Named, upload: () => Promise<Done>) {
+    const done = await explainUpload(packed, limits, upload)
+    names.target = versionTarget(done.sha256)
+    ctx.status = done.isNew ? 201 : 200
+    ctx.set('Location', `/admin/api/solutions/${done.name}`)
+    return done
+  }
+
+  return [
+    route(
+      'GET /solutions',
+      {
+        summary: 'List the solutions',
+        right: 'solutions:*:read',
+        answers: { 200: z.object({ items: z.array(Solution) }) },
+      },
+      async () => ({ items: (await store.list()).map(withState) }),
+    ),
+    route(
+      'GET /solutions/:name',
+      {
+        summary: 'One solution with its versions',
+        right: 'solutions:{name}:read',
+        answers: { 200: Solution.extend({ versions: z.array(Version) }) },
+      },
+      async ({ params: { name } }) => ({
+        ...withState(await findSolution(store, name)),
+        versions: await store.versions(name),
+      }),
+    ),
+    route(
+      'PUT /solutions/:name',
+      {
+        summary: 'Upload a bundle; it becomes active when nothing is at fault',
+        right: 'solutions:{name}:write',
+        act: 'solution-upload',
+        names,
+        before: needRoom,
+        body: BUNDLE,
+        answers: UPLOADED,
+      },
+      ({ params: { name }, body, names, ctx }) => answerUpload(ctx, body, names, () => uploads.upload(body, name)),
+    ),
+    route(
+      'POST /solutions',
+      {
+        summary: 'Upload a bundle under the name in its manifest',
+        // Chosen here: with a scope for all solutions, since which one it is comes out only when the bundle was read.
+        right: 'solutions:*:write',
+        act: 'solution-upload',
+        before: needRoom,
+        body: BUNDLE,
+        answers: UPLOADED,
+      },
+      ({ body, names, ctx }) =>
+        answerUpload(ctx, body, names, () =>
+          uploads.uploadByManifest(body, (read) => {
+            names.solution = read
+            names.target = solutionTarget(read)
+          }),
+        ),
+    ),
+    route(
+      'DELETE /solutions/:name',
+      {
+        summary: 'Delete a solution; its data are kept for DELETED_KEPT',
+        right: 'solutions:{name}:write',
+        act: 'solution-delete',
+        names,
+        answers: DONE,
+      },
+      async ({ params: { name } }) => {
+        await uploads.remove(name)
+        await Promise.all([sessions.endAll(name), remembered.endAll(name)])
+      },
+    ),
+    route(
+      'POST /solutions/:name/activate',
+      {
+        summary: 'Switch or roll back to a version',
+        right: 'solutions:{name}:write',
+        act: 'solution-activate',
+        names,
+        body: Activation,
+        answers: { 200: Solution },
+      },
+      async ({ params: { name }, body: { sha256 }, names }) => {
+        names.target = versionTarget(sha256)
+        await uploads.activate(name, sha256)
+        return withState(await findSolution(store, name))
+      },
+    ),
+    route(
+      'GET /solutions/:name/log',
+      {
+        summary:
+          'The log, newest last; as text/event-stream it follows. With a filter an answer can be short and have a `next`',
+        right: 'solutions:{name}:read',
+        before: ({ params }) => findSolution(store, params.name),
+        query: LogQuery,
+        answers: { 200: pageOf(LogLine) },
+      },
+      async ({ params: { name }, query, ctx }) => {
+        if (!wantsEvents(ctx)) return log.read(name, query)
+        await followLog(ctx, name, log, lineFilter(query) ?? (() => true))
+        return SENT
+      },
+    ),
+  ]
+}
+
+/** Each new line of the log that fits, until the reader goes away, may not read it any more, or the host stops. */
+function followLog(ctx: Context, name: string, log: SolutionLog, fits: (line: Line) => boolean): Promise<void> {
+  return answerEvents(ctx, {
+    greeting: 'the log from now on',
+    isStillIn: actorOf(ctx).isStillIn,
+    begin: ({ send, end }) =>
+      log.follow(
+        name,
+        (line) => {
+          if (fits(line)) send(line)
+        },
+        end,
+      ),
+  })
+}

@@ -1,0 +1,21 @@
+import { solutionTarget } from '../../base/api/targets.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { SolutionStore, SolutionSummary } from './solution-store.ts'
+
+/** @throws ERR_SOLUTION_NOT_FOUND */
+export async function findSolution(store: SolutionStore, name: string): Promise<SolutionSummary> {
+  const solution = await store.get(name)
+  if (solution !== null) return solution
+  throw new PlatformError('ERR_SOLUTION_NOT_FOUND', `There is no solution "${name}".`, { name })
+}
+
+/** A request whose address names a solution. */
+export type OfSolution = { readonly params: { readonly name: string } }
+
+/** What the audit says that such a request is about. */
+export function namedSolution({ params: { name } }: OfSolution): {
+  readonly solution: string
+  readonly target: string
+} {
+  return { solution: name, target: solutionTarget(name) }
+}

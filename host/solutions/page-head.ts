@@ -1,0 +1,27 @@
+import type { Context } from 'koa'
+import type { Supervisor } from '../../runtime/supervisor.ts'
+import { retryAtOf } from './catalog.ts'
+import { findSolution } from './find-solution.ts'
+import type { SolutionStore, SolutionSummary } from './solution-store.ts'
+
+export type SolutionHeadParts = {
+  readonly store: SolutionStore
+  readonly supervisor: Supervisor
+}
+
+/** A solution as its pages show it. */
+export type ShownSolution = Omit<SolutionSummary, 'state'> & {
+  readonly state: SolutionSummary['state'] | 'quarantined'
+  /** When it may run again, in epoch ms; null: it is not paused. */
+  readonly retryAt: number | null
+}
+
+/** @throws ERR_SOLUTION_NOT_FOUND */
+export async function solutionOf(ctx: Context, { store, supervisor }: SolutionHeadParts): Promise<ShownSolution> {
+  return shownSolution(await findSolution(store, (ctx.params as { name: string }).name), supervisor)
+}
+
+export function shownSolution(solution: SolutionSummary, supervisor: Pick<Supervisor, 'retryAt'>): ShownSolution {
+  const retryAt = retryAtOf(supervisor, solution)
+  return { ...solution, state: retryAt === null ? solution.state : 'quarantined', retryAt }
+}

@@ -1,0 +1,31 @@
+import { stateOf } from '../../base/http/request.ts'
+import type { Sites } from '../../base/http/sites.ts'
+import type { PageRouter } from '../pages/page.ts'
+import { addSolutionLogPages, type SolutionLogPageParts } from './log-page.ts'
+import { type SolutionHeadParts, shownSolution } from './page-head.ts'
+import { addOneSolutionPages, type OneSolutionPageParts } from './solution-page.ts'
+
+type ListPageParts = SolutionHeadParts & {
+  readonly sites: Pick<Sites, 'originForAdmin'>
+  /** Whether the solutions share one origin. */
+  readonly sharedOrigin: boolean
+}
+
+export type SolutionPageParts = ListPageParts & OneSolutionPageParts & SolutionLogPageParts
+
+/** All solutions, and the pages of each. */
+export function addSolutionPages(pages: PageRouter, parts: SolutionPageParts): void {
+  addSolutionListPage(pages, parts)
+  addOneSolutionPages(pages, parts)
+  addSolutionLogPages(pages, parts)
+}
+
+function addSolutionListPage(pages: PageRouter, { store, supervisor, sites, sharedOrigin }: ListPageParts): void {
+  pages.get('/', async (ctx, text) => {
+    const solutions = (await store.list()).map((solution) => shownSolution(solution, supervisor))
+    // Which solution is uploaded comes out then: the script puts its name in.
+    const address = `${sites.originForAdmin('{name}', stateOf(ctx).client)}/solution/{name}/`
+    const model = { solutions, sharedOrigin, address }
+    return { template: 'solutions', heading: text('platform.admin.solutions'), part: 'solutions', model }
+  })
+}

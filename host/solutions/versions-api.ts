@@ -1,0 +1,122 @@
+import { readWith } from '../../base/api/read-with.ts'
+import { DONE } from '../../base/api/route.ts'
+import { solutionTarget, versionTarget } from '../../base/api/targets.ts'
+import { versionNotFound } from '../../base/bundles/version-not-found.ts'
+import { createQueue } from '../../base/work/queue.ts'
+import { unpackBundle } from '../../runtime/bundle/unpack-bundle.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import { z } from '../../runtime/zod.ts'
+import { type AdminRoute, route } from '../access/route.ts'
+import { type ComparedVersion, compareVersions, type VersionDifference } from './compare-versions.ts'
+import { findSolution } from './find-solution.ts'
+import type { SolutionStore } from './solution-store.ts'
+import type { Uploads } from './upload.ts'
+
+export type VersionApiParts = { readonly store: SolutionStore; readonly uploads: Uploads; readonly limits: Limits }
+
+export const Sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits')
+
+const DifferenceQuery = z.strictObject({ from: Sha256, to: Sha256 })
+
+const Hunk = z.object({
+  oldStart: z.int(),
+  oldLines: z.int(),
+  newStart: z.int(),
+  newLines: z.int(),
+  lines: z.array(z.string()).describe('each begins with a space, + or -'),
+})
+
+const Difference = z
+  .object({
+    from: Sha256,
+    to: Sha256,
+    files: z.array(
+      z.object({
+        file: z.string(),
+        change: z.enum(['added', 'removed', 'changed']),
+        fromBytes: z.int().nullable(),
+        toBytes: z.int().nullable(),
+        hunks: z.array(Hunk).nullable().describe('of a changed text'),
+        isTooMuch: z.boolean().describe('the lines were not compared, or are not all told: there are too many'),
+      }),
+    ),
+    moreFiles: z.int().describe('changed files that are not listed'),
+    manifest: z
+      .array(z.object({ key: z.string(), from: z.unknown(), to: z.unknown() }))
+      .describe('what decides who comes in and what scripts reach'),
+  })
+  .meta({ id: 'VersionDifference' })
+
+/** The versions of a solution: what differs, the bundles themselves, and erasing old ones. */
+export function versionRoutes({ store, uploads, limits }: VersionApiParts): AdminRoute[] {
+  const find = ({ params }: { readonly params: { readonly name: string } }) => findSolution(store, params.name)
+
+  return [
+    route(
+      'GET /solutions/:name/diff',
+      {
+        summary: 'What changed between two versions: files, lines of texts, the manifest',
+        right: 'solutions:{name}:read',
+        before: find,
+        query: DifferenceQuery,
+        answers: { 200: Difference },
+      },
+      async ({ params: { name }, query: { from, to } }) => ({
+        from,
+        to,
+        ...(await differenceOf(store, name, from, to, limits)),
+      }),
+    ),
+    route(
+      'GET /solutions/:name/versions/:sha256/bundle',
+      {
+        summary: 'The bundle as it was uploaded',
+        right: 'solutions:{name}:read',
+        before: find,
+        answers: { 200: { description: 'a zip with this SHA-256', type: 'application/zip' } },
+      },
+      async ({ params, ctx }) => {
+        const sha256 = readWith(Sha256, params.sha256)
+        const packed = await store.bundle(params.name, sha256)
+        if (packed === null) throw versionNotFound(params.name, sha256)
+        ctx.type = 'application/zip'
+        ctx.attachment(`${params.name}-${sha256.slice(0, 12)}.zip`)
+        return Buffer.from(packed)
+      },
+    ),
+    route(
+      'DELETE /solutions/:name/versions/:sha256',
+      {
+        summary: 'Erase a version that is not the active one',
+        right: 'solutions:{name}:write',
+        act: 'solution-version-delete',
+        names: ({ params: { name } }) => ({ solution: name, target: solutionTarget(name) }),
+        answers: DONE,
+      },
+      async ({ params, names }) => {
+        const sha256 = readWith(Sha256, params.sha256)
+        names.target = versionTarget(sha256)
+        await uploads.removeVersion(params.name, sha256)
+      },
+    ),
+  ]
+}
+
+/** Of one solution one at a time: each holds two bundles unpacked, which a small request asks for. */
+const inTurn = createQueue()
+
+/** @throws ERR_VERSION_NOT_FOUND */
+export function differenceOf(
+  store: Pick<SolutionStore, 'bundle' | 'prepared'>,
+  name: string,
+  from: string,
+  to: string,
+  limits: Limits,
+): Promise<VersionDifference> {
+  async function read(sha256: string): Promise<ComparedVersion> {
+    const [packed, found] = await Promise.all([store.bundle(name, sha256), store.prepared(name, sha256)])
+    if (packed === null || found === null) throw versionNotFound(name, sha256)
+    return { manifest: found.prepared.manifest, files: await unpackBundle(packed, limits) }
+  }
+  return inTurn(name, async () => compareVersions(await read(from), await read(to)))
+}

@@ -1,0 +1,48 @@
+import { PlatformError } from '../../runtime/errors.ts'
+import { z } from '../../runtime/zod.ts'
+import { type AdminRoute, route } from '../access/route.ts'
+import type { Testing as TestingState } from './testing.ts'
+
+export type TestingApiParts = { readonly testing: TestingState }
+
+/** A year at most: what lives longer is not worth waiting for. */
+const Testing = z
+  .strictObject({
+    clockOffsetMs: z
+      .int()
+      .min(0)
+      .max(366 * 86_400_000)
+      .optional()
+      .describe('how far the clock is set forward'),
+    throttles: z.boolean().optional().describe('whether attempts to sign in are counted'),
+  })
+  .meta({ id: 'Testing' })
+
+/** Clock and throttles for end-to-end tests: in testing mode only, elsewhere there is nothing at the address. */
+export function testingRoutes({ testing }: TestingApiParts): AdminRoute[] {
+  function names() {
+    if (!testing.isOn) throw new PlatformError('ERR_NOT_FOUND', 'There is nothing at this address.')
+    return { target: 'clock and throttles' }
+  }
+
+  return [
+    route(
+      'POST /testing',
+      {
+        summary: 'In testing mode only (else 404): sets the clock of the host forward, turns throttles off',
+        right: null,
+        act: 'testing',
+        names,
+        body: Testing,
+        answers: { 200: Testing },
+      },
+      ({ body: { clockOffsetMs, throttles } }) => {
+        testing.set({
+          ...(clockOffsetMs === undefined ? {} : { clockOffsetMs }),
+          ...(throttles === undefined ? {} : { throttles }),
+        })
+        return testing.state()
+      },
+    ),
+  ]
+}

@@ -1,0 +1,78 @@
+import { DONE } from '../../base/api/route.ts'
+import { tokenTarget } from '../../base/api/targets.ts'
+import { Name } from '../../plugins/security/host.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import { z } from '../../runtime/zod.ts'
+import { type ApiTokens, Scope } from '../access/api-tokens.ts'
+import { type AdminRoute, route } from '../access/route.ts'
+
+export type TokenApiParts = { readonly tokens: ApiTokens }
+
+const EpochMs = z.int().min(0)
+
+const NewToken = z
+  .strictObject({
+    name: Name,
+    scopes: z
+      .array(Scope)
+      .min(1)
+      .max(100)
+      .overwrite((scopes) => [...new Set(scopes)]),
+    expiresAt: EpochMs.nullish(),
+  })
+  .meta({ id: 'NewToken' })
+
+const Token = z
+  .object({ id: z.string(), name: z.string(), scopes: z.array(z.string()), expiresAt: EpochMs.nullable() })
+  .meta({ id: 'Token' })
+
+const MadeToken = Token.extend({ token: z.string() }).meta({ id: 'MadeToken' })
+
+/** The API's tokens: a token makes no other, so that a leaked one ends when it is deleted. */
+export function tokenRoutes({ tokens }: TokenApiParts): AdminRoute[] {
+  return [
+    route(
+      'GET /tokens',
+      {
+        summary: 'List the API tokens, without the tokens themselves',
+        right: null,
+        answers: { 200: z.object({ items: z.array(Token) }) },
+      },
+      async () => ({ items: await tokens.list() }),
+    ),
+    route(
+      'POST /tokens',
+      {
+        summary: 'Make an API token; this answer alone has it',
+        right: null,
+        act: 'token-create',
+        body: NewToken,
+        answers: { 201: MadeToken },
+      },
+      async ({ body: { name, scopes, expiresAt = null }, names, ctx }) => {
+        if (expiresAt !== null && expiresAt <= Date.now()) {
+          throw new PlatformError('ERR_REQUEST_INVALID', 'expiresAt must be in the future, in milliseconds since 1970.')
+        }
+        const token = await tokens.create({ name, scopes, expiresAt })
+        names.target = tokenTarget(token)
+        ctx.set('Location', `/admin/api/tokens/${token.id}`)
+        return token
+      },
+    ),
+    route(
+      'DELETE /tokens/:id',
+      {
+        summary: 'Delete an API token',
+        right: null,
+        act: 'token-delete',
+        names: ({ params }) => ({ target: `token:${params.id}` }),
+        answers: DONE,
+      },
+      async ({ params: { id }, names }) => {
+        const token = (await tokens.list()).find((one) => one.id === id)
+        if (token !== undefined) names.target = tokenTarget(token)
+        if (!(await tokens.remove(id))) throw new PlatformError('ERR_NOT_FOUND', 'There is no such token.')
+      },
+    ),
+  ]
+}

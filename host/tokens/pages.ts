@@ -1,0 +1,46 @@
+import { adminOrigin } from '../access/admit-page-session.ts'
+import type { ApiToken, ApiTokens } from '../access/api-tokens.ts'
+import type { Settings } from '../config/settings.ts'
+import type { PageRouter } from '../pages/page.ts'
+import type { SolutionStore } from '../solutions/solution-store.ts'
+
+export type TokenPageParts = {
+  readonly tokens: ApiTokens
+  readonly store: SolutionStore
+  readonly settings: Pick<Settings, 'publicUrl'>
+}
+
+/** What a token can be for beside single solutions, with the rights that there are. */
+const SUBJECTS = {
+  'solutions:*': ['read', 'write'],
+  users: ['read', 'write'],
+  sessions: ['read', 'write'],
+  audit: ['read'],
+  maintenance: ['read', 'write'],
+  health: ['read'],
+} as const
+
+/** Tokens that tools use the API with. */
+export function addTokenPages(pages: PageRouter, { tokens, store, settings }: TokenPageParts): void {
+  const solutionNames = async () => (await store.list()).map(({ name }) => name)
+
+  pages.get('/tokens', async (_ctx, text) => {
+    const now = Date.now()
+    const model = { tokens: (await tokens.list()).map((token) => ({ ...token, isExpired: isExpired(token, now) })) }
+    return { template: 'tokens', heading: text('admin.part.tokens'), part: 'tokens', model }
+  })
+
+  pages.get('/tokens/new', async (ctx, text) => {
+    const model = {
+      solutions: await solutionNames(),
+      subjects: Object.entries(SUBJECTS),
+      /** Where a tool finds the API: this port has it too, but is rarely reached from elsewhere. */
+      address: settings.publicUrl?.origin ?? adminOrigin(ctx),
+    }
+    return { template: 'token-new', heading: text('admin.tokens.new'), part: 'tokens', model }
+  })
+}
+
+function isExpired({ expiresAt }: ApiToken, now: number): boolean {
+  return expiresAt !== null && expiresAt <= now
+}

@@ -1,0 +1,188 @@
+import { Readable } from 'node:stream'
+import type { User as StoredUser, Users } from '../../base/accounts/users.ts'
+import { pageOf } from '../../base/api/open-api.ts'
+import { userTarget } from '../../base/api/targets.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import { z } from '../../runtime/zod.ts'
+import { auditOf } from '../access/actor.ts'
+import { type Audit, ERASED_USER } from '../access/audit.ts'
+import { type AdminRoute, route } from '../access/route.ts'
+import type { UsersCsv } from './users-csv.ts'
+
+export type UserApiParts = {
+  readonly users: Users
+  readonly usersCsv: UsersCsv
+  readonly audit: Audit
+}
+
+// They bound what is read; base/accounts/user-rules.ts says what is right.
+const Text = z.string().max(1000)
+const Permission = z.union([Text, z.strictObject({ name: Text, solution: Text })])
+const Password = z.string().max(10_000).nullable().meta({ writeOnly: true })
+
+const UserQuery = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(1000).default(200),
+  after: Text.optional().describe('the `next` of an earlier answer'),
+  search: Text.optional().describe('what the user name begins with, in any case'),
+})
+
+const UserChange = z
+  .strictObject({
+    username: Text.optional(),
+    displayName: Text.nullable().optional(),
+    email: Text.nullable().optional(),
+    enabled: z.boolean().optional(),
+    permissions: z.array(Permission).max(10_000).optional(),
+    mustChangePassword: z
+      .boolean()
+      .optional()
+      .describe(
+        'true unless it is set, where a password comes with it: who has it from somebody else chooses another one',
+      ),
+    password: Password.optional().describe('null: nobody signs in by a password'),
+  })
+  .meta({ id: 'UserChange' })
+
+const NewUser = UserChange.extend({ username: Text }).meta({ id: 'NewUser' })
+
+const User = z
+  .object({
+    uid: z.string(),
+    username: z.string(),
+    displayName: z.string().nullable(),
+    email: z.string().nullable(),
+    enabled: z.boolean(),
+    permissions: z.array(Permission).describe('a plain text holds in all solutions'),
+    mustChangePassword: z.boolean(),
+  })
+  .meta({ id: 'User' })
+
+const ImportQuery = z.strictObject({
+  'dry-run': z.enum(['', 'true', 'false']).optional().describe('only check and count'),
+})
+
+const Imported = z
+  .object({ created: z.int(), changed: z.int(), unchanged: z.int(), dryRun: z.boolean() })
+  .meta({ id: 'Imported' })
+
+const NO_CONTENT = { description: 'done' }
+
+/** The default users. A password comes in and never goes out. */
+export function userRoutes({ users, usersCsv, audit }: UserApiParts): AdminRoute[] {
+  async function named({ params: { uid } }: { readonly params: { readonly uid: string } }) {
+    const user = await users.get(uid)
+    return { target: user === null ? `uid:${uid}` : userTarget(user) }
+  }
+
+  async function need(uid: string): Promise<StoredUser> {
+    const user = await users.get(uid)
+    if (user === null) throw new PlatformError('ERR_USER_NOT_FOUND', `There is no user with the uid "${uid}".`)
+    return user
+  }
+
+  return [
+    route(
+      'GET /users',
+      { summary: 'The default users, by name', right: 'users:read', query: UserQuery, answers: { 200: pageOf(User) } },
+      ({ query }) => users.list(query),
+    ),
+    route(
+      'POST /users',
+      { summary: 'Make a user', right: 'users:write', act: 'user-create', body: NewUser, answers: { 201: User } },
+      async ({ body, names, ctx }) => {
+        names.target = userTarget(body)
+        const user = await users.create(body)
+        ctx.set('Location', `/admin/api/users/${user.uid}`)
+        return user
+      },
+    ),
+    route('GET /users/:uid', { summary: 'One user', right: 'users:read', answers: { 200: User } }, ({ params }) =>
+      need(params.uid),
+    ),
+    route(
+      'PATCH /users/:uid',
+      {
+        summary: 'Change what is sent. A new password, disabling and a permission less sign the user out',
+        right: 'users:write',
+        act: 'user-change',
+        names: named,
+        body: UserChange,
+        answers: { 200: User },
+      },
+      ({ params, body }) => users.change(params.uid, body),
+    ),
+    route(
+      'DELETE /users/:uid',
+      {
+        summary: 'Delete a user, who is signed out',
+        right: 'users:write',
+        act: 'user-delete',
+        names: named,
+        answers: { 204: NO_CONTENT },
+      },
+      ({ params }) => users.delete(params.uid),
+    ),
+    route(
+      'POST /users/:uid/sign-out',
+      {
+        summary: 'End all sessions and remembered logins of a user',
+        right: 'users:write',
+        act: 'session-end',
+        names: named,
+        answers: { 204: NO_CONTENT },
+      },
+      ({ params }) => users.signOut(params.uid),
+    ),
+    route(
+      'POST /users/:uid/erase',
+      {
+        summary: 'Delete a user and take the name out of the audit',
+        right: 'users:write',
+        act: 'user-erase',
+        names: named,
+        answers: { 204: NO_CONTENT },
+      },
+      async ({ params, names }) => {
+        await users.erase(params.uid)
+        names.target = ERASED_USER
+      },
+    ),
+    route(
+      'GET /users.csv',
+      {
+        summary: 'All users as CSV, without passwords',
+        right: 'users:read',
+        answers: { 200: { description: 'RFC 4180', type: 'text/csv' } },
+      },
+      async ({ ctx }) => {
+        // Everybody's names leave the house: that is written down before the first of them does.
+        await audit.record(auditOf(ctx, 'user-export', 'ok', { target: 'users' }))
+        ctx.type = 'text/csv; charset=utf-8; header=present'
+        ctx.set('Content-Disposition', 'attachment; filename="users.csv"')
+        return Readable.from(usersCsv.export())
+      },
+    ),
+    route(
+      'POST /users.csv',
+      {
+        summary: 'Make and change users by their names: all or none; faults are listed by line',
+        right: 'users:write',
+        act: 'user-import',
+        names: () => ({ target: 'users' }),
+        query: ImportQuery,
+        body: {
+          types: ['text/csv'],
+          most: 'JSON_BODY',
+          description:
+            'UTF-8; columns username, displayName, email, enabled, permissions (`Users;Sales@crm`), password',
+        },
+        answers: { 200: Imported },
+      },
+      ({ query, body, leaveOut }) => {
+        const dryRun = (query['dry-run'] ?? 'false') !== 'false'
+        if (dryRun) leaveOut()
+        return usersCsv.import(body, { dryRun })
+      },
+    ),
+  ]
+}

@@ -1,0 +1,80 @@
+import type { User, Users } from '../../base/accounts/users.ts'
+import { PlatformError } from '../../runtime/errors.ts'
+import type { Limits } from '../../runtime/limits.ts'
+import type { PageRouter } from '../pages/page.ts'
+import { addressWith, queryText } from '../pages/page-query.ts'
+import type { Catalog } from '../solutions/catalog.ts'
+import type { SolutionStore } from '../solutions/solution-store.ts'
+import { knownPermissions } from './known-permissions.ts'
+
+export type UserPageParts = {
+  readonly users: Users
+  readonly store: SolutionStore
+  readonly catalog: Catalog
+  readonly limits: Limits
+}
+
+const PAGE = 50
+/** Permissions that the list shows of one user. */
+const SHOWN_PERMISSIONS = 4
+
+/** The default users: those who sign in to solutions of the kind `DEFAULT`. */
+export function addUserPages(pages: PageRouter, { users, store, catalog, limits }: UserPageParts): void {
+  const forForms = async () => ({ known: await knownPermissions(store, catalog), leastLength: limits.PASSWORD_LENGTH })
+
+  pages.get('/users', async (ctx, text) => {
+    const search = queryText(ctx, 'search')
+    const after = queryText(ctx, 'after')
+    const { items, next } = await users.list({ limit: PAGE, search, ...(after === '' ? {} : { after }) })
+    const model = {
+      search,
+      users: items.map(listed),
+      firstHref: after === '' ? null : addressWith('/admin/users', { search }),
+      nextHref: next === undefined ? null : addressWith('/admin/users', { search, after: next }),
+    }
+    return { template: 'users', heading: text('admin.part.users'), part: 'users', model }
+  })
+
+  pages.get('/users/new', async (_ctx, text) => {
+    const model = { ...(await forForms()), user: null }
+    return { template: 'user-new', heading: text('admin.users.new'), part: 'users', model }
+  })
+
+  pages.get('/users/import', async (_ctx, text) => {
+    return { template: 'users-import', heading: text('admin.users.import'), part: 'users', model: {} }
+  })
+
+  pages.get('/users/:uid', async (ctx) => {
+    const { uid = '' } = ctx.params as { uid?: string }
+    const user = await users.get(uid.slice(0, 200))
+    if (user === null) throw new PlatformError('ERR_NOT_FOUND', 'There is no such user, or no longer.')
+    const model = {
+      ...(await forForms()),
+      user: { ...user, permissions: user.permissions.map(permissionPair), stateKey: stateKey(user) },
+      path: `/admin/api/users/${encodeURIComponent(user.uid)}`,
+      sessionsHref: addressWith('/admin/sessions', { username: user.username }),
+      auditHref: addressWith('/admin/audit', { actor: `user:${user.username}` }),
+    }
+    return { template: 'user', heading: user.username, part: 'users', model }
+  })
+}
+
+function listed(user: User) {
+  const names = user.permissions.map(permissionPair)
+  return {
+    ...user,
+    stateKey: stateKey(user),
+    permissions: names.slice(0, SHOWN_PERMISSIONS),
+    morePermissions: Math.max(0, names.length - SHOWN_PERMISSIONS),
+  }
+}
+
+/** `solution` is '' where it holds in all. */
+function permissionPair(permission: User['permissions'][number]) {
+  return typeof permission === 'string' ? { name: permission, solution: '' } : permission
+}
+
+function stateKey({ enabled, mustChangePassword }: User): 'disabled' | 'mustchange' | 'enabled' {
+  if (!enabled) return 'disabled'
+  return mustChangePassword ? 'mustchange' : 'enabled'
+}

@@ -1,0 +1,70 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type Database, openDatabase } from '../../../base/database/open.ts'
+import { networkOf } from '../../../base/http/network.ts'
+import { openAdminAccount } from '../../../host/access/account.ts'
+
+let home: string
+let db: Database
+beforeEach(async () => {
+  home = mkdtempSync(join(tmpdir(), 'solhost-account-'))
+  db = await openDatabase(home)
+})
+afterEach(async () => {
+  await db.destroy()
+  rmSync(home, { recursive: true })
+})
+
+const options = (terminal: boolean, password = '') => ({ name: 'admin', password, home, terminal })
+
+test('admin account: on a terminal the made password is given once and lies in no file', async () => {
+  const { account, made } = await openAdminAccount(db, options(true))
+  const shown = await made?.keep()
+  if (shown === undefined || !('password' in shown)) throw new Error('no password was shown')
+  expect(await account.checkPassword(shown.password)).toBe(true)
+  expect(await account.checkPassword(`${shown.password}x`)).toBe(false)
+  expect(existsSync(join(home, 'admin-password'))).toBe(false)
+  const again = await openAdminAccount(db, options(true))
+  expect(again.made).toBeNull()
+  expect(await again.account.checkPassword(shown.password)).toBe(true)
+})
+
+test('admin account: without a terminal it lies in a file for this account alone', async () => {
+  const { account, made } = await openAdminAccount(db, options(false))
+  expect(await made?.keep()).toEqual({ file: join(home, 'admin-password') })
+  const file = join(home, 'admin-password')
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  expect(await account.checkPassword(readFileSync(file, 'utf8').trim())).toBe(true)
+})
+
+test('admin account: a made password that was not kept is made anew', async () => {
+  await openAdminAccount(db, options(true))
+  expect((await openAdminAccount(db, options(true))).made).not.toBeNull()
+})
+
+test('admin account: of two nodes that make one at the same time, one is told to start again, and leaves no file', async () => {
+  const second = { ...options(false), home: mkdtempSync(join(tmpdir(), 'solhost-account-')) }
+  const [one, two] = [await openAdminAccount(db, options(false)), await openAdminAccount(db, second)]
+  await one.made?.keep()
+  await expect(two.made?.keep()).rejects.toThrow('Another node made the password')
+  expect(existsSync(join(second.home, 'admin-password'))).toBe(false)
+  rmSync(second.home, { recursive: true })
+})
+
+test('admin account: a password of the settings wins and nothing is made', async () => {
+  const { account, made } = await openAdminAccount(db, options(false, 'given'))
+  expect([made, await account.checkPassword('given')]).toEqual([null, true])
+})
+
+test.each([
+  ['192.0.2.7', '192.0.2.7'],
+  ['::ffff:192.0.2.7', '192.0.2.7'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:0db8:0001:0002::9', '2001:db8:1:2::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+])('networkOf: %s belongs to %s', (address, network) => {
+  expect(networkOf(address)).toBe(network)
+})

@@ -1,0 +1,58 @@
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { type AuditEntry, type AuditQuery, createAudit } from '../../../host/access/audit.ts'
+import { createLimits } from '../../../runtime/limits.ts'
+import { usePlace } from '../../base/database/contract.ts'
+
+const place = usePlace('embedded', async () => null)
+
+const throttled = (actor: string, more: Partial<AuditEntry> = {}): AuditEntry => ({
+  actor,
+  action: 'sign-in',
+  solution: 'crm',
+  outcome: 'throttled',
+  address: '192.0.2.1',
+  ...more,
+})
+
+test('noteOnce: what one network goes on trying is one entry a minute, whatever name it gives', async () => {
+  let time = 1_000_000
+  const audit = createAudit(place.db, createLimits(), () => time)
+  for (let count = 0; count < 1000; count++) audit.noteOnce(throttled(`user:name-${count}`))
+  audit.noteOnce(throttled('user:anna', { address: '198.51.100.1' }))
+  audit.noteOnce(throttled('user:anna', { solution: 'shop' }))
+  time += 60_000
+  audit.noteOnce(throttled('user:late'))
+  const { items } = await audit.read({ limit: 100 })
+  expect(items.map(({ actor }) => actor)).toEqual(['user:late', 'user:anna', 'user:anna', 'user:name-0'])
+})
+
+test('an entry with control characters and marks that turn text around is one line', async () => {
+  const audit = createAudit(place.db, createLimits())
+  audit.note(throttled('user:a\r\nadmin ok \u202e\u2028\u0000\ud800'))
+  const { items } = await audit.read({ limit: 1 })
+  expect(items[0]?.actor).toBe('user:a��admin ok ����')
+})
+
+test('read: for an action alone one answer looks at 100,000 entries and leads on, unless it is asked for of a day', async () => {
+  const time = 1_800_000_000_000
+  const audit = createAudit(place.db, createLimits(), () => time)
+  await audit.record({ actor: 'admin', action: 'maintenance', outcome: 'ok', address: '192.0.2.1' })
+  await sql`
+    WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < 100000)
+    INSERT INTO audit (time, actor, action, outcome, address)
+    SELECT ${time}, 'user:anna', 'sign-in', 'ok', '192.0.2.1' FROM counted
+  `.execute(place.db)
+  const found = async (more: Partial<AuditQuery>) => {
+    const { items, next } = await audit.read({ action: 'maintenance', limit: 10, ...more })
+    return [items.length, next]
+  }
+  const [{ id }] = (await place.db.selectFrom('audit').select('id').where('action', '=', 'maintenance').execute()) as [
+    { id: number },
+  ]
+  expect(await found({})).toEqual([0, String(id + 1)])
+  expect(await found({ from: 0 })).toEqual([0, String(id + 1)])
+  expect(await found({ before: id + 1 })).toEqual([1, undefined])
+  expect(await found({ from: time - 86_400_000 })).toEqual([1, undefined])
+  expect(await found({ from: time, to: time })).toEqual([1, undefined])
+})

@@ -1,0 +1,108 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openPlatformKey, type PlatformKey } from '../../../base/config/platform-key.ts'
+import { type Database, openDatabase } from '../../../base/database/open.ts'
+import type { AdminAccount } from '../../../host/access/account.ts'
+import { createPageSessions } from '../../../host/access/page-sessions.ts'
+import { createLimits } from '../../../runtime/limits.ts'
+
+const MINUTE = 60_000
+const limits = createLimits({ SESSION_IDLE: 30 * MINUTE, SESSION_LIFETIME: 120 * MINUTE })
+
+let home: string
+let db: Database
+let key: PlatformKey
+let time: number
+beforeEach(async () => {
+  home = mkdtempSync(join(tmpdir(), 'solhost-page-sessions-'))
+  db = await openDatabase(home)
+  key = await openPlatformKey(db, home, 'k'.repeat(32))
+  time = 1_000_000_000_000
+})
+afterEach(async () => {
+  await db.destroy()
+  rmSync(home, { recursive: true })
+})
+
+const accountWith = (fingerprint: string): AdminAccount => ({
+  name: 'admin',
+  checkPassword: async () => false,
+  fingerprint,
+})
+const pageSessions = (fingerprint = 'first password') =>
+  createPageSessions(db, key, accountWith(fingerprint), limits, () => time)
+const rows = () => db.selectFrom('admin_sessions').selectAll().execute()
+
+test('page session: the cookie has 256 random bits, is found on every host, and lies in no table', async () => {
+  const cookie = await pageSessions().start('192.0.2.7')
+  expect(cookie).toMatch(/^[A-Za-z0-9_-]{43}$/)
+  expect(await pageSessions().find(cookie)).toEqual({ csrfToken: expect.any(String) })
+  expect(JSON.stringify(await rows())).not.toContain(cookie)
+})
+
+test('page session: another cookie, none and one that ended are not found', async () => {
+  const sessions = pageSessions()
+  const cookie = await sessions.start('192.0.2.7')
+  expect(await sessions.find(`${cookie.slice(0, -1)}${cookie.endsWith('A') ? 'B' : 'A'}`)).toBeNull()
+  expect(await sessions.find('')).toBeNull()
+  await sessions.end(cookie)
+  expect(await sessions.find(cookie)).toBeNull()
+})
+
+test('page session: it ends when it was idle for SESSION_IDLE, to the millisecond', async () => {
+  const sessions = pageSessions()
+  const cookie = await sessions.start('192.0.2.7')
+  time += 30 * MINUTE - 1
+  expect(await sessions.find(cookie)).not.toBeNull()
+  time += 30 * MINUTE
+  expect(await sessions.find(cookie)).toBeNull()
+})
+
+test('page session: what a page asks by itself does not keep it from being idle', async () => {
+  const sessions = pageSessions()
+  const cookie = await sessions.start('192.0.2.7')
+  for (let minutes = 0; minutes < 29; minutes++) {
+    time += MINUTE
+    expect(await sessions.find(cookie, { isUse: false })).not.toBeNull()
+  }
+  time += MINUTE
+  expect(await sessions.find(cookie, { isUse: false })).toBeNull()
+})
+
+test('page session: it ends after SESSION_LIFETIME, however much it is used', async () => {
+  const sessions = pageSessions()
+  const cookie = await sessions.start('192.0.2.7')
+  for (let minutes = 0; minutes < 119; minutes++) {
+    time += MINUTE
+    expect(await sessions.find(cookie)).not.toBeNull()
+  }
+  time += MINUTE
+  expect(await sessions.find(cookie)).toBeNull()
+})
+
+test('page session: one of an earlier name or password of the account is over', async () => {
+  const cookie = await pageSessions('first password').start('192.0.2.7')
+  expect(await pageSessions('second password').find(cookie)).toBeNull()
+  expect(await pageSessions('first password').find(cookie)).not.toBeNull()
+})
+
+test('page session: its token is that of its cookie alone', async () => {
+  const sessions = pageSessions()
+  const [one, other] = [await sessions.start('192.0.2.7'), await sessions.start('192.0.2.7')]
+  const token = (await sessions.find(one))?.csrfToken ?? ''
+  expect([one, other].map((cookie) => sessions.isCsrfToken(cookie, token))).toEqual([true, false])
+  expect(['', one, `${token}x`].map((wrong) => sessions.isCsrfToken(one, wrong))).toEqual([false, false, false])
+})
+
+test('page session: a sweep removes those that are over, and no other', async () => {
+  const sessions = pageSessions()
+  await sessions.start('192.0.2.1')
+  time += 20 * MINUTE
+  const cookie = await sessions.start('192.0.2.2')
+  time += 10 * MINUTE
+  await sessions.sweep()
+  expect((await rows()).map(({ address }) => address)).toEqual(['192.0.2.2'])
+  expect(await sessions.find(cookie)).not.toBeNull()
+})

@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest'
+import type { AuditQuery, WrittenEntry } from '../../../host/access/audit.ts'
+import { auditCsv } from '../../../host/audit/api.ts'
+
+const ENTRY: WrittenEntry = {
+  time: 0,
+  actor: 'admin',
+  action: 'maintenance',
+  target: 'on',
+  outcome: 'ok',
+  address: '::1',
+}
+
+/** An audit of so many entries, in pages as asked for. */
+function auditOf(count: number) {
+  const asked: AuditQuery[] = []
+  return {
+    asked,
+    async read(query: AuditQuery) {
+      asked.push(query)
+      const newest = query.before ?? count + 1
+      const items = Array.from({ length: Math.min(query.limit, newest - 1) }, () => ENTRY)
+      const oldest = newest - items.length
+      return oldest > 1 ? { items, next: String(oldest) } : { items }
+    },
+  }
+}
+
+async function linesOf(csv: AsyncIterable<string>): Promise<string[]> {
+  return (await Array.fromAsync(csv)).join('').trimEnd().split('\r\n')
+}
+
+test('audit.csv: what a spreadsheet would take for a formula is text', async () => {
+  const entry = {
+    ...ENTRY,
+    actor: '=cmd()',
+    target: '=1',
+    outcome: '@x',
+    solution: '+1',
+    address: '-1',
+    correlationId: '\ta',
+  }
+  const csv = auditCsv({ read: async () => ({ items: [entry] }) }, {}, 10)
+  expect((await linesOf(csv))[1]).toBe("1970-01-01T00:00:00.000Z,'=cmd(),maintenance,'=1,'+1,'@x,'-1,'\ta")
+})
+
+test('audit.csv: it is read in pages, with the filter, and ends at the limit', async () => {
+  const audit = auditOf(2000)
+  expect(await linesOf(auditCsv(audit, { action: 'maintenance' }, 1200))).toHaveLength(1201)
+  expect(audit.asked.map(({ limit, before, action }) => [limit, before, action])).toEqual([
+    [500, undefined, 'maintenance'],
+    [500, 1501, 'maintenance'],
+    [200, 1001, 'maintenance'],
+  ])
+})
+
+test('audit.csv: a page that is short but not the last does not end it', async () => {
+  const pages = [{ items: [], next: '7' }, { items: [ENTRY] }]
+  const csv = auditCsv({ read: async () => pages.shift() ?? { items: [] } }, {}, 10)
+  expect(await linesOf(csv)).toHaveLength(2)
+})

@@ -1,0 +1,77 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Router from '@koa/router'
+import Koa from 'koa'
+import { expect, test } from 'vitest'
+import { openPlatformKey } from '../../../base/config/platform-key.ts'
+import { openDatabase } from '../../../base/database/open.ts'
+import { setActor } from '../../../host/access/actor.ts'
+import { createAudit } from '../../../host/access/audit.ts'
+import { addAdminRoutes } from '../../../host/access/route.ts'
+import { type GrantApiParts, grantRoutes } from '../../../host/grants/api.ts'
+import { createGrants } from '../../../host/grants/grants.ts'
+import type { PlatformError } from '../../../runtime/errors.ts'
+import { createLimits } from '../../../runtime/limits.ts'
+import { ask } from '../../support/http.ts'
+
+test('grants: the platform’s own database or account is refused, whatever else is granted, and nothing is kept', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'solhost-grants-api-'))
+  const db = await openDatabase(home)
+  const limits = createLimits()
+  const grants = createGrants(db, await openPlatformKey(db, home, ''))
+  const router = new Router()
+  const parts = {
+    store: { get: async () => ({ name: 'crm' }) },
+    catalog: { active: async () => null },
+    grants,
+    audit: createAudit(db, limits),
+    limits,
+    platformDatabase: { server: 'gamma', database: 'Platform', username: 'solhost' },
+  }
+  addAdminRoutes(router, grantRoutes(parts as unknown as GrantApiParts), parts)
+  const app = new Koa()
+  app.use(async (ctx, next) => {
+    ctx.state = { correlationId: 'c', client: { address: '127.0.0.1' } }
+    setActor(ctx, { name: 'admin', scopes: null, isStillIn: async () => true })
+    await next().catch(({ status, message }: PlatformError) => {
+      ctx.status = status
+      ctx.body = message
+    })
+  })
+  app.use(router.routes())
+  const server = app.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const put = (database: string, username?: string) =>
+    ask(`http://127.0.0.1:${(server.address() as AddressInfo).port}/solutions/crm/grants`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        databases: {
+          own: { server: 'gamma', database: 'own', username: 'u' },
+          crm: { server: 'gamma', database, username },
+        },
+      }),
+    })
+  for (const name of ['platform', 'PLATFORM', 'Platform']) {
+    const refused = await put(name, 'u')
+    expect([refused.status, refused.text]).toEqual([
+      422,
+      `databases.crm: "${name}" on gamma is the platform's own database. Grant another one.`,
+    ])
+  }
+  for (const username of [undefined, 'solhost', 'SolHost']) {
+    const refused = await put('platform2', username)
+    expect(refused.status).toBe(422)
+    expect(refused.text).toContain(
+      'databases.crm: The platform signs in to the server gamma with the account of DB_GAMMA',
+    )
+  }
+  expect(await grants.show('crm')).toEqual({ databases: {}, http: [], users: false })
+  expect((await put('platform2', 'u')).status).toBe(200)
+  server.close()
+  await db.destroy()
+  rmSync(home, { recursive: true })
+})

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { certificateFindings } from '../../../host/health/certificate-findings.ts'
+
+const WELL = { names: 'DNS:localhost', validFrom: 0, validTo: 86_400_000, problem: null, refused: null } as const
+
+test('health: a certificate that is well, or none, is no finding', () => {
+  expect([certificateFindings(null), certificateFindings(WELL)]).toEqual([[], []])
+})
+
+test('health: what is wrong with the certificate is told with its time, and why a new file is not in use', () => {
+  const problems = (['expired', 'expires-soon', 'not-yet-valid'] as const).flatMap((problem) =>
+    certificateFindings({ ...WELL, problem }),
+  )
+  expect(problems).toEqual([
+    { key: 'certificate.expired', values: ['1970-01-02T00:00:00.000Z'] },
+    { key: 'certificate.expires-soon', values: ['1970-01-02T00:00:00.000Z'] },
+    { key: 'certificate.not-yet-valid', values: ['1970-01-01T00:00:00.000Z'] },
+  ])
+  const refused = certificateFindings({ ...WELL, refused: 'the file is empty' })
+  expect(refused).toEqual([{ key: 'certificate.refused', values: ['the file is empty'] }])
+})

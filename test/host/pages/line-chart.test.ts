@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest'
+import { foldValues, lineChart } from '../../../host/pages/line-chart.ts'
+
+const MINUTE = 60_000
+const chartOf = (values: readonly (number | null)[], unit: 'count' | 'bytes' | 'ms' = 'count') =>
+  lineChart({ from: 0, step: MINUTE, lines: [{ name: 'one', values }], unit, fold: 'highest' })
+
+test('chart: values are drawn from left to right, the highest at the top', () => {
+  expect(chartOf([0, 2, 4]).lines).toEqual([{ name: 'one', path: 'M100 100L300 50L500 0', dots: '' }])
+})
+
+test('chart: where nothing was measured the line breaks, and a value alone is a dot', () => {
+  expect(chartOf([null, 4, null, 4, 4, null]).lines).toEqual([{ name: 'one', path: 'M350 0L450 0', dots: 'M150 0h0' }])
+})
+
+test('chart: without any value there is no line, and the scale is that of small counts', () => {
+  const { lines, values } = chartOf([null, null])
+  expect([lines, values]).toEqual([[{ name: 'one', path: '', dots: '' }], [0, 1, 2, 3, 4]])
+})
+
+test.each([
+  ['count', 3, 4],
+  ['count', 5, 8],
+  ['count', 81, 100],
+  ['ms', 12.5, 20],
+  ['bytes', 0, 4],
+  ['bytes', 300 * 1024 ** 2, 400 * 1024 ** 2],
+  ['bytes', 1.5 * 1024 ** 3, 2 * 1024 ** 3],
+] as const)('chart: the scale of %s up to %d ends at %d', (unit, largest, top) => {
+  expect(chartOf([largest], unit).values.at(-1)).toBe(top)
+})
+
+test.each(Array.from({ length: 130 }, (_, largest) => largest))(
+  'chart: labels of counts up to %d are whole',
+  (largest) => {
+    const { values } = chartOf([largest])
+    expect(values.filter((value) => !Number.isInteger(value))).toEqual([])
+    expect(values.at(-1)).toBeGreaterThanOrEqual(largest)
+  },
+)
+
+test('chart: times are evenly apart, from the first value to the end of the last', () => {
+  expect(chartOf([1, 2, 3, 4]).times).toEqual([0, MINUTE, 2 * MINUTE, 3 * MINUTE, 4 * MINUTE])
+})
+
+test('chart: the table has twelve rows at most, each with the highest of its values', () => {
+  const { rows } = chartOf(Array.from({ length: 60 }, (_, at) => at))
+  expect(rows).toHaveLength(12)
+  expect([rows[0], rows[11]]).toEqual([
+    { at: 0, values: [4] },
+    { at: 55 * MINUTE, values: [59] },
+  ])
+})
+
+test('fold: groups of values become the highest or the sum, and nothing stays nothing', () => {
+  const values = [1, 2, null, null, 5]
+  expect(foldValues(values, 2, 'highest')).toEqual([2, null, 5])
+  expect(foldValues(values, 2, 'sum')).toEqual([3, null, 5])
+})
