@@ -1,5 +1,5 @@
 // docs/reference/scripting.md, from the signatures that editors get: what stands in them stands there too.
-import { readdirSync } from 'node:fs'
+import { globSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import {
   type InterfaceDeclaration,
@@ -44,8 +44,7 @@ export type ReferenceEntry = {
 
 /** What scripts see, in the order of the plugins' folders. */
 export function scriptingEntries(): ReferenceEntry[] {
-  const files = readdirSync(`${ROOT}plugins`).map((name) => `plugins/${name}/api.d.ts`)
-  return readDeclarations(files.sort())
+  return readDeclarations(globSync('plugins/*/api.d.ts', { cwd: ROOT }).sort())
 }
 
 /** What the guest part of a plugin sees. */
