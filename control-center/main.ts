@@ -16,7 +16,7 @@ import { watchCertificate } from '../base/tls/watch-certificate.ts'
 import { keepSweeping } from '../base/work/keep-sweeping.ts'
 import { createAccess } from './access/access.ts'
 import { createAccessTokens } from './access/access-tokens.ts'
-import { createActivity } from './access/activity.ts'
+import { createAudit } from './access/audit.ts'
 import { createBrowserSessions } from './access/browser-sessions.ts'
 import { createCredentials } from './accounts/credentials.ts'
 import { createForgottenPasswords } from './accounts/forgotten-passwords.ts'
@@ -88,7 +88,7 @@ export async function startControlCenter({ settings, log, version, terminal }: C
   const handOver = settings.mail && createHandOver(settings.mail)
   const mail = createMail({ db, key, handOver, log, hourly: settings.mail?.hourly })
   started.defer(mail.start())
-  const activity = createActivity(db, limits.AUDIT_KEPT)
+  const audit = createAudit(db, limits.AUDIT_KEPT)
   const sessions = createSessions(platform, limits)
   const passwords = await createPasswords()
   const users = createUsers(platform, passwords, limits, {
@@ -105,15 +105,15 @@ export async function startControlCenter({ settings, log, version, terminal }: C
   const registries = createRegistries(db, key)
   const accessTokens = createAccessTokens(db)
   const browserSessions = createBrowserSessions(sessions, key)
-  const access = createAccess({ users, browserSessions, accessTokens, organisations, activity })
+  const access = createAccess({ users, browserSessions, accessTokens, organisations, audit })
   const environments = createEnvironments(db)
   const telemetry = await openCenterTelemetry(db, settings, log)
   started.defer(() => telemetry.stop())
   const environmentStates = createEnvironmentStates(db)
-  const credentials = createCredentials(users, throttle, activity, createKnownBrowsers(key, limits))
+  const credentials = createCredentials(users, throttle, audit, createKnownBrowsers(key, limits))
   const passwordTickets = createPasswordTickets(users, key)
   const passwordLinks = createPasswordLinks(db, users)
-  const forgottenPasswords = createForgottenPasswords({ users, passwordLinks, mail, activity, log })
+  const forgottenPasswords = createForgottenPasswords({ users, passwordLinks, mail, audit, log })
   started.defer(() => forgottenPasswords.settle())
   const environmentTokens = createEnvironmentTokens(db)
   const signing = await openSigning(db, key)
@@ -130,7 +130,7 @@ export async function startControlCenter({ settings, log, version, terminal }: C
   const desiredStates = createDesiredStates(db, signing, waiting.changed)
   const reports = createReports(db, () => rolloutRunner.wake())
   const rollouts = createRollouts(db)
-  const rolloutRunner = createRolloutRunner({ rollouts, desiredStates, reports, activity, log })
+  const rolloutRunner = createRolloutRunner({ rollouts, desiredStates, reports, audit, log })
   packages.heldBy(desiredStates.holder)
   packages.heldBy(rollouts.holder)
   rolloutRunner.start()
@@ -149,7 +149,7 @@ export async function startControlCenter({ settings, log, version, terminal }: C
     draining,
     access,
     accessTokens,
-    activity,
+    audit,
     browserSessions,
     environments,
     telemetry,
@@ -192,7 +192,7 @@ export async function startControlCenter({ settings, log, version, terminal }: C
   const { userLinks, loginPages } = cloud
   started.defer(
     keepSweeping(
-      [sessions, throttle, activity, telemetry, invitations, passwordLinks, userLinks, loginPages, reports],
+      [sessions, throttle, audit, telemetry, invitations, passwordLinks, userLinks, loginPages, reports],
       log,
     ),
   )

@@ -18,7 +18,7 @@ export function satelliteApi(parts: SatelliteApiParts): Router {
   const router = new Router({ prefix: SATELLITE_API, sensitive: true })
   addDescription(router, () => describeSatelliteApi(parts.version))
   // Inside the router, so that what is found as a route cannot be spelled past the check.
-  router.use(requireSatellite(parts.environments, parts.environmentTokens, parts.activity))
+  router.use(requireSatellite(parts.environments, parts.environmentTokens, parts.audit))
   addSatelliteRoutes(router, satelliteRoutes(parts), parts.limits)
   return router
 }

@@ -5,14 +5,14 @@ import { stateOf } from '../../base/http/request.ts'
 import { createNews } from '../../base/work/news.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { AccessToken, AccessTokens } from './access-tokens.ts'
-import type { Activity } from './activity.ts'
+import type { Audit } from './audit.ts'
 import { type BrowserSession, type BrowserSessions, originOf } from './browser-sessions.ts'
 import type { Memberships, Organisation } from './organisation.ts'
 import { mayDo, type Right, type Role } from './roles.ts'
 
 /** Somebody in an organisation that he may see, by his own session or by an access token. */
 export type Member = {
-  /** For the activity: `user:{name}` or `token:{id}`. */
+  /** For the audit: `user:{name}` or `token:{id}`. */
   readonly name: string
   /** Null for a token. */
   readonly uid: string | null
@@ -62,11 +62,11 @@ export type AccessParts = {
   readonly browserSessions: BrowserSessions
   readonly accessTokens: AccessTokens
   readonly organisations: Memberships
-  readonly activity: Activity
+  readonly audit: Audit
 }
 
 export function createAccess(parts: AccessParts): Access {
-  const { users, browserSessions, accessTokens, organisations, activity } = parts
+  const { users, browserSessions, accessTokens, organisations, audit } = parts
   const isNews = createNews()
 
   async function findAsker(ctx: Context): Promise<Asker | null> {
@@ -138,10 +138,10 @@ export function createAccess(parts: AccessParts): Access {
         const act = {
           organisation: member.organisation.id,
           actor: member.name,
-          subject: right,
+          target: right,
           address: client.address,
         }
-        await activity.record({ ...act, action: 'access', outcome: 'ERR_FORBIDDEN', correlationId })
+        await audit.record({ ...act, action: 'access', outcome: 'ERR_FORBIDDEN', correlationId })
       }
       throw new PlatformError('ERR_FORBIDDEN', `The role "${member.role}" does not have the right "${right}".`)
     },

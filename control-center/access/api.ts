@@ -1,14 +1,15 @@
+import type { WrittenEntry } from '../../base/api/journal.ts'
 import { pageOf } from '../../base/api/open-api.ts'
 import { DONE } from '../../base/api/route.ts'
 import { tokenTarget } from '../../base/api/targets.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import type { AccessTokens } from './access-tokens.ts'
-import type { Activity } from './activity.ts'
+import type { Audit } from './audit.ts'
 import { RoleName } from './roles.ts'
 import { type MemberRoute, route } from './route.ts'
 
-export type AccessApiParts = { readonly accessTokens: AccessTokens; readonly activity: Activity }
+export type AccessApiParts = { readonly accessTokens: AccessTokens; readonly audit: Audit }
 
 const NewAccessToken = z
   .strictObject({
@@ -18,7 +19,7 @@ const NewAccessToken = z
   })
   .meta({ id: 'NewAccessToken' })
 
-export const ActivityQuery = z.strictObject({
+export const AuditQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1000).default(200),
   before: z.coerce.number().int().min(1).optional().describe('the `next` of an earlier answer'),
   actor: z.string().trim().min(1).max(250).optional().describe('such as `user:anna@example.org` or `token:{id}`'),
@@ -49,7 +50,12 @@ const Act = z
   })
   .meta({ id: 'Act' })
 
-export function accessRoutes({ accessTokens, activity }: AccessApiParts): MemberRoute[] {
+/** An entry of the audit as the API and the page name its parts. */
+export function shownEntry({ target = '', correlationId = '', ...entry }: WrittenEntry) {
+  return { ...entry, subject: target, correlationId }
+}
+
+export function accessRoutes({ accessTokens, audit }: AccessApiParts): MemberRoute[] {
   return [
     route(
       'GET /organisations/:organisation/access-tokens',
@@ -70,9 +76,9 @@ export function accessRoutes({ accessTokens, activity }: AccessApiParts): Member
         answers: { 201: AccessToken },
       },
       async ({ who, body, names }) => {
-        names.subject = body.name
+        names.target = body.name
         const token = await accessTokens.create(who.organisation.id, body)
-        names.subject = tokenTarget(token)
+        names.target = tokenTarget(token)
         return token
       },
     ),
@@ -81,7 +87,7 @@ export function accessRoutes({ accessTokens, activity }: AccessApiParts): Member
       { summary: 'Revoke one, at once', right: 'access-tokens', act: 'access-token-delete', answers: DONE },
       async ({ who: { organisation }, params: { id }, names }) => {
         const token = (await accessTokens.list(organisation.id)).find((one) => one.id === id)
-        names.subject = token === undefined ? `token:${id}` : tokenTarget(token)
+        names.target = token === undefined ? `token:${id}` : tokenTarget(token)
         if (await accessTokens.remove(organisation.id, id)) return
         throw new PlatformError('ERR_NOT_FOUND', 'There is no such access token, or no longer.')
       },
@@ -91,10 +97,13 @@ export function accessRoutes({ accessTokens, activity }: AccessApiParts): Member
       {
         summary: 'Who did what, newest first',
         right: 'activity',
-        query: ActivityQuery,
+        query: AuditQuery,
         answers: { 200: pageOf(Act) },
       },
-      ({ who, query }) => activity.read({ organisation: who.organisation.id, ...query }),
+      async ({ who, query }) => {
+        const { items, ...more } = await audit.read({ organisation: who.organisation.id, ...query })
+        return { items: items.map(shownEntry), ...more }
+      },
     ),
   ]
 }

@@ -3,11 +3,11 @@ import type { User } from '../../base/accounts/users.ts'
 import { addRoutes, type Route, routesOf } from '../../base/api/route.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Access, Member } from './access.ts'
-import { type Activity, recorded } from './activity.ts'
+import { type Audit, recorded } from './audit.ts'
 import type { Right } from './roles.ts'
 
-/** What the activity says of a request; a handler may name another action than the route's. */
-export type Names = { subject?: string; action?: string }
+/** What the audit says of a request; a handler may name another action than the route's. */
+export type Names = { target?: string; action?: string }
 /** Of an organisation that the address names, for its members and for access tokens. */
 export type MemberRoute = Route<Member, Right, string, Names>
 /** For people alone, whatever organisations they are in. */
@@ -16,23 +16,23 @@ export type PersonRoute = Route<User, 'person', string, Names>
 export const route = routesOf<Member, Right, string, Names>()
 export const personRoute = routesOf<User, 'person', string, Names>()
 
-export type RouteParts = { readonly access: Access; readonly activity: Activity; readonly limits: Limits }
+export type RouteParts = { readonly access: Access; readonly audit: Audit; readonly limits: Limits }
 
 export function addMemberRoutes(router: Router, routes: readonly MemberRoute[], parts: RouteParts): void {
-  const { access, activity, limits } = parts
+  const { access, audit, limits } = parts
   addRoutes(router, routes, {
     limits,
     async run({ ctx, right, act }, { name, read, work }) {
       const member = await access.need(ctx, right)
       await read(member)
       if (act === undefined) return work(member)
-      return recorded(ctx, activity, member, named(act, await name(member)), async () => work(member))
+      return recorded(ctx, audit, member, named(act, await name(member)), () => work(member))
     },
   })
 }
 
 export function addPersonRoutes(router: Router, routes: readonly PersonRoute[], parts: RouteParts): void {
-  const { access, activity, limits } = parts
+  const { access, audit, limits } = parts
   addRoutes(router, routes, {
     limits,
     async run({ ctx, act }, { name, read, work }) {
@@ -40,15 +40,13 @@ export function addPersonRoutes(router: Router, routes: readonly PersonRoute[], 
       await read(user)
       if (act === undefined) return work(user)
       // What people do with their accounts is of no organisation.
-      const actor = { name: `user:${user.username}`, organisation: { id: '' } }
-      return recorded(ctx, activity, actor, named(act, await name(user)), async () => work(user))
+      const actor = { name: `user:${user.username}` }
+      return recorded(ctx, audit, actor, named(act, await name(user)), () => work(user))
     },
   })
 }
 
 /** The same object, since the handler adds to it. */
-function named(act: string, names: Names): Required<Names> {
-  names.action ??= act
-  names.subject ??= ''
-  return names as Required<Names>
+function named(act: string, names: Names): Names & { action: string } {
+  return Object.assign(names, { action: names.action ?? act })
 }

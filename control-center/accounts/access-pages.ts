@@ -1,11 +1,11 @@
 import { readWith } from '../../base/api/read-with.ts'
 import type { AccessTokens } from '../access/access-tokens.ts'
-import type { Activity } from '../access/activity.ts'
-import { ActivityQuery } from '../access/api.ts'
+import { AuditQuery, shownEntry } from '../access/api.ts'
+import type { Audit } from '../access/audit.ts'
 import { ROLES } from '../access/roles.ts'
 import type { PageRouter } from '../pages/page.ts'
 
-export type AccessPageParts = { readonly accessTokens: AccessTokens; readonly activity: Activity }
+export type AccessPageParts = { readonly accessTokens: AccessTokens; readonly audit: Audit }
 
 const DAY = 86_400_000
 /** What can be chosen for how long a token holds, in days. */
@@ -16,7 +16,7 @@ const SHOWN = 100
 /** @param now the clock, in epoch milliseconds */
 export function addAccessPages(
   pages: PageRouter,
-  { accessTokens, activity }: AccessPageParts,
+  { accessTokens, audit }: AccessPageParts,
   now: () => number = Date.now,
 ): void {
   pages.ofOrganisation('/access-tokens', 'access-tokens', async (_ctx, text, { organisation }) => {
@@ -34,18 +34,18 @@ export function addAccessPages(
   pages.ofOrganisation('/activity', 'activity', async (ctx, text, { organisation }) => {
     // An empty field of the filter is none.
     const given = Object.fromEntries(Object.entries(ctx.query).filter(([, value]) => value !== ''))
-    const { before, actor, action } = readWith(ActivityQuery, given)
+    const { before, actor, action } = readWith(AuditQuery, given)
     const filter = { ...(actor === undefined ? {} : { actor }), ...(action === undefined ? {} : { action }) }
     const page = `/o/${organisation.name}/activity`
     const hrefOf = (more: Record<string, string>) => {
       const query = new URLSearchParams({ ...filter, ...more }).toString()
       return query === '' ? page : `${page}?${query}`
     }
-    const { items, next } = await activity.read({ organisation: organisation.id, limit: SHOWN, before, ...filter })
+    const { items, next } = await audit.read({ organisation: organisation.id, limit: SHOWN, before, ...filter })
     const model = {
       page,
       filter,
-      items,
+      items: items.map(shownEntry),
       firstHref: before === undefined ? null : hrefOf({}),
       nextHref: next === undefined ? null : hrefOf({ before: next }),
     }

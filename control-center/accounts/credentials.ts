@@ -3,7 +3,7 @@ import type { KnownBrowsers } from '../../base/accounts/known-browser.ts'
 import type { Throttle } from '../../base/accounts/throttle.ts'
 import type { User, Users } from '../../base/accounts/users.ts'
 import { stateOf } from '../../base/http/request.ts'
-import type { Activity } from '../access/activity.ts'
+import type { Audit } from '../access/audit.ts'
 import { cookieScopeOf } from '../access/browser-sessions.ts'
 
 /** What came of an attempt; `wait` in seconds. */
@@ -29,7 +29,7 @@ const SOURCE = 'center'
 export function createCredentials(
   users: Users,
   throttle: Throttle,
-  activity: Activity,
+  audit: Audit,
   knownBrowsers: KnownBrowsers,
 ): Credentials {
   const isKnown = (ctx: Context, username: string) => knownBrowsers.isKnown(ctx, cookieScopeOf(ctx), SOURCE, username)
@@ -66,8 +66,8 @@ export function createCredentials(
       counted(ctx, user.username, false, async () => ((await users.checkPassword(user.uid, password)) ? user : null)),
     async note(ctx, username, action, outcome) {
       const { client, correlationId } = stateOf(ctx)
-      const act = { organisation: '', actor: `user:${username}`, action, subject: '', outcome }
-      await activity.record({ ...act, address: client.address, correlationId })
+      const actor = `user:${username}`
+      await audit.record({ actor, action, outcome, address: client.address, correlationId })
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Users } from '../../base/accounts/users.ts'
-import type { Activity } from '../access/activity.ts'
+import type { Audit } from '../access/audit.ts'
 import type { Mail } from '../mail/mail.ts'
 import { CENTER_TEXTS } from '../web/render.ts'
 import { LINK_LIFETIME, type PasswordLinks } from './password-links.ts'
@@ -12,7 +12,7 @@ export type ForgottenPassword = {
   /** Where the control center is for whoever asks, and the language of the mail. */
   readonly origin: string
   readonly locale: string
-  /** As in the activity. */
+  /** As in the audit. */
   readonly address: string
   readonly correlationId: string
 }
@@ -24,7 +24,7 @@ export type ForgottenPasswordNeeds = {
   readonly users: Pick<Users, 'find'>
   readonly passwordLinks: Pick<PasswordLinks, 'create'>
   readonly mail: Mail
-  readonly activity: Activity
+  readonly audit: Audit
   readonly log: Pick<Logger, 'warn'>
 }
 
@@ -32,7 +32,7 @@ export type ForgottenPasswordNeeds = {
 export const NEW_PASSWORD_PATH = '/new-password'
 
 export function createForgottenPasswords(needs: ForgottenPasswordNeeds): ForgottenPasswords {
-  const { users, passwordLinks, mail, activity, log } = needs
+  const { users, passwordLinks, mail, audit, log } = needs
 
   /** @returns false for an account that there is none of, or that gets no mail (any more) */
   async function sendLink({ asked, origin, locale }: ForgottenPassword): Promise<boolean> {
@@ -54,7 +54,7 @@ export function createForgottenPasswords(needs: ForgottenPasswordNeeds): Forgott
   return createRequestQueue(async (request) => {
     const isSent = await sendLink(request)
     const { asked, address, correlationId } = request
-    const act = { organisation: '', actor: `user:${asked}`, action: 'password-forgotten', subject: '' }
-    await activity.record({ ...act, outcome: isSent ? 'ok' : 'refused', address, correlationId })
+    const act = { actor: `user:${asked}`, action: 'password-forgotten' }
+    await audit.record({ ...act, outcome: isSent ? 'ok' : 'refused', address, correlationId })
   }, log)
 }

@@ -6,7 +6,7 @@ import { readForm } from '../../base/http/read-body.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { askerOf } from '../access/access.ts'
-import { type Activity, recorded } from '../access/activity.ts'
+import { type Audit, recorded } from '../access/audit.ts'
 import type { BrowserSessions } from '../access/browser-sessions.ts'
 import type { Invitations, OpenInvitation } from '../organisations/invitations.ts'
 import { type PageText, sendPage, textFor } from '../pages/page.ts'
@@ -21,7 +21,7 @@ export type InvitationPageParts = {
   readonly invitations: Invitations
   readonly browserSessions: BrowserSessions
   readonly credentials: Credentials
-  readonly activity: Activity
+  readonly audit: Audit
   readonly limits: Limits
 }
 
@@ -36,10 +36,10 @@ type Found = { readonly user: User } | { readonly refusal: Refusal }
  * the token on as a form, so that it is part of no address.
  *
  * Who has no account of that address makes one here by choosing a password; who has one gives its password. Chosen here: who
- * is signed in can also accept as who he is, since people have more than one address; the activity names both.
+ * is signed in can also accept as who he is, since people have more than one address; the audit names both.
  */
 export function addInvitationPages(router: Router, parts: InvitationPageParts): void {
-  const { users, invitations, browserSessions, credentials, activity, limits } = parts
+  const { users, invitations, browserSessions, credentials, audit, limits } = parts
 
   router.get('/invitation', (ctx) => {
     requireNavigation(ctx)
@@ -88,8 +88,8 @@ export function addInvitationPages(router: Router, parts: InvitationPageParts): 
     const { organisation, email } = invitation
     const asker = askerOf(ctx)
     const actor = { name: `user:${user.username}`, organisation }
-    const act = { action: 'invitation-accept', subject: email }
-    await recorded(ctx, activity, actor, act, async () => {
+    const act = { action: 'invitation-accept', target: email }
+    await recorded(ctx, audit, actor, act, async () => {
       if ((await invitations.accept(token, user.uid)) !== null) return
       throw new PlatformError('ERR_NOT_FOUND', 'The invitation was accepted or revoked a moment ago.')
     })

@@ -48,7 +48,7 @@ type Asked = { readonly who: Member; readonly params: { readonly environment: st
 
 /** What an environment is to run. Rollouts change it too, one environment after the other. */
 export function desiredRoutes({ environments, desiredStates, packages, reports }: DesiredApiParts): MemberRoute[] {
-  const names = ({ params }: Asked) => ({ subject: params.environment })
+  const names = ({ params }: Asked) => ({ target: params.environment })
 
   async function change({ who, params }: Asked, how: Parameters<DesiredStates['change']>[1]) {
     const { id } = await environments.need(who.organisation.id, params.environment)

@@ -69,7 +69,7 @@ export function environmentRoutes({ environments, environmentStates }: Environme
         answers: { 201: Environment },
       },
       async ({ who: { organisation }, body, names, ctx }) => {
-        names.subject = body.name
+        names.target = body.name
         const environment = await environments.create(organisation.id, body)
         ctx.set('Location', `/api/organisations/${organisation.name}/environments/${environment.name}`)
         return { ...environment, state: null }
@@ -90,7 +90,7 @@ export function environmentRoutes({ environments, environmentStates }: Environme
         summary: 'Delete it with its tokens and all that is kept of it',
         right: 'environments',
         act: 'environment-delete',
-        names: ({ params }) => ({ subject: params.environment }),
+        names: ({ params }) => ({ target: params.environment }),
         query: ConfirmQuery,
         answers: DONE,
       },
@@ -118,7 +118,7 @@ function solutionRoutes(environments: Environments): MemberRoute[] {
         summary: 'Let its tokens sign users in to a solution',
         right: 'environments',
         act: 'environment-solution-add',
-        names: ({ params }) => ({ subject: `${params.environment} ${params.solution}` }),
+        names: ({ params }) => ({ target: `${params.environment} ${params.solution}` }),
         async before({ who, params }) {
           await environments.need(who.organisation.id, params.environment)
           readWith(SolutionName, params.solution)
@@ -140,7 +140,7 @@ function solutionRoutes(environments: Environments): MemberRoute[] {
         summary: 'Let them no longer',
         right: 'environments',
         act: 'environment-solution-remove',
-        names: ({ params }) => ({ subject: `${params.environment} ${params.solution}` }),
+        names: ({ params }) => ({ target: `${params.environment} ${params.solution}` }),
         before: ({ who, params }) => environments.need(who.organisation.id, params.environment),
         answers: DONE,
       },

@@ -47,7 +47,7 @@ export function environmentTokenRoutes(parts: EnvironmentTokenApiParts): MemberR
   }
 
   async function named(asking: OfToken) {
-    return { subject: `${asking.params.environment} ${(await needToken(asking)).name}` }
+    return { target: `${asking.params.environment} ${(await needToken(asking)).name}` }
   }
 
   async function create({ id }: Environment, name: string) {
@@ -82,7 +82,7 @@ export function environmentTokenRoutes(parts: EnvironmentTokenApiParts): MemberR
       },
       async (asked) => {
         const environment = await need(asked)
-        asked.names.subject = `${environment.name} ${asked.body.name}`
+        asked.names.target = `${environment.name} ${asked.body.name}`
         return create(environment, asked.body.name)
       },
     ),

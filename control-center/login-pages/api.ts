@@ -58,10 +58,10 @@ export function loginPageRoutes({ loginPages }: LoginPageApiParts): MemberRoute[
       async (asked) => {
         const { who, body, names } = asked
         const place = placeOf(asked)
-        names.subject = place.solution
+        names.target = place.solution
         compileDesign(body.design, LONGEST_FORGOT)
         const published = await loginPages.publish(place, body.design, who.name, body.base)
-        names.subject = `${place.solution} ${published.number}`
+        names.target = `${place.solution} ${published.number}`
         await loginPages.dropDraft(place, personOf(who))
         return published
       },
@@ -104,7 +104,7 @@ export function loginPageRoutes({ loginPages }: LoginPageApiParts): MemberRoute[
         const { who, params, names } = asked
         const place = placeOf(asked)
         const number = readWith(VersionNumber, params.number)
-        names.subject = `${place.solution} ${number}`
+        names.target = `${place.solution} ${number}`
         const published = await loginPages.publish(place, await loginPages.version(place, number), who.name)
         await loginPages.dropDraft(place, personOf(who))
         return published

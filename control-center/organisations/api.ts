@@ -37,7 +37,7 @@ export function ownOrganisationRoutes({ organisations }: OrganisationApiParts): 
         answers: { 201: Organisation },
       },
       async ({ who, body, names, ctx }) => {
-        names.subject = body.name
+        names.target = body.name
         const { name, title } = await organisations.create(body, who.uid)
         ctx.set('Location', `/api/organisations/${name}`)
         return { name, title, role: 'owner' as const }
@@ -63,7 +63,7 @@ export function organisationRoutes({ organisations }: OrganisationApiParts): Mem
         answers: { 200: Organisation },
       },
       async ({ who: { organisation, role }, body: { title }, names }) => {
-        names.subject = title
+        names.target = title
         await organisations.rename(organisation.id, title)
         return { name: organisation.name, title, role }
       },

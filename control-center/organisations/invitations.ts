@@ -12,7 +12,7 @@ export type Invitation = {
   /** Lower case; the user name of the account that is made for it. */
   readonly email: string
   readonly role: Role
-  /** As in the activity. */
+  /** As in the audit. */
   readonly invitedBy: string
   readonly createdAt: number
   readonly expiresAt: number

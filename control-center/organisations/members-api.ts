@@ -34,7 +34,7 @@ export function memberRoutes(parts: MemberApiParts): MemberRoute[] {
 
   async function named({ who, params }: { readonly who: AskingMember; readonly params: { readonly uid: string } }) {
     const members = await organisations.members(who.organisation.id)
-    return { subject: members.find(({ uid }) => uid === params.uid)?.username ?? params.uid }
+    return { target: members.find(({ uid }) => uid === params.uid)?.username ?? params.uid }
   }
 
   return [
@@ -150,7 +150,7 @@ function invitationRoutes({ organisations, invitations, mail, settings }: Member
         answers: { 201: Invitation },
       },
       ({ who, body, names, ctx }) => {
-        names.subject = body.email
+        names.target = body.email
         return invite(ctx, who, body)
       },
     ),
@@ -159,7 +159,7 @@ function invitationRoutes({ organisations, invitations, mail, settings }: Member
       { summary: 'Revoke one, at once', right: 'members', act: 'invitation-revoke', answers: DONE },
       async ({ who: { organisation }, params: { id }, names }) => {
         const invitation = (await invitations.list(organisation.id)).find((one) => one.id === id)
-        names.subject = invitation?.email ?? id
+        names.target = invitation?.email ?? id
         if ((await invitations.remove(organisation.id, id)) !== null) return
         throw new PlatformError('ERR_NOT_FOUND', 'There is no such invitation, or no longer.')
       },

@@ -11,7 +11,7 @@ type OrganisationTables = {
     organisation: string
     email: string
     role: string
-    /** As in the activity. */
+    /** As in the audit. */
     invited_by: string
     token_hash: string
     created_at: number

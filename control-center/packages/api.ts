@@ -55,10 +55,10 @@ export function packageRoutes({ packages, bundleChecks, limits }: PackageApiPart
 
   /** @param name null: the one in the manifest */
   async function upload({ who, body, names, ctx }: Asked, name: string | null) {
-    names.subject = name ?? (await bundleChecks.nameOf(body))
+    names.target = name ?? (await bundleChecks.nameOf(body))
     const keep = () => packages.upload(who.organisation.id, body, name, who.name)
     const done = await explainUpload(body, limits, keep)
-    names.subject = `${done.name} ${done.sha256.slice(0, 12)}`
+    names.target = `${done.name} ${done.sha256.slice(0, 12)}`
     ctx.status = done.isNew ? 201 : 200
     ctx.set('Location', `/api/organisations/${who.organisation.name}/packages/${done.name}`)
     return done
@@ -126,7 +126,7 @@ export function packageRoutes({ packages, bundleChecks, limits }: PackageApiPart
         right: 'packages',
         act: 'package-version-delete',
         names: ({ params }) => ({
-          subject: `${packageNameOf(params)} ${readWith(Sha256, params.sha256).slice(0, 12)}`,
+          target: `${packageNameOf(params)} ${readWith(Sha256, params.sha256).slice(0, 12)}`,
         }),
         answers: DONE,
       },

@@ -14,7 +14,7 @@ export type PackageVersion = {
   /** What the last pipeline run of it was told of its build; null: none. */
   readonly stamp: BuildStamp | null
   readonly uploadedAt: number
-  /** As in the activity: `user:{name}` or `token:{id}`. */
+  /** As in the audit: `user:{name}` or `token:{id}`. */
   readonly uploadedBy: string
 }
 

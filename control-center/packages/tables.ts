@@ -3,7 +3,7 @@ import type { Steps } from '../../base/database/migrations.ts'
 type PackageTables = {
   /** A solution's bundles. `name` is the solution's, unique in its organisation. */
   packages: { organisation: string; name: string; created_at: number }
-  /** `stamp` is JSON, what the last pipeline run of the version was told of its build; null: none. `uploaded_by` as in activity. */
+  /** `stamp` is JSON, what the last pipeline run of the version was told of its build; null: none. `uploaded_by` as in the audit. */
   package_versions: {
     organisation: string
     package: string

@@ -129,7 +129,7 @@ const ArtifactAnswer = z
 
 export function pipelineRoutes(parts: PipelineApiParts): MemberRoute[] {
   const { packages, pipelines, runs, registries, dockerInformation } = parts
-  const named = ({ params }: { readonly params: { readonly pipeline: string } }) => ({ subject: params.pipeline })
+  const named = ({ params }: { readonly params: { readonly pipeline: string } }) => ({ target: params.pipeline })
 
   async function needRegistry(organisation: string, id: string): Promise<void> {
     if ((await registries.find(organisation, id)) !== null) return
@@ -162,7 +162,7 @@ export function pipelineRoutes(parts: PipelineApiParts): MemberRoute[] {
         answers: { 201: PipelineAnswer },
       },
       async ({ who: { organisation }, body, names, ctx }) => {
-        names.subject = body.name
+        names.target = body.name
         await packages.need(organisation.id, body.package)
         await needRegistry(organisation.id, body.registry)
         const pipeline = await pipelines.create(organisation.id, body)
@@ -259,7 +259,7 @@ function runRoutes({ access, packages, pipelines, runs }: PipelineApiParts): Mem
         summary: 'Run it for a version',
         right: 'pipelines',
         act: 'pipeline-run',
-        names: ({ params }) => ({ subject: params.pipeline }),
+        names: ({ params }) => ({ target: params.pipeline }),
         body: NewRun,
         answers: { 201: RunAnswer },
       },
@@ -294,7 +294,7 @@ function runRoutes({ access, packages, pipelines, runs }: PipelineApiParts): Mem
         summary: 'End one that goes on',
         right: 'pipelines',
         act: 'pipeline-cancel',
-        names: ({ params }) => ({ subject: `${params.pipeline} ${params.number}` }),
+        names: ({ params }) => ({ target: `${params.pipeline} ${params.number}` }),
         answers: { 200: RunAnswer },
       },
       async (asked) => {
@@ -339,7 +339,7 @@ function artifactRoutes({ artifacts }: PipelineApiParts): MemberRoute[] {
         async names({ who, params }) {
           const name = packageNameOf(params)
           const all = await artifacts.list(who.organisation.id, name)
-          return { subject: `${name} ${all.find((one) => one.id === params.artifact)?.name ?? params.artifact}` }
+          return { target: `${name} ${all.find((one) => one.id === params.artifact)?.name ?? params.artifact}` }
         },
         answers: DONE,
       },

@@ -21,7 +21,7 @@ export type Run = {
   readonly stamp: BuildStamp
   readonly startedAt: number
   readonly endedAt: number | null
-  /** As in the activity. */
+  /** As in the audit. */
   readonly startedBy: string
 }
 

@@ -122,7 +122,7 @@ export function registryRoutes({ registries }: RegistryApiParts): MemberRoute[] 
         answers: { 201: Registry },
       },
       ({ who, body, names }) => {
-        names.subject = body.name
+        names.target = body.name
         return registries.create(who.organisation.id, wantedBy(body))
       },
     ),
@@ -136,7 +136,7 @@ export function registryRoutes({ registries }: RegistryApiParts): MemberRoute[] 
         answers: { 200: Registry },
       },
       ({ who, params, body, names }) => {
-        names.subject = body.name
+        names.target = body.name
         return registries.replace(who.organisation.id, params.registry, wantedBy(body))
       },
     ),
@@ -147,7 +147,7 @@ export function registryRoutes({ registries }: RegistryApiParts): MemberRoute[] 
         right: 'credentials',
         act: 'registry-delete',
         names: async ({ who, params: { registry } }) => ({
-          subject: (await registries.find(who.organisation.id, registry))?.name ?? registry,
+          target: (await registries.find(who.organisation.id, registry))?.name ?? registry,
         }),
         answers: DONE,
       },

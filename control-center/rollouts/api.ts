@@ -145,7 +145,7 @@ export function rolloutRoutes({ environments, packages, rollouts, rolloutRunner 
         act: `rollout-${move}`,
         async names({ who, params }) {
           const rollout = await rollouts.need(who.organisation.id, params.rollout)
-          return { subject: `${rollout.package} ${rollout.version}` }
+          return { target: `${rollout.package} ${rollout.version}` }
         },
         answers: { 200: RolloutAnswer },
       },
@@ -177,7 +177,7 @@ export function rolloutRoutes({ environments, packages, rollouts, rolloutRunner 
         answers: { 201: RolloutAnswer },
       },
       async ({ who, body, names, ctx }) => {
-        names.subject = `${versionOf(body.version).package} ${body.environments.join(', ')}`
+        names.target = `${versionOf(body.version).package} ${body.environments.join(', ')}`
         const rollout = await create(who.organisation.id, who.name, body)
         rolloutRunner.wake()
         ctx.set('Location', `/api/organisations/${who.organisation.name}/rollouts/${rollout.id}`)

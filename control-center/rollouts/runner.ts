@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Activity } from '../access/activity.ts'
+import type { Audit } from '../access/audit.ts'
 import type { Desired, DesiredContent, DesiredStates } from '../desired/desired.ts'
 import type { Reports } from '../satellites/reports.ts'
 import { CHANGED, judge, silence } from './judge.ts'
@@ -17,7 +17,7 @@ export type RunnerParts = {
   readonly rollouts: Rollouts
   readonly desiredStates: DesiredStates
   readonly reports: Pick<Reports, 'live'>
-  readonly activity: Activity
+  readonly audit: Audit
   readonly log: Pick<Logger, 'error'>
 }
 
@@ -26,7 +26,7 @@ const LOOK_EVERY = 1000
 
 /** @param now the clock, in epoch milliseconds */
 export function createRolloutRunner(parts: RunnerParts, now: () => number = Date.now): RolloutRunner {
-  const { rollouts, desiredStates, reports, activity, log } = parts
+  const { rollouts, desiredStates, reports, audit, log } = parts
   const startedAt = now()
   let timer: NodeJS.Timeout | null = null
   let looking: Promise<void> | null = null
@@ -134,8 +134,8 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
     const from = state === 'rolled-back' ? (['rolling-back'] as const) : (['running'] as const)
     if (!(await rollouts.move(rollout.id, from, state))) return
     const { organisation, package: name, version, id } = rollout
-    const act = { organisation, actor: 'center', action: `rollout-${state}`, subject: `${name} ${version}` }
-    await activity.record({ ...act, outcome: 'ok', address: '', correlationId: id })
+    const act = { organisation, actor: 'center', action: `rollout-${state}`, target: `${name} ${version}` }
+    await audit.record({ ...act, outcome: 'ok', address: '', correlationId: id })
   }
 
   function look(): void {

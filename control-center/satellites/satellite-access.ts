@@ -2,30 +2,26 @@ import type { Context, Middleware } from 'koa'
 import { stateOf } from '../../base/http/request.ts'
 import { createNews } from '../../base/work/news.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import type { Activity } from '../access/activity.ts'
+import type { Audit } from '../access/audit.ts'
 import type { EnvironmentTokens } from '../environments/environment-tokens.ts'
 import type { Environment, Environments } from '../environments/environments.ts'
 
 export type SatelliteAccessParts = {
   readonly environments: Environments
   readonly environmentTokens: EnvironmentTokens
-  readonly activity: Activity
+  readonly audit: Audit
 }
 
 /** Lets through what a Satellite asks with its remote environment token: it is of one environment, and nothing else. */
-export function requireSatellite(
-  environments: Environments,
-  tokens: EnvironmentTokens,
-  activity: Activity,
-): Middleware {
+export function requireSatellite(environments: Environments, tokens: EnvironmentTokens, audit: Audit): Middleware {
   const isNews = createNews()
   return async (ctx, next) => {
     const environment = await findEnvironment(ctx, environments, tokens)
     if (environment === null) {
       const { client, correlationId } = stateOf(ctx)
       if (givenToken(ctx) !== undefined && isNews(client.address)) {
-        const act = { organisation: '', actor: 'satellite:unknown', action: 'satellite-sign-in', subject: '' }
-        await activity.record({ ...act, outcome: 'refused', address: client.address, correlationId })
+        const act = { actor: 'satellite:unknown', action: 'satellite-sign-in' }
+        await audit.record({ ...act, outcome: 'refused', address: client.address, correlationId })
       }
       throw refusal(ctx)
     }

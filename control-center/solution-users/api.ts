@@ -66,7 +66,7 @@ export function solutionRoutes({ access, knownSolutions }: SolutionUserApiParts)
         answers: { 201: Solution },
       },
       async ({ who: { organisation }, body: { name }, names }) => {
-        names.subject = name
+        names.target = name
         await knownSolutions.add({ organisation: organisation.id, solution: name })
         const added = (await knownSolutions.list(organisation.id)).find((one) => one.name === name)
         return added ?? { name, loginPage: null }
@@ -79,7 +79,7 @@ export function solutionRoutes({ access, knownSolutions }: SolutionUserApiParts)
         right: 'login-pages',
         before: ({ ctx }) => access.need(ctx, 'solution-users'),
         act: 'solution-delete',
-        names: (asking) => ({ subject: placeOf(asking).solution }),
+        names: (asking) => ({ target: placeOf(asking).solution }),
         answers: DONE,
       },
       (asked) => knownSolutions.remove(placeOf(asked)),
@@ -94,7 +94,7 @@ export function solutionUserRoutes({ solutionUsers, sendLinks, settings }: Solut
   async function named(asking: OfUser) {
     const place = placeOf(asking)
     const { username } = await solutionUsers.need(place, asking.params.uid)
-    return { subject: `${place.solution} ${username}` }
+    return { target: `${place.solution} ${username}` }
   }
 
   function recipient(ctx: Context, { organisation }: Member, { solution }: Place, user: Recipient['user']): Recipient {
@@ -126,7 +126,7 @@ export function solutionUserRoutes({ solutionUsers, sendLinks, settings }: Solut
         const { who, names, ctx } = asked
         const place = placeOf(asked)
         const { invite, ...wanted } = asked.body
-        names.subject = `${place.solution} ${wanted.username}`
+        names.target = `${place.solution} ${wanted.username}`
         if (invite) await sendLinks.needShare(who.organisation, wanted.email ?? null)
         const user = await solutionUsers.create(place, wanted)
         if (!invite) return user
@@ -188,7 +188,7 @@ type OfRole = { readonly who: Member; readonly params: { readonly solution: stri
 
 export function solutionRoleRoutes({ solutionRoles }: SolutionUserApiParts): MemberRoute[] {
   const roleIn = ({ params }: OfRole) => readWith(RoleNameOfSolution, params.role)
-  const named = (asking: OfRole) => ({ subject: `${placeOf(asking).solution} ${roleIn(asking)}` })
+  const named = (asking: OfRole) => ({ target: `${placeOf(asking).solution} ${roleIn(asking)}` })
 
   return [
     route(

@@ -9,7 +9,7 @@ import { stateOf } from '../../base/http/request.ts'
 import { SolutionName } from '../../base/protocol/protocol.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
-import type { Activity } from '../access/activity.ts'
+import type { Audit } from '../access/audit.ts'
 import { publicOriginOf } from '../access/browser-sessions.ts'
 import {
   countForgot,
@@ -34,7 +34,7 @@ export type PublicUserPageParts = {
   readonly userLinks: UserLinks
   readonly passwordRequests: PasswordRequests
   readonly throttle: Throttle
-  readonly activity: Activity
+  readonly audit: Audit
   readonly settings: Pick<ServiceSettings, 'publicUrl'>
   readonly limits: Limits
   readonly log: Logger
@@ -42,7 +42,7 @@ export type PublicUserPageParts = {
 
 /** Pages for users of solutions, who have no account here: they come by a link of a mail, or of a login page. */
 export function addPublicUserPages(router: Router, parts: PublicUserPageParts): void {
-  const { userLinks, solutionUsers, passwordRequests, throttle, activity, limits } = parts
+  const { userLinks, solutionUsers, passwordRequests, throttle, audit, limits } = parts
 
   router.get(LINK_PATH, (ctx) => {
     requireNavigation(ctx)
@@ -103,9 +103,9 @@ export function addPublicUserPages(router: Router, parts: PublicUserPageParts): 
       organisation,
       actor: `solution-user:${user.username}`,
       action,
-      subject: `${solution} ${user.username}`,
+      target: `${solution} ${user.username}`,
     }
-    await activity.record({ ...act, outcome: 'ok', address: client.address, correlationId })
+    await audit.record({ ...act, outcome: 'ok', address: client.address, correlationId })
   }
 
   function showChoice(ctx: Context, token: string, { user, solution, kind }: FoundLink, refusal: string | null): void {

@@ -12,7 +12,7 @@ import {
 } from '../../base/protocol/protocol.ts'
 import { createNews } from '../../base/work/news.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import type { Activity } from '../access/activity.ts'
+import type { Audit } from '../access/audit.ts'
 import { publicOriginOf } from '../access/browser-sessions.ts'
 import type { Place } from '../access/of-solution.ts'
 import type { Environment, Environments } from '../environments/environments.ts'
@@ -27,7 +27,7 @@ import type { SignedIn, SolutionUsers } from './solution-users.ts'
 
 export type SolutionUserSatelliteParts = {
   readonly environments: Environments
-  readonly activity: Activity
+  readonly audit: Audit
   readonly solutionUsers: SolutionUsers
   readonly loginPages: LoginPages
   readonly sendLinks: SendLinks
@@ -78,11 +78,11 @@ export function solutionUserSatelliteRoutes(parts: SolutionUserSatelliteParts): 
     { outcome, user }: { readonly outcome: string; readonly user: SignedIn['user'] },
   ): Promise<void> {
     const { client, correlationId } = stateOf(ctx)
-    await parts.activity.record({
+    await parts.audit.record({
       organisation: place.organisation,
       actor: `satellite:${environment.name}`,
       action,
-      subject: user === null ? place.solution : `${place.solution} ${user.username}`,
+      target: user === null ? place.solution : `${place.solution} ${user.username}`,
       outcome: outcome === 'accepted' ? 'ok' : outcome,
       address: client.address,
       correlationId,

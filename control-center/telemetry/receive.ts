@@ -41,7 +41,7 @@ export function otlpReceiver(parts: ReceiverParts, rate = RATE, grace = GRACE): 
   const types = Object.values(CONTENT_TYPES)
   const arriving = createArriving({ shares: createShares(MOST_ARRIVING), types, most: MOST_PACKED, rate, grace })
   router.use(refuseInItsFormat)
-  router.use(requireSatellite(parts.environments, parts.environmentTokens, parts.activity))
+  router.use(requireSatellite(parts.environments, parts.environmentTokens, parts.audit))
   for (const signal of SIGNALS) router.post(`/${signal}`, (ctx) => receive(ctx, signal))
   return router
 

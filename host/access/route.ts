@@ -1,6 +1,6 @@
 import type Router from '@koa/router'
+import { recordOutcome } from '../../base/api/record-outcome.ts'
 import { addRoutes, type Route, routesOf } from '../../base/api/route.ts'
-import { PlatformError } from '../../runtime/errors.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { type Actor, actorOf, auditOf, type Named, needScope } from './actor.ts'
 import type { Audit, AuditAction } from './audit.ts'
@@ -27,17 +27,9 @@ export function addAdminRoutes(
       }
       if (act === undefined) return admitted()
       const names = await name(actor)
-      const record = async (outcome: string) => {
+      return recordOutcome(admitted, async (outcome) => {
         if (!isLeftOut()) await audit.record(auditOf(ctx, act, outcome, names))
-      }
-      try {
-        const done = await admitted()
-        await record('ok')
-        return done
-      } catch (error) {
-        if (error instanceof PlatformError) await record(error.code)
-        throw error
-      }
+      })
     },
   })
 }

@@ -61,7 +61,7 @@ test('signing out everywhere ends the sessions of all browsers', async () => {
 })
 
 test('what is done with accounts is written down, without any password', async () => {
-  const items = (await center.parts.activity.read({ organisation: '', limit: 200, actor: 'user:changes@example.org' }))
+  const items = (await center.parts.audit.read({ organisation: '', limit: 200, actor: 'user:changes@example.org' }))
     .items
   expect(items.map(({ action, outcome }) => `${action} ${outcome}`)).toEqual(
     expect.arrayContaining(['password-change ok', 'password-change ERR_REQUEST_INVALID', 'sign-in ok']),

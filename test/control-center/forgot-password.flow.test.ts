@@ -61,7 +61,7 @@ const statuses = (answers: readonly { readonly status: number }[]) => answers.ma
 const withoutNonces = (text: string) => text.replace(/nonce="[^"]+"/g, '')
 
 async function activityOf(username: string) {
-  const { items } = await center.parts.activity.read({ organisation: '', limit: 100, actor: `user:${username}` })
+  const { items } = await center.parts.audit.read({ organisation: '', limit: 100, actor: `user:${username}` })
   return items.map(({ action, outcome }) => `${action}: ${outcome}`)
 }
 
@@ -190,7 +190,7 @@ describe('the link for a new password', () => {
     expect((await before.get('/organisations')).status).toBe(302)
     expect([await signIn(username, CENTER_PASSWORD), await signIn(username, PASSWORD)]).toEqual([false, true])
     expect(statuses([await choose(token, 'another good password'), await open(token)])).toEqual([404, 404])
-    const { items } = await center.parts.activity.read({ organisation: '', limit: 100 })
+    const { items } = await center.parts.audit.read({ organisation: '', limit: 100 })
     expect(items).toContainEqual(expect.objectContaining({ actor: `user:${username}`, action: 'password-reset' }))
     expect(center.logged() + JSON.stringify(items)).not.toContain(token)
   })

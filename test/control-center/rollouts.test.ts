@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createPasswords } from '../../base/accounts/passwords.ts'
 import { createUsers } from '../../base/accounts/users.ts'
-import { createActivity } from '../../control-center/access/activity.ts'
+import { createAudit } from '../../control-center/access/audit.ts'
 import { readCenterSettings } from '../../control-center/config/settings.ts'
 import { asPlatform } from '../../control-center/database/as-platform.ts'
 import type { CenterDatabase } from '../../control-center/database/tables.ts'
@@ -79,7 +79,7 @@ async function look(): Promise<void> {
       rollouts,
       desiredStates,
       reports: { live: async (environment) => said.get(environment) ?? [] },
-      activity: createActivity(db, 1000),
+      audit: createAudit(db, 1000),
       log: { error: (of: unknown) => expect(of).toBeUndefined() },
     },
     () => clock.time,
@@ -171,7 +171,7 @@ test('rollouts: a Satellite that does not answer in time fails with its own word
       rollouts,
       desiredStates,
       reports: { live: async (environment) => said.get(environment) ?? [] },
-      activity: createActivity(db, 1000),
+      audit: createAudit(db, 1000),
       log: { error: () => {} },
     },
     () => clock.time,

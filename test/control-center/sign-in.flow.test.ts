@@ -75,7 +75,7 @@ describe('guesses', () => {
     return ask(`${strict.url}/sign-in`, { method: 'POST', headers, body })
   }
   const throttled = async () => {
-    const { items } = await strict.parts.activity.read({ organisation: '', limit: 200 })
+    const { items } = await strict.parts.audit.read({ organisation: '', limit: 200 })
     return items.filter(({ outcome }) => outcome === 'throttled')
   }
 

@@ -119,7 +119,7 @@ describe.skipIf(haproxyPath === undefined)('a control center behind the proxy of
         body: 'username=owner%40example.org&password=wrong',
       })
       expect(refused.status).toBe(401)
-      const { items } = await behind.parts.activity.read({ organisation: '', limit: 10 })
+      const { items } = await behind.parts.audit.read({ organisation: '', limit: 10 })
       expect(items.map(({ address }) => address)).toEqual(['127.0.0.1'])
       const { token } = await behind.environment('east')
       const desired = await askProxied(origin, {

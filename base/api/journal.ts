@@ -1,0 +1,207 @@
+import type { Database } from '../database/open.ts'
+import { firstRows } from '../database/portable.ts'
+import { networkOf } from '../http/network.ts'
+import { createNews } from '../work/news.ts'
+
+const TEXTS = ['actor', 'action', 'target', 'place', 'outcome', 'address', 'correlationId'] as const
+type Text = (typeof TEXTS)[number]
+
+/** Who did what, from where, and how it ended. Never a password, token, key, code or `custom_*` value. */
+export type JournalEntry = { readonly [Name in Text]?: string | undefined } & {
+  /** Such as `user:{name}` or `token:{id}`. */
+  readonly actor: string
+  readonly action: string
+  /** What the action changed. Absent where the actor is the target, as in a sign-in. */
+  readonly target?: string | undefined
+  /** Where it was done: the solution of a host, or the organisation's id in the control center. */
+  readonly place?: string | undefined
+  /** `ok`, `refused`, `throttled` or a code. */
+  readonly outcome: string
+  readonly address: string
+}
+
+export type WrittenEntry = JournalEntry & { readonly id: number; readonly time: number }
+
+export type JournalFilter = { readonly [Name in Text]?: string | undefined } & {
+  /** Epoch ms, both included. */
+  readonly from?: number | undefined
+  readonly to?: number | undefined
+}
+
+export type JournalQuery = JournalFilter & {
+  readonly limit: number
+  readonly before?: number | undefined
+  /** How many of the newest entries one answer looks at, for a filter that no index helps. Default: all. */
+  readonly mostLookedAt?: number | undefined
+}
+
+/** Where entries are stored. */
+export type JournalTable = {
+  readonly name: string
+  readonly columns: { readonly place: string; readonly target: string }
+  /** What a column has whose text is absent. */
+  readonly absent: '' | null
+}
+
+/** The entries of one service, which knows what actions there are and who may read of them. */
+export interface Journal {
+  /** Keeps an entry, which is written with the next batch. */
+  note(entry: JournalEntry): void
+  /** Resolves when the entry is in the database. */
+  record(entry: JournalEntry): Promise<void>
+  /**
+   * Whether an entry is to be kept that its actor can cause again and again: once a minute for entries that are alike but for
+   * the actor, who can write any name.
+   */
+  isNews(entry: JournalEntry): boolean
+  /** The newest entries, newest first; `next` is the id to ask for older ones with. With `mostLookedAt` an answer can be short and have a `next`. */
+  read(query: JournalQuery): Promise<{ readonly items: readonly WrittenEntry[]; readonly next?: string }>
+  flush(): Promise<void>
+  /** Removes what is older than it is kept. */
+  sweep(): Promise<void>
+}
+
+/** Entries wait this long for others, in ms. */
+const BATCH_TIME = 50
+/** While the database is away, so many are kept. */
+const MAX_WAITING = 20_000
+/** Rows of one statement. */
+const AT_ONCE = 200
+/** Names come from browsers: longer ones are cut. */
+const LONGEST = 200
+
+type Value = string | number | null
+type Row = Readonly<Record<string, Value>>
+
+/** @param kept in ms @param now the clock, in epoch milliseconds */
+export function createJournal(
+  platform: Database,
+  { name, columns, absent }: JournalTable,
+  kept: number,
+  now: () => number,
+): Journal {
+  const db = platform.withTables<Record<string, Record<string, Value>>>()
+  const columnOf: Readonly<Record<Text, string>> = {
+    actor: 'actor',
+    action: 'action',
+    outcome: 'outcome',
+    address: 'address',
+    correlationId: 'correlation',
+    ...columns,
+  }
+  let waiting: Row[] = []
+  let timer: NodeJS.Timeout | null = null
+  let writing: Promise<void> = Promise.resolve()
+  const isNews = createNews(now)
+
+  function flush(): Promise<void> {
+    if (timer) clearTimeout(timer)
+    timer = null
+    const rows = waiting
+    waiting = []
+    if (rows.length > 0) writing = writing.then(() => insert(rows)).catch(() => keepForLater(rows))
+    return writing
+  }
+
+  function keepForLater(rows: Row[]): void {
+    waiting = [...rows, ...waiting].slice(-MAX_WAITING)
+    startTimer(1000)
+  }
+
+  function startTimer(after: number): void {
+    timer ??= setTimeout(() => void flush(), after)
+    timer.unref()
+  }
+
+  async function insert(rows: readonly Row[]): Promise<void> {
+    await db.transaction().execute(async (transaction) => {
+      for (let from = 0; from < rows.length; from += AT_ONCE) {
+        await transaction
+          .insertInto(name)
+          .values(rows.slice(from, from + AT_ONCE))
+          .execute()
+      }
+    })
+  }
+
+  function rowOf(entry: JournalEntry): Row {
+    const texts = TEXTS.map((each) => [columnOf[each], entry[each] === undefined ? absent : oneLine(entry[each])])
+    return { ...Object.fromEntries(texts), time: now() }
+  }
+
+  function entryOf(row: Row): WrittenEntry {
+    return {
+      id: Number(row.id),
+      time: Number(row.time),
+      actor: String(row.actor),
+      action: String(row.action),
+      target: textOf(row[columnOf.target]),
+      place: textOf(row[columnOf.place]),
+      outcome: String(row.outcome),
+      address: String(row.address),
+      // Hosts wrote it to another column before version 005 of the schema, of which a newer one may run beside them.
+      correlationId: textOf(row.correlation ?? row.correlation_id),
+    }
+  }
+
+  function matching({ from, to, ...filter }: JournalFilter) {
+    let query = db.selectFrom(name)
+    for (const each of TEXTS) {
+      const text = filter[each]
+      if (text !== undefined) query = query.where(columnOf[each], '=', text)
+    }
+    if (from !== undefined) query = query.where('time', '>=', from)
+    if (to !== undefined) query = query.where('time', '<=', to)
+    return query
+  }
+
+  /** @returns an id */
+  async function oldestOf(most: number, before: number | undefined): Promise<number> {
+    const { newest } = await db
+      .selectFrom(name)
+      .select(({ fn }) => fn.max('id').as('newest'))
+      .executeTakeFirstOrThrow()
+    const last = Math.min(before ?? Number.POSITIVE_INFINITY, Number(newest ?? 0) + 1)
+    return Math.max(0, last - most)
+  }
+
+  return {
+    note(entry) {
+      if (waiting.length < MAX_WAITING) waiting.push(rowOf(entry))
+      startTimer(BATCH_TIME)
+    },
+    record: (entry) => insert([rowOf(entry)]),
+    isNews: ({ action, target, place, outcome, address }) =>
+      isNews(JSON.stringify([action, target, place, outcome, networkOf(address)])),
+    async read({ limit, before, mostLookedAt, ...filter }) {
+      await flush()
+      const oldest = mostLookedAt === undefined ? 0 : await oldestOf(mostLookedAt, before)
+      let query = matching(filter).selectAll().orderBy('id', 'desc')
+      if (before !== undefined) query = query.where('id', '<', before)
+      if (oldest > 0) query = query.where('id', '>=', oldest)
+      const rows = await firstRows(platform, query, limit + 1).execute()
+      const items = rows.slice(0, limit).map(entryOf)
+      const next = rows.length > limit ? items.at(-1)?.id : oldest
+      return next === undefined || next === 0 ? { items } : { items, next: String(next) }
+    },
+    flush,
+    async sweep() {
+      await db
+        .deleteFrom(name)
+        .where('time', '<', now() - kept)
+        .execute()
+    },
+  }
+}
+
+/** A name can have any character; here none of them makes a new line or turns the text around. */
+export function oneLine(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, '\u{fffd}')
+    .slice(0, LONGEST)
+}
+
+function textOf(value: Value | undefined): string | undefined {
+  return value === null || value === undefined ? undefined : String(value)
+}

@@ -1,0 +1,74 @@
+import type { Context } from 'koa'
+import { createJournal, type JournalEntry, type WrittenEntry } from '../../base/api/journal.ts'
+import { recordOutcome } from '../../base/api/record-outcome.ts'
+import { stateOf } from '../../base/http/request.ts'
+import type { CenterDatabase } from '../database/tables.ts'
+
+/** What somebody did in an organisation. */
+export type AuditEntry = Omit<JournalEntry, 'place'> & {
+  /** The organisation's id. Absent where it is of none, such as a refused sign-in. */
+  readonly organisation?: string
+  /** `user:{name}`, `token:{id}`, `satellite:{environment}` or `center` for what it does automatically. */
+  readonly actor: string
+  /** Such as `environment-create`: a subject, then what happened to it. */
+  readonly action: string
+  /** The name of what the action changed. Absent if the actor is the target, such as a change of their own password. */
+  readonly target?: string | undefined
+  readonly correlationId: string
+}
+
+export interface Audit {
+  /**
+   * Resolves when the entry is in the database. Throttled attempts are recorded once a minute per network: anyone can send
+   * thousands, each with another name.
+   */
+  record(entry: AuditEntry): Promise<void>
+  /** The newest first; `next` is the id to ask for older ones with. */
+  read(asked: {
+    readonly organisation: string
+    readonly limit: number
+    readonly before?: number | undefined
+    /** As in `AuditEntry`. */
+    readonly actor?: string | undefined
+    readonly action?: string | undefined
+  }): Promise<{ readonly items: readonly WrittenEntry[]; readonly next?: string }>
+  /** Removes what is older than `AUDIT_KEPT`. */
+  sweep(): Promise<void>
+}
+
+const TABLE = { name: 'activity', columns: { target: 'subject', place: 'organisation' }, absent: '' } as const
+const THROTTLED: readonly string[] = ['throttled', 'ERR_THROTTLED']
+
+/** @param kept in ms @param now the clock, in epoch milliseconds */
+export function createAudit(db: CenterDatabase, kept: number, now: () => number = Date.now): Audit {
+  const journal = createJournal(db, TABLE, kept, now)
+  return {
+    async record({ organisation, ...about }) {
+      const entry = { ...about, place: organisation }
+      if (!THROTTLED.includes(entry.outcome) || journal.isNews(entry)) await journal.record(entry)
+    },
+    read: ({ organisation, ...query }) => journal.read({ ...query, place: organisation }),
+    sweep: journal.sweep,
+  }
+}
+
+/** Who did it, and what with: `actor` of access.ts. */
+export type Actor = { readonly name: string; readonly organisation?: { readonly id: string } }
+
+/** Runs `work` and records the action, even if it is refused. `work` may set `named.target` once it knows it. */
+export function recorded<T>(
+  ctx: Context,
+  audit: Audit,
+  { name, organisation }: Actor,
+  named: Pick<AuditEntry, 'action' | 'target'>,
+  work: () => T | Promise<T>,
+): Promise<T> {
+  const { client, correlationId } = stateOf(ctx)
+  const entry = {
+    actor: name,
+    ...(organisation && { organisation: organisation.id }),
+    address: client.address,
+    correlationId,
+  }
+  return recordOutcome(work, (outcome) => audit.record({ ...named, ...entry, outcome }))
+}
