@@ -28,7 +28,8 @@ export type Ran = { readonly code: number; readonly output: string }
 
 /** Builds images and runs containers without an engine, in a folder of its own that nobody else's images are in. */
 export function createEngine() {
-  const folder = mkdtempSync(join(tmpdir(), 'solhost-containers-'))
+  // Short: podman refuses paths above 50 characters.
+  const folder = mkdtempSync(join(tmpdir(), 'image-'))
   const store = [`--root=${join(folder, 'store')}`, `--runroot=${join(folder, 'run')}`]
   const storage = [...store, `--storage-driver=${driverFor(store)}`]
   // This machine needs neither systemd nor a newer kernel for them.
