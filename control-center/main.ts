@@ -26,7 +26,6 @@ import { openSetUp, type SetUp } from './accounts/set-up.ts'
 import { type CenterParts, createCenterApp, createCenterRedirectApp } from './app.ts'
 import { CONTROL_CENTER } from './backup/saved.ts'
 import type { CenterSettings } from './config/settings.ts'
-import { asPlatform } from './database/as-platform.ts'
 import { createDesiredStates } from './desired/desired.ts'
 import { createWaiting } from './desired/waiting.ts'
 import { createEnvironmentTokens } from './environments/environment-tokens.ts'
@@ -81,23 +80,22 @@ export async function startControlCenter({ settings, log, version, terminal }: C
   started.defer(() => homeLock.release())
   const db = await openCenterDatabase(settings)
   started.defer(() => db.destroy())
-  const platform = asPlatform(db)
-  const key = await openPlatformKey(platform, home, settings.platformKey)
+  const key = await openPlatformKey(db, home, settings.platformKey)
   const setUp = await openSetUp(db, home, terminal)
 
   const handOver = settings.mail && createHandOver(settings.mail)
   const mail = createMail({ db, key, handOver, log, hourly: settings.mail?.hourly })
   started.defer(mail.start())
   const audit = createAudit(db, limits.AUDIT_KEPT)
-  const sessions = createSessions(platform, limits)
+  const sessions = createSessions(db, limits)
   const passwords = await createPasswords()
-  const users = createUsers(platform, passwords, limits, {
+  const users = createUsers(db, passwords, limits, {
     endAccess: (uid) => sessions.endOfUser('users', uid),
     eraseFromAudit: async () => {},
   })
   started.defer(() => users.flush())
   const isShared = settings.database.kind !== 'embedded'
-  const throttle = createThrottle(platform, limits, isShared)
+  const throttle = createThrottle(db, limits, isShared)
   const organisations = createOrganisations(db)
   const cloud = createCloudParts({ db, passwords, limits, mail, organisations, log, isShared })
   started.defer(() => cloud.passwordRequests.settle())

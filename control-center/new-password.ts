@@ -4,7 +4,6 @@ import { createSessions } from '../base/accounts/sessions.ts'
 import { createUsers } from '../base/accounts/users.ts'
 import { PlatformError } from '../runtime/errors.ts'
 import type { CenterSettings } from './config/settings.ts'
-import { asPlatform } from './database/as-platform.ts'
 import { openCenterDatabase } from './schema/open.ts'
 
 /**
@@ -16,10 +15,9 @@ import { openCenterDatabase } from './schema/open.ts'
 export async function makeNewPassword(settings: CenterSettings, username: string): Promise<string> {
   const db = await openCenterDatabase(settings)
   try {
-    const platform = asPlatform(db)
     const { limits } = settings
-    const users = createUsers(platform, await createPasswords(), limits, {
-      endAccess: (uid) => createSessions(platform, limits).endOfUser('users', uid),
+    const users = createUsers(db, await createPasswords(), limits, {
+      endAccess: (uid) => createSessions(db, limits).endOfUser('users', uid),
       eraseFromAudit: async () => {},
     })
     const user = await users.find(username)

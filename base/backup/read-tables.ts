@@ -1,20 +1,13 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  type Expression,
-  type ExpressionBuilder,
-  type Kysely,
-  type SqlBool,
-  sql,
-  type TransactionBuilder,
-} from 'kysely'
+import { type Expression, type ExpressionBuilder, type SqlBool, sql, type TransactionBuilder } from 'kysely'
 import { PlatformError } from '../../runtime/errors.ts'
 import { embeddedDialect } from '../database/embedded.ts'
 import type { KindName, ServerKind } from '../database/kind.ts'
 import { kindOf, SERVER_KINDS } from '../database/kinds.ts'
 import { type Database, type DatabaseSettings, errorOf, serverFor, tryOut } from '../database/open.ts'
 import { openKysely } from '../database/open-kysely.ts'
-import { firstRows } from '../database/portable.ts'
+import { type AnyTables, anyTables, firstRows } from '../database/portable.ts'
 import { readSchema, refuseNewerSchema } from '../database/schema-version.ts'
 import { serverDialect } from '../database/server-dialect.ts'
 import type { Tables } from '../database/tables.ts'
@@ -22,7 +15,6 @@ import { type SavedPlace, tablesAt } from './saved.ts'
 import type { BackupTable } from './tables.ts'
 
 export type Row = Readonly<Record<string, unknown>>
-type AnyTables = Record<string, Record<string, unknown>>
 
 /** A database as it was at one moment, whatever is written meanwhile. */
 export type Snapshot = {
@@ -109,7 +101,7 @@ function nothingThere(what: string): PlatformError {
 /** The rows of a table in the order of its key, a bounded number at once. */
 export async function* readRows(db: Database, name: string, { key, bytes }: BackupTable): AsyncGenerator<Row[]> {
   const size = bytes === undefined ? PAGE : PAGE_OF_BYTES
-  const any = db as unknown as Kysely<AnyTables>
+  const any = anyTables(db)
   let last: Row | null = null
   for (;;) {
     let query = any.selectFrom(name).selectAll()

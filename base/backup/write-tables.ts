@@ -1,17 +1,14 @@
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import { PlatformError } from '../../runtime/errors.ts'
 import { kindOf } from '../database/kinds.ts'
 import { migrationsFor } from '../database/migrations.ts'
 import type { Database } from '../database/open.ts'
-import { firstRows } from '../database/portable.ts'
+import { anyTables, firstRows } from '../database/portable.ts'
 import { readSchema } from '../database/schema-version.ts'
 import type { Row } from './read-tables.ts'
 import { derivedAt, type SavedTables, tablesAt } from './saved.ts'
 import type { BackupTable } from './tables.ts'
-
-type AnyTables = Record<string, Record<string, unknown>>
-const anyTables = (db: Database) => db as unknown as Kysely<AnyTables>
 
 /** Of one insert: SQL Server takes 2,100 values in a statement. */
 const MOST_VALUES = 2000

@@ -1,12 +1,4 @@
-import {
-  type Dialect,
-  type Kysely,
-  MysqlAdapter,
-  MysqlDialect,
-  type MysqlPool,
-  type MysqlPoolConnection,
-  sql,
-} from 'kysely'
+import { type Dialect, MysqlAdapter, MysqlDialect, type MysqlPool, type MysqlPoolConnection, sql } from 'kysely'
 import type { Pool, PoolConnection, QueryError, RowDataPacket } from 'mysql2'
 import { PlatformError } from '../../runtime/errors.ts'
 import {
@@ -16,6 +8,7 @@ import {
   type Failure,
   isNetworkError,
   isTlsError,
+  type OpenDatabase,
   type PoolOptions,
   type ServerKind,
 } from './kind.ts'
@@ -52,7 +45,7 @@ export const gamma: ServerKind = {
   check: async () => null,
 }
 
-async function isMariaDb(db: Kysely<never>): Promise<boolean> {
+async function isMariaDb(db: OpenDatabase): Promise<boolean> {
   const { rows } = await sql<{ version: string }>`select version() as version`.execute(db)
   return /mariadb/i.test(rows[0]?.version ?? '')
 }

@@ -1,4 +1,4 @@
-import type { ColumnDataType, ColumnDefinitionBuilder, Dialect, DialectAdapter, Kysely, RawBuilder } from 'kysely'
+import type { ColumnDataType, ColumnDefinitionBuilder, Dialect, DialectAdapter, RawBuilder } from 'kysely'
 
 /** The four kinds of databases, in the words of the settings. */
 export const KIND_NAMES = ['embedded', 'alpha', 'beta', 'gamma'] as const
@@ -14,6 +14,9 @@ export type DatabaseServer = {
   /** `on` encrypts, `verify` checks the server's certificate too. */
   readonly tls: 'off' | 'on' | 'verify'
 }
+
+/** A database of any tables, for statements without types. */
+export type OpenDatabase = Parameters<RawBuilder<unknown>['execute']>[0]
 
 type ColumnType = ColumnDataType | RawBuilder<unknown>
 
@@ -47,7 +50,7 @@ export interface DatabaseKind {
   /** The function that counts the bytes of a column without reading them. */
   readonly byteLength: 'octet_length' | 'datalength'
   /** Asked once, before the migrations: a server's version may decide. */
-  readonly columns: (db: Kysely<never>) => Promise<ColumnTypes>
+  readonly columns: (db: OpenDatabase) => Promise<ColumnTypes>
   readonly isUniqueViolation: (error: unknown) => boolean
   /** Whether a statement failed because the disk is full. */
   readonly isFull: (error: unknown) => boolean
@@ -74,7 +77,7 @@ export interface ServerKind extends DatabaseKind {
   readonly isDatabaseThere: (error: unknown) => boolean
   readonly failureOf: (error: unknown) => Failure | null
   /** What must be so for the platform's data. @returns what is wrong, as the end of a sentence, or null */
-  readonly check: (db: Kysely<never>) => Promise<string | null>
+  readonly check: (db: OpenDatabase) => Promise<string | null>
 }
 
 export type PoolOptions = {

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import type { Kysely } from 'kysely'
 import { DEFAULT_MIGRATION_TABLE } from 'kysely/migration'
 import type { PlatformError } from '../../runtime/errors.ts'
 import type { ServerKind } from './kind.ts'
@@ -28,7 +27,7 @@ export async function databaseProblem(settings: DatabaseSettings): Promise<Datab
   try {
     const failure = await tryOut(serverKind, db)
     if (failure !== null) return asProblem(errorOf(serverKind, server, name, failure))
-    const wrong = await serverKind.check(db as unknown as Kysely<never>)
+    const wrong = await serverKind.check(db)
     if (wrong !== null) return { what: `The database "${name}" ${wrong}.`, advice: 'Change it on the server.' }
     return schemaProblem(await readSchema(db), `The database "${name}"`)
   } finally {

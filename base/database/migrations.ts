@@ -1,10 +1,10 @@
 import { type Kysely, sql } from 'kysely'
 import { DEFAULT_MIGRATION_LOCK_TABLE, DEFAULT_MIGRATION_TABLE, type Migration } from 'kysely/migration'
-import type { ColumnTypes, DatabaseKind } from './kind.ts'
+import type { ColumnTypes, DatabaseKind, OpenDatabase } from './kind.ts'
 
 /** One statement that changes the schema. */
 export type Step = { execute(): Promise<unknown> }
-export type Steps = (schema: Kysely<never>['schema'], types: ColumnTypes, db: Kysely<never>) => readonly Step[]
+export type Steps = (schema: Kysely<never>['schema'], types: ColumnTypes, db: OpenDatabase) => readonly Step[]
 
 /**
  * The schema's versions, in order. A version that was released is never changed: the next one changes the tables. It only

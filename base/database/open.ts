@@ -121,7 +121,7 @@ export async function openOnServer(
       failure = await tryOut(kind, db)
     }
     if (failure !== null) throw errorOf(kind, server, name, failure)
-    const wrong = await kind.check(db as unknown as Kysely<never>)
+    const wrong = await kind.check(db)
     if (wrong !== null) throw new PlatformError('ERR_DATABASE_UNREACHABLE', `The database ${title} ${wrong}.`)
   } catch (error) {
     await db.destroy()

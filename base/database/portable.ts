@@ -1,31 +1,39 @@
-import { type Insertable, type Kysely, type RawBuilder, sql } from 'kysely'
-import type { DatabaseKind } from './kind.ts'
+import { type Insertable, type Kysely, type RawBuilder, sql, type Transaction } from 'kysely'
+import type { DatabaseKind, OpenDatabase } from './kind.ts'
 import { KINDS, kindOf } from './kinds.ts'
-import type { Tables } from './tables.ts'
 
 /*
  * What SQL spells differently on the four kinds. Everything else is written so that all four understand it: no
  * `onConflict`, no `returning`, no `limit`, no function that one kind alone has.
  */
 
-type Table = keyof Tables & string
-type Row<T extends Table> = Insertable<Tables[T]>
+/** Both classes are named: TypeScript infers the tables of a transaction by its own alone. */
+type DatabaseOf<Tables> = Kysely<Tables> | Transaction<Tables>
+type TableOf<Tables> = keyof Tables & string
 
-/** Tables as the query builder takes them where their name is a variable: the public signatures hold the types. */
-type AnyTables = Record<string, Record<string, unknown>>
+/** Tables as the query builder takes them where their name is a variable. */
+export type AnyTables = Record<string, Record<string, unknown>>
+type AnyDatabase = Kysely<AnyTables>
+type AnyRow = Readonly<Record<string, unknown>>
 
 /**
  * Inserts a row unless one with its key (primary or unique) exists. Of callers at the same time, on any host, exactly one
  * gets true. A transaction stays usable after false.
  */
-export function insertOnce<T extends Table>(db: Kysely<Tables>, table: T, row: Row<T>): Promise<boolean> {
+export function insertOnce<Tables, T extends TableOf<Tables>>(
+  db: DatabaseOf<Tables>,
+  table: T,
+  row: Insertable<Tables[T]>,
+): Promise<boolean> {
+  return insertAnyOnce(anyTables(db), table, row)
+}
+
+function insertAnyOnce(db: AnyDatabase, table: string, row: AnyRow): Promise<boolean> {
   return retryDeadlocks(db, () => tryInsert(db, table, row))
 }
 
-async function tryInsert<T extends Table>(db: Kysely<Tables>, table: T, row: Row<T>): Promise<boolean> {
-  const insert = asAny(db)
-    .insertInto(table as string)
-    .values(row)
+async function tryInsert(db: AnyDatabase, table: string, row: AnyRow): Promise<boolean> {
+  const insert = db.insertInto(table).values(row)
   const { conflict } = kindOf(db)
   if (conflict === 'on conflict') {
     const result = await insert.onConflict((onConflict) => onConflict.doNothing()).executeTakeFirst()
@@ -51,35 +59,36 @@ async function tryInsert<T extends Table>(db: Kysely<Tables>, table: T, row: Row
  * Inserts a row, or gives the row that has its key the other values. Atomic, also against other hosts.
  * @param key the columns of the table's primary key, such as `['solution', 'name']`
  */
-export async function put<T extends Table>(
-  db: Kysely<Tables>,
+export async function put<Tables, T extends TableOf<Tables>>(
+  db: DatabaseOf<Tables>,
   table: T,
-  key: readonly (keyof Row<T> & string)[],
-  row: Row<T>,
+  key: readonly (keyof Insertable<Tables[T]> & string)[],
+  row: Insertable<Tables[T]>,
 ): Promise<void> {
-  const keys: readonly string[] = key
-  const others = Object.fromEntries(Object.entries(row).filter(([column]) => !keys.includes(column)))
+  await putAny(anyTables(db), table, key, row)
+}
+
+async function putAny(db: AnyDatabase, table: string, key: readonly string[], row: AnyRow): Promise<void> {
+  const others = Object.fromEntries(Object.entries(row).filter(([column]) => !key.includes(column)))
   if (Object.keys(others).length === 0) {
-    await insertOnce(db, table, row)
+    await insertAnyOnce(db, table, row)
     return
   }
-  const insert = asAny(db)
-    .insertInto(table as string)
-    .values(row)
+  const insert = db.insertInto(table).values(row)
   await retryDeadlocks(db, async () => {
     const { conflict } = kindOf(db)
     if (conflict === 'on conflict') {
-      await insert.onConflict((onConflict) => onConflict.columns([...keys]).doUpdateSet(others)).execute()
+      await insert.onConflict((onConflict) => onConflict.columns([...key]).doUpdateSet(others)).execute()
     } else if (conflict === 'on duplicate key') {
       await insert.onDuplicateKeyUpdate(others).execute()
     } else {
-      await updateOrInsert(db, table, keys, row, others)
+      await updateOrInsert(db, table, key, row, others)
     }
   })
 }
 
 /** A deadlock undoes a whole transaction: within one, only its owner can try again. */
-async function retryDeadlocks<T>(db: Kysely<Tables>, write: () => Promise<T>): Promise<T> {
+async function retryDeadlocks<T>(db: AnyDatabase, write: () => Promise<T>): Promise<T> {
   const last = db.isTransaction ? 1 : 5
   for (let attempt = 1; ; attempt++) {
     try {
@@ -91,20 +100,18 @@ async function retryDeadlocks<T>(db: Kysely<Tables>, write: () => Promise<T>): P
 }
 
 /** Between the two statements others may insert or delete the row, hence the second and third round. */
-async function updateOrInsert<T extends Table>(
-  db: Kysely<Tables>,
-  table: T,
+async function updateOrInsert(
+  db: AnyDatabase,
+  table: string,
   key: readonly string[],
-  row: Row<T>,
+  row: AnyRow,
   others: Record<string, unknown>,
 ): Promise<void> {
   for (let round = 0; round < 3; round++) {
-    let update = asAny(db)
-      .updateTable(table as string)
-      .set(others)
-    for (const column of key) update = update.where(column, '=', (row as Record<string, unknown>)[column])
+    let update = db.updateTable(table).set(others)
+    for (const column of key) update = update.where(column, '=', row[column])
     if ((await update.executeTakeFirst()).numUpdatedRows > 0n) return
-    if (await insertOnce(db, table, row)) return
+    if (await insertAnyOnce(db, table, row)) return
   }
   throw new Error(`a row of ${table} was inserted and deleted by others again and again`)
 }
@@ -116,7 +123,7 @@ export function isUniqueViolation(error: unknown): boolean {
 
 /** The query's first rows only, in place of its `limit`: `firstRows(db, query.orderBy('id'), 10)`. */
 export function firstRows<Query extends { limit(count: number): unknown; top(count: number): unknown }>(
-  db: Kysely<Tables>,
+  db: OpenDatabase,
   query: Query,
   count: number,
 ): Query {
@@ -124,10 +131,12 @@ export function firstRows<Query extends { limit(count: number): unknown; top(cou
 }
 
 /** How many bytes a column of them has: `byteLength(db, 'content')`. */
-export function byteLength(db: Kysely<Tables>, column: string): RawBuilder<number> {
+export function byteLength(db: OpenDatabase, column: string): RawBuilder<number> {
   return sql<number>`${sql.raw(kindOf(db).byteLength)}(${sql.ref(column)})`
 }
 
-function asAny(db: Kysely<Tables>): Kysely<AnyTables> {
+/** The same database for names of tables that are variables. What is read and written there has no types. */
+export function anyTables<Tables>(db: DatabaseOf<Tables>): Kysely<AnyTables> {
+  // Kysely's own $extendTables keeps the types of the known tables, which a name of any table cannot have.
   return db as unknown as Kysely<AnyTables>
 }

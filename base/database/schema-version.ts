@@ -1,9 +1,7 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { PlatformError } from '../../runtime/errors.ts'
 import { PLATFORM_SCHEMA, type Schema } from './migrations.ts'
 import type { Tables } from './tables.ts'
-
-type MigrationTables = Record<string, { name: string }>
 
 /** The versions of the schema that a database went through, in order; none where it has no tables of the platform. */
 export async function readSchema(
@@ -12,8 +10,8 @@ export async function readSchema(
 ): Promise<readonly string[]> {
   const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
   if (!tables.some(({ name }) => name === migrationTableName)) return []
-  const migrations = (db as unknown as Kysely<MigrationTables>).selectFrom(migrationTableName)
-  return (await migrations.select('name').execute()).map(({ name }) => name).sort()
+  const { rows } = await sql<{ name: string }>`select name from ${sql.table(migrationTableName)}`.execute(db)
+  return rows.map(({ name }) => name).sort()
 }
 
 /**

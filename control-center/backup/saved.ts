@@ -2,7 +2,7 @@ import { PLATFORM_TABLES, type Saved, type SavedTables } from '../../base/backup
 import { programName } from '../../base/program/program-name.ts'
 import { CENTER_SCHEMA } from '../schema/schema.ts'
 import { TELEMETRY_FILE } from '../telemetry/database/open-telemetry.ts'
-import { TELEMETRY_SCHEMA, type TelemetryDatabase } from '../telemetry/database/tables.ts'
+import { TELEMETRY_SCHEMA, telemetryTables } from '../telemetry/database/tables.ts'
 import { makeWords } from '../telemetry/log-store.ts'
 import { CENTER_TABLES, TELEMETRY_TABLES } from './tables.ts'
 
@@ -15,7 +15,7 @@ const TELEMETRY: SavedTables = {
   ownFile: TELEMETRY_FILE,
   isOptional: true,
   // Each kind of database searches in its own way.
-  derived: { tables: { log_words: '001-telemetry' }, make: (db) => makeWords(db as unknown as TelemetryDatabase) },
+  derived: { tables: { log_words: '001-telemetry' }, make: (db) => makeWords(telemetryTables(db)) },
 }
 
 /** All that makes a control center what it is. Bundles and artifacts are in its tables; in its folder is nothing else to save. */

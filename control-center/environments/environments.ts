@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { deletedAny } from '../../base/database/deleted-any.ts'
+import { insertOnce } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
-import { insertOnce } from '../database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
 /** What an environment is for. `onprem` is a Satellite, called "Remote (On-Premise)" before release 2026.03 (guide 9). */

@@ -1,6 +1,6 @@
+import { firstRows, insertOnce, put } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Place } from '../access/of-solution.ts'
-import { firstRows, insertOnce, put } from '../database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 import { type Design, FIRST_DESIGN } from './design.ts'
 

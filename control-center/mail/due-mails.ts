@@ -1,4 +1,4 @@
-import { firstRows } from '../database/portable.ts'
+import { firstRows } from '../../base/database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 import type { MailTables } from './tables.ts'
 

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
+import { insertOnce } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import { insertOnce } from '../database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
 /**

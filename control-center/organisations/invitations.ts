@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { deletedAny } from '../../base/database/deleted-any.ts'
+import { insertOnce } from '../../base/database/portable.ts'
 import { tokenForm } from '../../base/database/token-form.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Role } from '../access/roles.ts'
-import { insertOnce } from '../database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
 /** Somebody who was asked to join and did not answer yet. Times are epoch ms. */

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { insertOnce } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 import type { Memberships, Organisation } from '../access/organisation.ts'
 import type { Role } from '../access/roles.ts'
-import { insertOnce } from '../database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
 /** Part of addresses. Chosen here: the form of a solution's name without its rules for host names. */

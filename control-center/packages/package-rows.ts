@@ -1,5 +1,5 @@
+import { firstRows, insertOnce } from '../../base/database/portable.ts'
 import type { Bundle } from '../../runtime/bundle/bundle.ts'
-import { firstRows, insertOnce } from '../database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 import { type BuildStamp, readStamp } from './build-stamp.ts'
 import { lockPackage } from './version-lock.ts'

@@ -1,6 +1,6 @@
 import { hash, randomUUID } from 'node:crypto'
+import { firstRows } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import { firstRows } from '../database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 import type { Storage } from '../packages/storage.ts'
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { insertOnce } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
-import { insertOnce } from '../database/portable.ts'
 import type { CenterDatabase, CenterTables } from '../database/tables.ts'
 
 /** How a package becomes an image. Times are epoch ms. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { firstRows, insertOnce } from '../database/portable.ts'
+import { firstRows, insertOnce } from '../../base/database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
 /**

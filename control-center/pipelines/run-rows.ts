@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { firstRows } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import { firstRows } from '../database/portable.ts'
 import type { CenterDatabase, CenterTables } from '../database/tables.ts'
 import { type BuildStamp, type GivenStamp, readStamp } from '../packages/build-stamp.ts'
 import type { PackageVersion } from '../packages/package-rows.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { firstRows } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import { firstRows } from '../database/portable.ts'
 import type { CenterDatabase, CenterTables } from '../database/tables.ts'
 import type { VersionHolder } from '../packages/packages.ts'
 import { lockVersion } from '../packages/version-lock.ts'

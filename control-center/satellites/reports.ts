@@ -1,5 +1,5 @@
+import { firstRows, put } from '../../base/database/portable.ts'
 import { REPORT_EVERY, type Report } from '../../base/protocol/protocol.ts'
-import { firstRows, put } from '../database/portable.ts'
 import type { CenterDatabase, CenterTables } from '../database/tables.ts'
 
 /** What a node last said of itself, and when, in epoch ms. */

@@ -1,11 +1,11 @@
-import type { Kysely } from 'kysely'
 import { PLATFORM_SCHEMA } from '../../base/database/migrations.ts'
 import { type DatabaseSettings, openDatabase } from '../../base/database/open.ts'
+import type { Tables } from '../../base/database/tables.ts'
 import type { CenterDatabase, CenterTables } from '../database/tables.ts'
 import { CENTER_SCHEMA } from './schema.ts'
 
 /** Opens the control center's database and brings its schema up to date. @throws as `openDatabase` */
 export async function openCenterDatabase(where: DatabaseSettings): Promise<CenterDatabase> {
   const db = await openDatabase(where, undefined, [PLATFORM_SCHEMA, CENTER_SCHEMA])
-  return db as unknown as Kysely<CenterTables>
+  return db.$extendTables<Omit<CenterTables, keyof Tables>>()
 }

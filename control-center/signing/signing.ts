@@ -1,9 +1,9 @@
 import { CompactSign, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
 import type { PlatformKey } from '../../base/config/platform-key.ts'
+import { insertOnce } from '../../base/database/portable.ts'
 import { DESIRED_TYPE, type DesiredState, LONGEST_STATEMENT } from '../../base/protocol/protocol.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
-import { insertOnce } from '../database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
 /** Signs what Satellites are told to run (design section 9). */

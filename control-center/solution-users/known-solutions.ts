@@ -1,6 +1,6 @@
+import { insertOnce } from '../../base/database/portable.ts'
 import type { Place } from '../access/of-solution.ts'
 import type { Organisation } from '../access/organisation.ts'
-import { insertOnce } from '../database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
 export type KnownSolution = {

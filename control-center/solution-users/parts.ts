@@ -2,7 +2,6 @@ import type { Logger } from 'pino'
 import type { Passwords } from '../../base/accounts/passwords.ts'
 import { createThrottle, type Throttle } from '../../base/accounts/throttle.ts'
 import type { Limits } from '../../runtime/limits.ts'
-import { asPlatform } from '../database/as-platform.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 import { createLoginPages, type LoginPages } from '../login-pages/login-pages.ts'
 import type { Mail } from '../mail/mail.ts'
@@ -65,6 +64,6 @@ export function createCloudParts({
     sendLinks,
     passwordRequests: createPasswordRequests(organisations, solutionUsers, sendLinks, log),
     loginPages: createLoginPages(db),
-    satelliteThrottle: createThrottle(asPlatform(db), ofSatellite, isShared),
+    satelliteThrottle: createThrottle(db, ofSatellite, isShared),
   }
 }

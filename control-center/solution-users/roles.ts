@@ -1,7 +1,7 @@
 import { deletedAny } from '../../base/database/deleted-any.ts'
+import { put } from '../../base/database/portable.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { Place } from '../access/of-solution.ts'
-import { put } from '../database/portable.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
 /** A name for permissions that go together. `users`: how many have it. */

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openPlatformKey } from '../../base/config/platform-key.ts'
 import { createPasswordTickets } from '../../control-center/accounts/password-tickets.ts'
-import { asPlatform } from '../../control-center/database/as-platform.ts'
 import { openCenterDatabase } from '../../control-center/schema/open.ts'
 import { NAVIGATION } from '../support/admin.ts'
 import { CENTER_PASSWORD, OWNER, signInToCenter, startTestCenter, type TestCenter } from '../support/center.ts'
@@ -96,7 +95,7 @@ test('who must choose another password does that at the sign-in, before anything
 test('a ticket for another password holds 15 minutes', async () => {
   await using stack = new AsyncDisposableStack()
   const { settings, users } = center.parts
-  const db = asPlatform(await openCenterDatabase(settings))
+  const db = await openCenterDatabase(settings)
   stack.defer(() => db.destroy())
   const username = 'slow@example.org'
   const user = await users.create({ username, email: username, password: CENTER_PASSWORD })

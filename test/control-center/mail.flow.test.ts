@@ -8,7 +8,6 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { openPlatformKey } from '../../base/config/platform-key.ts'
 import { readCenterSettings } from '../../control-center/config/settings.ts'
-import { asPlatform } from '../../control-center/database/as-platform.ts'
 import { createHandOver, type HandedOver, type MailText } from '../../control-center/mail/hand-over.ts'
 import { createMail } from '../../control-center/mail/mail.ts'
 import { openCenterDatabase } from '../../control-center/schema/open.ts'
@@ -127,7 +126,7 @@ const now = () => clock
 async function database(properties: Record<string, string> = {}) {
   const home = mkdtempSync(join(tmpdir(), 'mail-test-'))
   const db = await openCenterDatabase({ ...settingsOf(properties), home })
-  const key = await openPlatformKey(asPlatform(db), home, properties.PLATFORM_KEY ?? '')
+  const key = await openPlatformKey(db, home, properties.PLATFORM_KEY ?? '')
   closing({
     async stop() {
       await db.destroy()

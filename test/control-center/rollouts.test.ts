@@ -7,7 +7,6 @@ import { createPasswords } from '../../base/accounts/passwords.ts'
 import { createUsers } from '../../base/accounts/users.ts'
 import { createAudit } from '../../control-center/access/audit.ts'
 import { readCenterSettings } from '../../control-center/config/settings.ts'
-import { asPlatform } from '../../control-center/database/as-platform.ts'
 import type { CenterDatabase } from '../../control-center/database/tables.ts'
 import { createDesiredStates, type DesiredStates } from '../../control-center/desired/desired.ts'
 import { createEnvironments } from '../../control-center/environments/environments.ts'
@@ -31,7 +30,7 @@ const clock = { time: 1_000_000 }
 beforeAll(async () => {
   const settings = readCenterSettings({ PLATFORM_HOME: home })
   db = await openCenterDatabase(settings)
-  const users = createUsers(asPlatform(db), await createPasswords(), settings.limits, {
+  const users = createUsers(db, await createPasswords(), settings.limits, {
     endAccess: async () => {},
     eraseFromAudit: async () => {},
   })

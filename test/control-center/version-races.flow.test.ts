@@ -5,7 +5,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createPasswords } from '../../base/accounts/passwords.ts'
 import { createUsers } from '../../base/accounts/users.ts'
 import { readCenterSettings } from '../../control-center/config/settings.ts'
-import { asPlatform } from '../../control-center/database/as-platform.ts'
 import type { CenterDatabase } from '../../control-center/database/tables.ts'
 import { createDesiredStates, type DesiredStates } from '../../control-center/desired/desired.ts'
 import { createEnvironments } from '../../control-center/environments/environments.ts'
@@ -46,7 +45,7 @@ function raceOn(start: () => Promise<{ properties: Record<string, string>; stop:
     stop = server.stop
     const settings = readCenterSettings({ PLATFORM_HOME: home, ...server.properties })
     db = await openCenterDatabase(settings)
-    const users = createUsers(asPlatform(db), await createPasswords(), settings.limits, {
+    const users = createUsers(db, await createPasswords(), settings.limits, {
       endAccess: async () => {},
       eraseFromAudit: async () => {},
     })

@@ -1,4 +1,4 @@
-import { insertOnce } from '../../control-center/database/portable.ts'
+import { insertOnce } from '../../base/database/portable.ts'
 import type { CenterDatabase } from '../../control-center/database/tables.ts'
 
 /** A version of a package as the database has it; nobody looks into its bundle. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { Kysely } from 'kysely'
 import { type DatabaseSettings, openDatabase } from '../../../base/database/open.ts'
-import { TELEMETRY_SCHEMA, type TelemetryDatabase, type TelemetryTables } from './tables.ts'
+import { TELEMETRY_SCHEMA, type TelemetryDatabase, type TelemetryTables, telemetryTables } from './tables.ts'
 import { threadDialect } from './thread-dialect.ts'
 
 /** The database of telemetry: what reads does not wait for what writes. */
@@ -20,7 +20,7 @@ export const TELEMETRY_FILE = 'telemetry'
  */
 export async function openTelemetryDatabase(where: DatabaseSettings): Promise<OpenTelemetryDatabase> {
   if (where.database.kind !== 'embedded') {
-    const db = (await openDatabase(where, undefined, [TELEMETRY_SCHEMA])) as unknown as TelemetryDatabase
+    const db = telemetryTables(await openDatabase(where, undefined, [TELEMETRY_SCHEMA]))
     return { writing: db, reading: db, close: () => db.destroy() }
   }
   const embedded = { ...where, database: { kind: 'embedded', name: TELEMETRY_FILE } } as const

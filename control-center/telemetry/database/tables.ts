@@ -1,6 +1,8 @@
 import { type Generated, type Kysely, sql } from 'kysely'
+import type { OpenDatabase } from '../../../base/database/kind.ts'
 import { kindOf } from '../../../base/database/kinds.ts'
 import type { Schema, Steps } from '../../../base/database/migrations.ts'
+import type { Database } from '../../../base/database/open.ts'
 
 /**
  * What Satellites tell of themselves. Times are epoch ms but where it is said; `environment` is an environment's id, JSON is kept
@@ -82,6 +84,11 @@ export type TelemetryTables = {
 }
 
 export type TelemetryDatabase = Kysely<TelemetryTables>
+
+/** A database that has the tables of telemetry, for what knows those alone. */
+export function telemetryTables(db: Database): TelemetryDatabase {
+  return db.$extendTables<TelemetryTables>().$pickTables<keyof TelemetryTables>()
+}
 
 const TELEMETRY_STEPS: Steps = (schema, { key, text, id, counts }, db) => {
   const isEmbedded = kindOf(db).name === 'embedded'
@@ -189,13 +196,13 @@ const TELEMETRY_STEPS: Steps = (schema, { key, text, id, counts }, db) => {
  * The words of the lines: `log-search/` fills and asks it. The words are found by us, so that both kinds find the same: SQLite's
  * ascii tokenizer takes any other character for part of a word, and no text is kept a second time.
  */
-function embeddedWords(db: Kysely<never>) {
+function embeddedWords(db: OpenDatabase) {
   const table = sql`create virtual table log_words using fts5(words, content='', contentless_delete=1, detail=none,
     tokenize="ascii tokenchars '_'")`
   return [{ execute: () => table.execute(db) }]
 }
 
-function alphaWords(db: Kysely<never>) {
+function alphaWords(db: OpenDatabase) {
   return [
     { execute: () => sql`create table log_words (id bigint primary key, words tsvector not null)`.execute(db) },
     { execute: () => sql`create index log_words_index on log_words using gin (words)`.execute(db) },
