@@ -23,7 +23,7 @@ export type Member = {
 /** Who asks: a person who is signed in to the pages, or the bearer of an access token. */
 export type Asker =
   | { readonly kind: 'person'; readonly user: User; readonly browser: BrowserSession }
-  | { readonly kind: 'token'; readonly token: AccessToken & { readonly organisation: string } }
+  | { readonly kind: 'token'; readonly token: AccessToken }
 
 export interface Access {
   /** Finds who asks; every later step can ask for it. */

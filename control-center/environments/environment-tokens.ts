@@ -1,15 +1,10 @@
-import { randomUUID } from 'node:crypto'
-import { deletedAny } from '../../base/database/deleted-any.ts'
-import { tokenForm } from '../../base/database/token-form.ts'
+import { createTokens, type StoredToken } from '../../base/api/tokens.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 
 /** A remote environment token (guide 5.4), without the token itself. Times are epoch ms. */
-export type EnvironmentToken = {
-  readonly id: string
+export type EnvironmentToken = Omit<StoredToken, 'expiresAt'> & {
   /** The environment's id. */
   readonly environment: string
-  readonly name: string
-  readonly createdAt: number
   readonly lastUsedAt: number | null
 }
 
@@ -27,39 +22,32 @@ export interface EnvironmentTokens {
   find(token: string): Promise<EnvironmentToken | null>
 }
 
-const FORM = tokenForm('ret_')
 /** A use is written down at most this often, in ms. */
 const NOTE_EVERY = 60_000
 
 /** @param now the clock, in epoch milliseconds */
 export function createEnvironmentTokens(db: CenterDatabase, now: () => number = Date.now): EnvironmentTokens {
-  return {
-    async create(environment, name) {
-      const { token, hash } = FORM.make()
-      const made = { id: randomUUID(), environment, name, createdAt: now(), lastUsedAt: null }
-      await db
-        .insertInto('environment_tokens')
-        .values({
-          id: made.id,
-          environment,
+  const tokens = createTokens<EnvironmentToken>(
+    db,
+    {
+      name: 'environment_tokens',
+      prefix: 'ret_',
+      tokenOf: ({ id, name, createdAt }, { environment, last_used_at: used = null }) => {
+        return {
+          id,
           name,
-          token_hash: hash,
-          created_at: made.createdAt,
-          last_used_at: null,
-        })
-        .execute()
-      return { ...made, token }
+          createdAt,
+          environment: String(environment),
+          lastUsedAt: used === null ? null : Number(used),
+        }
+      },
     },
-    async list(environment) {
-      const rows = await db
-        .selectFrom('environment_tokens')
-        .selectAll()
-        .where('environment', '=', environment)
-        .orderBy('created_at')
-        .orderBy('id')
-        .execute()
-      return rows.map(tokenOf)
-    },
+    now,
+  )
+
+  return {
+    create: (environment, name) => tokens.create({ environment, name, last_used_at: null }),
+    list: (environment) => tokens.list({ environment }),
     async ofOrganisation(organisation) {
       const rows = await db
         .selectFrom('environment_tokens')
@@ -71,29 +59,24 @@ export function createEnvironmentTokens(db: CenterDatabase, now: () => number = 
         .orderBy('environment_tokens.created_at')
         .orderBy('environment_tokens.id')
         .execute()
-      return rows.map((row) => ({ ...tokenOf(row), environmentName: row.environment_name }))
+      return rows.map(({ id, name, created_at, environment, last_used_at, environment_name }) => {
+        return {
+          id,
+          name,
+          createdAt: created_at,
+          environment,
+          lastUsedAt: last_used_at,
+          environmentName: environment_name,
+        }
+      })
     },
-    remove: (environment, id) =>
-      deletedAny(db.deleteFrom('environment_tokens').where('environment', '=', environment).where('id', '=', id)),
+    remove: (environment, id) => tokens.remove({ environment, id }),
     async find(token) {
-      const hash = FORM.hashOf(token)
-      if (hash === null) return null
-      const row = await db
-        .selectFrom('environment_tokens')
-        .selectAll()
-        .where('token_hash', '=', hash)
-        .executeTakeFirst()
-      if (row === undefined) return null
-      if ((row.last_used_at ?? 0) < now() - NOTE_EVERY) {
-        await db.updateTable('environment_tokens').set({ last_used_at: now() }).where('id', '=', row.id).execute()
+      const found = await tokens.find(token)
+      if (found !== null && (found.lastUsedAt ?? 0) < now() - NOTE_EVERY) {
+        await db.updateTable('environment_tokens').set({ last_used_at: now() }).where('id', '=', found.id).execute()
       }
-      return tokenOf(row)
+      return found
     },
   }
-}
-
-type Row = { id: string; environment: string; name: string; created_at: number; last_used_at: number | null }
-
-function tokenOf({ id, environment, name, created_at, last_used_at }: Row): EnvironmentToken {
-  return { id, environment, name, createdAt: created_at, lastUsedAt: last_used_at }
 }

@@ -1,7 +1,5 @@
-import { randomUUID } from 'node:crypto'
-import { deletedAny } from '../../base/database/deleted-any.ts'
+import { createTokens, type StoredToken } from '../../base/api/tokens.ts'
 import type { Database } from '../../base/database/open.ts'
-import { tokenForm } from '../../base/database/token-form.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
 
@@ -13,13 +11,8 @@ export const Scope = z.string().max(100).regex(SCOPE, {
   error: 'must be solutions:{name or *}, users, sessions, audit or maintenance, then :read or :write; or health:read',
 })
 
-/** Without the token itself. `expiresAt` in epoch ms; null: never. */
-export type ApiToken = {
-  readonly id: string
-  readonly name: string
-  readonly scopes: readonly string[]
-  readonly expiresAt: number | null
-}
+/** Without the token itself. */
+export type ApiToken = Pick<StoredToken, 'id' | 'name' | 'expiresAt'> & { readonly scopes: readonly string[] }
 
 export type NewApiToken = Pick<ApiToken, 'name' | 'scopes' | 'expiresAt'>
 
@@ -40,60 +33,34 @@ export interface ApiTokens {
   sweep(): Promise<void>
 }
 
-const FORM = tokenForm('sol_')
 const MOST_TOKENS = 1000
 /** An operator sees for this long why a tool is refused, in ms. */
 const EXPIRED_KEPT = 30 * 86_400_000
 
 /** @param now the clock, in epoch milliseconds */
 export function createApiTokens(db: Database, now: () => number = Date.now): ApiTokens {
-  const columns = ['id', 'name', 'scopes', 'expires_at'] as const
+  const tokens = createTokens<ApiToken>(
+    db,
+    {
+      name: 'api_tokens',
+      prefix: 'sol_',
+      tokenOf: ({ id, name, expiresAt }, { scopes }) => {
+        return { id, name, scopes: JSON.parse(String(scopes)) as string[], expiresAt }
+      },
+    },
+    now,
+  )
 
   return {
     async create({ name, scopes, expiresAt }) {
-      const { count } = await db
-        .selectFrom('api_tokens')
-        .select(({ fn }) => fn.countAll().as('count'))
-        .executeTakeFirstOrThrow()
-      if (Number(count) >= MOST_TOKENS) {
+      if ((await tokens.count()) >= MOST_TOKENS) {
         throw new PlatformError('ERR_REQUEST_INVALID', `There are ${MOST_TOKENS} tokens already; delete some first.`)
       }
-      const { token, hash } = FORM.make()
-      const id = randomUUID()
-      await db
-        .insertInto('api_tokens')
-        .values({
-          id,
-          name,
-          token_hash: hash,
-          scopes: JSON.stringify(scopes),
-          created_at: now(),
-          expires_at: expiresAt,
-        })
-        .execute()
-      return { id, name, scopes, expiresAt, token }
+      return tokens.create({ name, scopes: JSON.stringify(scopes), expires_at: expiresAt })
     },
-    async list() {
-      const rows = await db.selectFrom('api_tokens').select(columns).orderBy('created_at').orderBy('id').execute()
-      return rows.map(tokenOf)
-    },
-    remove: (id) => deletedAny(db.deleteFrom('api_tokens').where('id', '=', id)),
-    async find(token) {
-      const hash = FORM.hashOf(token)
-      if (hash === null) return null
-      const row = await db.selectFrom('api_tokens').select(columns).where('token_hash', '=', hash).executeTakeFirst()
-      const found = row === undefined ? null : tokenOf(row)
-      return found === null || (found.expiresAt !== null && found.expiresAt <= now()) ? null : found
-    },
-    async sweep() {
-      await db
-        .deleteFrom('api_tokens')
-        .where('expires_at', '<', now() - EXPIRED_KEPT)
-        .execute()
-    },
+    list: () => tokens.list(),
+    remove: (id) => tokens.remove({ id }),
+    find: tokens.find,
+    sweep: () => tokens.removeExpired(now() - EXPIRED_KEPT),
   }
-}
-
-function tokenOf(row: { id: string; name: string; scopes: string; expires_at: number | null }): ApiToken {
-  return { id: row.id, name: row.name, scopes: JSON.parse(row.scopes) as string[], expiresAt: row.expires_at }
 }

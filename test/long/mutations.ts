@@ -107,9 +107,9 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     fault: 'an expired API token is accepted',
-    file: 'host/access/api-tokens.ts',
-    from: 'found === null || (found.expiresAt !== null && found.expiresAt <= now()) ? null : found',
-    to: 'found',
+    file: 'base/api/tokens.ts',
+    from: 'stored.expiresAt !== null && stored.expiresAt <= now() ? null : ',
+    to: '',
   },
   {
     fault: 'a value in a login template can end an attribute',
@@ -202,8 +202,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     fault: 'an expired access token of the control center is accepted',
     file: 'control-center/access/access-tokens.ts',
-    from: ' || (row.expires_at !== null && row.expires_at <= now())',
-    to: '',
+    from: 'expires_at: expiresAt',
+    to: 'expires_at: null',
     otherwise: 'test/control-center/credentials.flow.test.ts',
   },
 ]

@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto'
+import { deletedAny } from '../database/deleted-any.ts'
+import type { Database } from '../database/open.ts'
+import { tokenForm } from '../database/token-form.ts'
+
+type Value = string | number | null
+type Columns = Readonly<Record<string, Value>>
+
+/** What every token has, but for itself. Times are epoch ms; `expiresAt` null: never. */
+export type StoredToken = {
+  readonly id: string
+  readonly name: string
+  readonly createdAt: number
+  readonly expiresAt: number | null
+}
+
+export type TokenTable<Token> = {
+  readonly name: string
+  /** As for `tokenForm`. */
+  readonly prefix: string
+  /** With what else the row has. */
+  tokenOf(stored: StoredToken, row: Columns): Token
+}
+
+/** The tokens of one table. The database has a hash of each, so only its bearer knows the token itself. */
+export interface Tokens<Token> {
+  /** @param columns besides those of every token @returns also `token`, which is shown this once: 256 random bits */
+  create(columns: Columns & { readonly name: string }): Promise<Token & { readonly token: string }>
+  /** Of all that have these values, the oldest first, expired ones too. */
+  list(where?: Columns): Promise<readonly Token[]>
+  count(): Promise<number>
+  /** The token is invalid from the next request on, on any host. @returns false when there is none */
+  remove(where: Columns & { readonly id: string }): Promise<boolean>
+  /** @returns null for an unknown or expired one */
+  find(token: string): Promise<Token | null>
+  /** Removes those that expired before `time`, in epoch ms. */
+  removeExpired(time: number): Promise<void>
+}
+
+/** @param now the clock, in epoch milliseconds */
+export function createTokens<Token>(
+  platform: Database,
+  { name: table, prefix, tokenOf }: TokenTable<Token>,
+  now: () => number,
+): Tokens<Token> {
+  const db = platform.withTables<Record<string, Columns>>()
+  const form = tokenForm(prefix)
+
+  function read(row: Columns): StoredToken {
+    const { id, name, created_at, expires_at = null } = row
+    const expiresAt = expires_at === null ? null : Number(expires_at)
+    return { id: String(id), name: String(name), createdAt: Number(created_at), expiresAt }
+  }
+
+  return {
+    async create(columns) {
+      const { token, hash } = form.make()
+      const row = { ...columns, id: randomUUID(), created_at: now() }
+      await db
+        .insertInto(table)
+        .values({ ...row, token_hash: hash })
+        .execute()
+      return { ...tokenOf(read(row), row), token }
+    },
+    async list(where = {}) {
+      let query = db.selectFrom(table).selectAll().orderBy('created_at').orderBy('id')
+      for (const [column, value] of Object.entries(where)) query = query.where(column, '=', value)
+      return (await query.execute()).map((row) => tokenOf(read(row), row))
+    },
+    async count() {
+      const query = db.selectFrom(table).select(({ fn }) => fn.countAll().as('count'))
+      return Number((await query.executeTakeFirstOrThrow()).count)
+    },
+    remove(where) {
+      let query = db.deleteFrom(table)
+      for (const [column, value] of Object.entries(where)) query = query.where(column, '=', value)
+      return deletedAny(query)
+    },
+    async find(token) {
+      const hash = form.hashOf(token)
+      if (hash === null) return null
+      const row = await db.selectFrom(table).selectAll().where('token_hash', '=', hash).executeTakeFirst()
+      if (row === undefined) return null
+      const stored = read(row)
+      return stored.expiresAt !== null && stored.expiresAt <= now() ? null : tokenOf(stored, row)
+    },
+    async removeExpired(time) {
+      await db.deleteFrom(table).where('expires_at', '<', time).execute()
+    },
+  }
+}
