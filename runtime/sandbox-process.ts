@@ -113,7 +113,17 @@ export function startSandboxProcess(options: SandboxProcessOptions): SandboxProc
   if ('failure' in started) return notStarted(started.failure)
   const made = wrap(started.child, started.channel, options.debugNode !== undefined)
   startBehind(made.pid)
-  made.send({ kind: 'prepare', trusted: options.trusted })
+  started.channel.write(prepareFrame(options.trusted))
+  return made
+}
+
+const prepareFrames = new WeakMap<Trusted, Buffer>()
+
+/** Made once: it is some 200 kB long, and every process gets the same. */
+function prepareFrame(trusted: Trusted): Buffer {
+  const made =
+    prepareFrames.get(trusted) ?? encodeFrame(JSON.stringify({ kind: 'prepare', trusted } satisfies ToSandbox))
+  prepareFrames.set(trusted, made)
   return made
 }
 

@@ -1,7 +1,21 @@
 import type { Tables } from '../../runtime/plugin.ts'
-import { PLATFORM_LOCALES, TEXTS } from '../web/texts.ts'
+import { PLATFORM_LOCALES, PLATFORM_TEXTS } from '../web/texts.ts'
 
 type SolutionTexts = Readonly<Record<string, Readonly<Record<string, string>>>>
+
+/** What solutions may show and replace: the texts of end users' pages, without those of the admin pages. */
+const TEXTS = new Map(
+  [...PLATFORM_TEXTS.all].map(([locale, table]) => [
+    locale,
+    new Map([...table].filter(([key]) => key.startsWith('platform.'))),
+  ]),
+)
+const PLATFORM_TABLES: Tables = Object.fromEntries(
+  [...TEXTS, ['default', TEXTS.get(PLATFORM_LOCALES[0])] as const].map(([locale, table = []]) => [
+    `platform ${locale}`,
+    Object.fromEntries(table),
+  ]),
+)
 
 /** Looks a key up for one locale; null when neither the solution nor the platform has it. */
 export type Messages = (key: string) => string | null
@@ -22,7 +36,7 @@ export function createMessages(
     textOfTables(texts, locale, key) ??
     TEXTS.get(locale)?.get(key) ??
     TEXTS.get(language)?.get(key) ??
-    TEXTS.get(PLATFORM_LOCALES[0] as string)?.get(key) ??
+    TEXTS.get(PLATFORM_LOCALES[0])?.get(key) ??
     null
 }
 
@@ -34,17 +48,14 @@ export function textOfTables(texts: SolutionTexts, locale: string, key: string):
 
 /** The same texts as tables for the binding `i18n`, which looks them up in the same order. */
 export function messageTables(texts: SolutionTexts): Tables {
-  const tables: Record<string, Readonly<Record<string, string>>> = { ...texts }
-  for (const locale of PLATFORM_LOCALES) tables[`platform ${locale}`] = Object.fromEntries(TEXTS.get(locale) ?? [])
-  tables['platform default'] = Object.fromEntries(TEXTS.get(PLATFORM_LOCALES[0] as string) ?? [])
-  return tables
+  return { ...texts, ...PLATFORM_TABLES }
 }
 
 /** The locales that an answer can be given in: the solution's own first, then the platform's. */
 export function availableLocales(texts: SolutionTexts): readonly string[] {
   const own = Object.keys(texts).filter((locale) => locale !== 'default')
   // Without a better match the platform's first language is the fallback, as it is for the platform's own texts.
-  const fallback = PLATFORM_LOCALES[0] as string
+  const fallback: string = PLATFORM_LOCALES[0]
   return [...new Set([fallback, ...own, ...PLATFORM_LOCALES])]
 }
 

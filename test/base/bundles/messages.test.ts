@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { createMessages, messageTables } from '../../../base/bundles/messages.ts'
+import { platformText } from '../../../base/web/texts.ts'
+
+const OWN = { default: { 'platform.reference': 'Ticket:' }, nl: { greeting: 'Hallo' } }
+
+test('messages: the solution’s text for the locale, its language or by default, then the platform’s', () => {
+  const dutch = createMessages(OWN, 'nl-BE')
+  expect(dutch('greeting')).toBe('Hallo')
+  expect(dutch('platform.reference')).toBe('Ticket:')
+  expect(dutch('platform.logindialog.password')).toBe(platformText('nl', 'platform.logindialog.password'))
+  expect(createMessages(OWN, 'pt')('platform.logindialog.password')).toBe(
+    platformText('en', 'platform.logindialog.password'),
+  )
+  expect(dutch('nothing')).toBeNull()
+})
+
+test('messages: a solution sees the texts of end users’ pages, none of the admin pages', () => {
+  expect(platformText('en', 'admin.signin.title')).not.toBe('!admin.signin.title!')
+  expect(createMessages({}, 'en')('admin.signin.title')).toBeNull()
+  const tables = messageTables(OWN)
+  expect(tables.nl).toEqual({ greeting: 'Hallo' })
+  expect(tables['platform default']).toEqual(tables['platform en'])
+  const keys = Object.values(tables).flatMap((table) => Object.keys(table))
+  expect(keys).toContain('platform.logindialog.password')
+  expect(keys.filter((key) => key.startsWith('admin.'))).toEqual([])
+})
