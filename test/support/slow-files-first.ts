@@ -13,11 +13,14 @@ const SLOW = [
   'test/flows/draining.test.ts',
 ]
 
-/** The slow ones, then the others as vitest has them: the largest first. */
+/** In each project the slow ones, then the others as vitest has them: the largest first. A worker ends where the next file is of another project. */
 export class SlowFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files)
     const isSlow = ({ moduleId }: TestSpecification) => SLOW.some((file) => moduleId.endsWith(file))
-    return [...sorted.filter(isSlow), ...sorted.filter((file) => !isSlow(file))]
+    const projects = Map.groupBy(await super.sort(files), ({ project }) => project)
+    return [...projects.values()].flatMap((sorted) => [
+      ...sorted.filter(isSlow),
+      ...sorted.filter((file) => !isSlow(file)),
+    ])
   }
 }
