@@ -5,16 +5,16 @@ import { fileURLToPath } from 'node:url'
 import { adviceFor } from '../base/bundles/advice.ts'
 import { PROPERTIES } from '../base/config/properties.ts'
 import type { Property } from '../base/config/property.ts'
+import { ERRORS } from '../base/http/errors.ts'
 import { CENTER_PROPERTIES } from '../control-center/config/properties.ts'
 import { declaredRoutes, describeAdminApi } from '../host/api.ts'
 import { OAUTH_PROBLEMS } from '../host/oauth/problems.ts'
 import { FAULT_CODES, WARNING_CODES } from '../runtime/bundle/faults.ts'
 import { manifestJsonSchema } from '../runtime/bundle/manifest.ts'
-import { CODES } from '../runtime/errors.ts'
 import { formJsonSchema } from '../runtime/forms/form-schema.ts'
 import { LIMITS } from '../runtime/limits.ts'
 import { FAILURES } from '../runtime/outcome.ts'
-import { AFTER_ERRORS, AFTER_FAILURES, AFTER_OAUTH_PROBLEMS } from './next-steps.ts'
+import { AFTER_FAILURES, AFTER_OAUTH_PROBLEMS } from './next-steps.ts'
 import { scriptingPage } from './scripting-reference.ts'
 
 const files: Record<string, string> = {
@@ -114,8 +114,8 @@ ${limits.join('\n')}
 }
 
 function codesPage(): string {
-  const errors = entriesOf(CODES).map(
-    ([name, { status, fixedBy }]) => `| \`${name}\` | ${status} | ${fixedBy} | ${AFTER_ERRORS[name]} |`,
+  const errors = Object.entries(ERRORS).map(
+    ([name, { status, fixedBy, advice }]) => `| \`${name}\` | ${status} | ${fixedBy} | ${advice} |`,
   )
   const problems = entriesOf(OAUTH_PROBLEMS).map(
     ([name, { status, what }]) => `| \`${name}\` | ${status} | ${what} | ${AFTER_OAUTH_PROBLEMS[name]} |`,

@@ -1,6 +1,6 @@
 import type Router from '@koa/router'
-import { CODES } from '../../runtime/errors.ts'
 import { z } from '../../runtime/zod.ts'
+import { ERRORS } from '../http/errors.ts'
 import { type Answers, type Bytes, type Content, type DeclaredRoute, isBytes } from './route.ts'
 
 export type ApiDescription<Right> = {
@@ -32,7 +32,7 @@ export const Problem = z
     type: z.string(),
     title: z.string(),
     status: z.int(),
-    code: z.enum(Object.keys(CODES)),
+    code: z.enum(Object.keys(ERRORS)),
     detail: z.string().optional(),
     correlationId: z.string(),
     faults: z.array(Finding).optional(),

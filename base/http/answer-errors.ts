@@ -1,53 +1,16 @@
 import { STATUS_CODES } from 'node:http'
 import type { Context, Middleware } from 'koa'
 import type { Logger } from 'pino'
-import { type ErrorCode, PlatformError } from '../../runtime/errors.ts'
+import { PlatformError } from '../../runtime/errors.ts'
 import { diskFull, isDiskFull } from '../database/disk-full.ts'
-import { type ErrorKind, type ErrorModel, errorPage } from '../web/pages.ts'
+import { type ErrorModel, errorPage } from '../web/pages.ts'
 import type { PageFrame } from '../web/render-page.ts'
 import { PLATFORM_LOCALES } from '../web/texts.ts'
 import { allowPage } from './content-security.ts'
+import { rowOf } from './errors.ts'
 import { isNavigation } from './fetch-metadata.ts'
 import { chooseLocale } from './languages.ts'
 import { createNonce, stateOf } from './request.ts'
-
-/** How an error looks to a person. Codes that are not here rarely reach one: see `kindOf`. */
-const KINDS: Partial<Record<ErrorCode, ErrorKind>> = {
-  ERR_BAD_REQUEST: 'bad-request',
-  ERR_BROWSER_CREDENTIALS: 'forbidden',
-  ERR_NOT_A_NAVIGATION: 'forbidden',
-  ERR_FOREIGN_ORIGIN: 'forbidden',
-  ERR_FORBIDDEN: 'no-right',
-  ERR_NOT_FOUND: 'not-found',
-  ERR_SOLUTION_NOT_FOUND: 'not-found',
-  ERR_USER_NOT_FOUND: 'not-found',
-  ERR_VERSION_NOT_FOUND: 'not-found',
-  ERR_METHOD_NOT_ALLOWED: 'method',
-  ERR_BODY_TOO_LARGE: 'too-large',
-  ERR_TOO_MANY_FIELDS: 'too-large',
-  ERR_CONTENT_TYPE: 'content-type',
-  ERR_HOST_UNKNOWN: 'unknown-host',
-  ERR_THROTTLED: 'throttled',
-  ERR_MODE_UNAVAILABLE: 'mode-unavailable',
-  ERR_SOLUTION_BROKEN: 'broken',
-  ERR_SANDBOX_BUSY: 'busy',
-  ERR_MEMORY_FULL: 'busy',
-  ERR_PASSWORDS_BUSY: 'busy',
-  ERR_DATABASE_UNREACHABLE: 'database',
-  ERR_STOPPING: 'stopping',
-  ERR_MAINTENANCE: 'maintenance',
-}
-
-/** An operator's own doing: nothing to report, and the reason may be shown. */
-const EXPECTED: readonly ErrorCode[] = ['ERR_MODE_UNAVAILABLE', 'ERR_MAINTENANCE']
-
-/** What the next version of a solution may mend. */
-const FIXED_BY_A_VERSION: readonly ErrorCode[] = [
-  'ERR_SOLUTION_NOT_FOUND',
-  'ERR_MODE_UNAVAILABLE',
-  'ERR_SOLUTION_BROKEN',
-  'ERR_SANDBOX_BUSY',
-]
 
 export type ErrorOptions = {
   /** See `HostOptions`: pages of errors that a new version may mend ask again each second. */
@@ -55,9 +18,6 @@ export type ErrorOptions = {
   /** The page for people; unless given, one that knows nobody. */
   readonly page?: (ctx: Context, frame: PageFrame, model: ErrorModel) => string
 }
-
-/** Their message reveals nothing internal, and the caller needs it to continue. */
-const SHOWN: readonly ErrorCode[] = [...EXPECTED, 'ERR_DISK_FULL', 'ERR_STORAGE_FULL']
 
 /** The one place that turns errors into HTTP: a page for people, problem+json (RFC 9457) for everything else. */
 export function answerErrors(log: Logger, { isLive = false, page = plainPage }: ErrorOptions = {}): Middleware {
@@ -68,7 +28,7 @@ export function answerErrors(log: Logger, { isLive = false, page = plainPage }: 
         throw new PlatformError('ERR_NOT_FOUND', 'There is nothing at this address.')
     } catch (error) {
       answer(ctx, error, log, page)
-      if (isLive && error instanceof PlatformError && FIXED_BY_A_VERSION.includes(error.code)) ctx.set('Refresh', '1')
+      if (isLive && error instanceof PlatformError && rowOf(error.code).maybeFixedByVersion) ctx.set('Refresh', '1')
     }
   }
 }
@@ -86,7 +46,8 @@ function plainPage(_ctx: Context, frame: PageFrame, model: ErrorModel): string {
 function answer(ctx: Context, error: unknown, log: Logger, page: NonNullable<ErrorOptions['page']>): void {
   const { correlationId } = stateOf(ctx)
   const known = knownError(error)
-  if (known.status >= 500 && !EXPECTED.includes(known.code)) {
+  const { status, isExpected } = rowOf(known.code)
+  if (status >= 500 && !isExpected) {
     // The stack tells the operator where; messages of foreign errors may quote what was sent, so they stay out.
     log.error({ code: known.code, correlationId, stack: stackOf(known.cause ?? known) }, 'a request failed')
   }
@@ -113,29 +74,26 @@ function wantsPage(ctx: Context): boolean {
 function sendErrorPage(ctx: Context, error: PlatformError, page: NonNullable<ErrorOptions['page']>): void {
   const nonce = createNonce()
   const locale = chooseLocale(ctx.get('Accept-Language'), PLATFORM_LOCALES)
-  const { status } = error
+  const { status, page: kind = status < 500 ? 'bad-request' : 'internal' } = rowOf(error.code)
   allowPage(ctx, nonce)
   ctx.status = status
   ctx.type = 'text/html; charset=utf-8'
-  ctx.body = page(ctx, { locale, nonce }, { status, kind: kindOf(error), reference: stateOf(ctx).correlationId })
-}
-
-function kindOf({ code, status }: PlatformError): ErrorKind {
-  return KINDS[code] ?? (status < 500 ? 'bad-request' : 'internal')
+  ctx.body = page(ctx, { locale, nonce }, { status, kind, reference: stateOf(ctx).correlationId })
 }
 
 export function sendProblem(ctx: Context, error: PlatformError): void {
-  const shown = error.status < 500 || SHOWN.includes(error.code)
+  const { status, isExpected, isShown } = rowOf(error.code)
+  const mayShow = status < 500 || isExpected || isShown
   const { retryAfter, allow, ...details } = error.details as Record<string, unknown>
-  ctx.status = error.status
+  ctx.status = status
   ctx.type = 'application/problem+json'
   ctx.body = JSON.stringify({
     type: 'about:blank',
     // Not `ctx.message`: HTTP/2 has no such line, and Node warns who asks.
-    title: STATUS_CODES[error.status],
-    status: error.status,
+    title: STATUS_CODES[status],
+    status,
     code: error.code,
-    ...(shown ? { detail: error.message, ...details } : {}),
+    ...(mayShow ? { detail: error.message, ...details } : {}),
     correlationId: stateOf(ctx).correlationId,
   })
 }

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { PlatformError } from '../../runtime/errors.ts'
+import { statusOf } from './errors.ts'
 
 /** An answer to a request that never reaches the app. */
 export type EarlyAnswer = {
@@ -9,7 +10,9 @@ export type EarlyAnswer = {
 }
 
 /** Problem details (RFC 9457) for pages too, without a correlation ID: the app that would give one has not run. */
-export function earlyAnswer({ status, code, message }: PlatformError): EarlyAnswer {
+export function earlyAnswer(error: PlatformError): EarlyAnswer {
+  const { code, message } = error
+  const status = statusOf(error)
   const body = JSON.stringify({ type: 'about:blank', title: STATUS_CODES[status], status, code, detail: message })
   const headers = { 'Content-Type': 'application/problem+json', 'Content-Length': String(Buffer.byteLength(body)) }
   return { status, headers, body }

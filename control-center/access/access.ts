@@ -1,5 +1,6 @@
 import type { Context, Middleware } from 'koa'
 import type { User, Users } from '../../base/accounts/users.ts'
+import { isRefusal } from '../../base/http/errors.ts'
 import { sourceOfPost } from '../../base/http/fetch-metadata.ts'
 import { stateOf } from '../../base/http/request.ts'
 import { createNews } from '../../base/work/news.ts'
@@ -151,7 +152,7 @@ export function createAccess(parts: AccessParts): Access {
         await access.need(ctx, right)
         return true
       } catch (error) {
-        if (error instanceof PlatformError && error.status < 500) return false
+        if (isRefusal(error)) return false
         throw error
       }
     },

@@ -1,6 +1,7 @@
 import Router from '@koa/router'
 import type { Context, Middleware } from 'koa'
 import { SIGNALS, type Signal } from '../../base/config/telemetry-settings.ts'
+import { statusOf } from '../../base/http/errors.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import { environmentOf, requireSatellite, type SatelliteAccessParts } from '../satellites/satellite-access.ts'
 import { createArriving } from './arriving.ts'
@@ -76,14 +77,16 @@ const refuseInItsFormat: Middleware = async (ctx, next) => {
   try {
     await next()
   } catch (error) {
-    if (!(error instanceof PlatformError) || CODES[error.status] === undefined) throw error
-    const { status, message } = error
+    if (!(error instanceof PlatformError)) throw error
+    const status = statusOf(error)
+    const code = CODES[status]
+    if (code === undefined) throw error
     const format = formatOf(ctx)
     ctx.status = status
     ctx.type = CONTENT_TYPES[format]
     if (status === 408 || status === 429 || status === 503) ctx.set('Retry-After', String(AGAIN))
     // What was not read would be taken for the next request.
     if (status === 408 || status === 413 || status === 429 || status === 503) ctx.set('Connection', 'close')
-    ctx.body = writeStatus(CODES[status] ?? 2, message, format)
+    ctx.body = writeStatus(code, error.message, format)
   }
 }

@@ -3,9 +3,9 @@ import type { User, Users } from '../../base/accounts/users.ts'
 import { userTarget } from '../../base/api/targets.ts'
 import { hostCall } from '../../base/bundles/host-call.ts'
 import { permissionsOf } from '../../base/bundles/prepared-solution.ts'
+import { isRefusal } from '../../base/http/errors.ts'
 import { platformText } from '../../base/web/texts.ts'
 import type { UsersPort } from '../../plugins/security/host.ts'
-import { PlatformError } from '../../runtime/errors.ts'
 import { type Call, ScriptError } from '../../runtime/plugin.ts'
 import type { Audit } from '../access/audit.ts'
 import type { GrantStore } from '../grants/grants.ts'
@@ -168,7 +168,7 @@ async function forScript<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof PlatformError && error.status < 500) throw new ScriptError(error.message)
+    if (isRefusal(error)) throw new ScriptError(error.message)
     throw error
   }
 }

@@ -1,6 +1,7 @@
 import { type AddressInfo, connect } from 'node:net'
 import Koa from 'koa'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { statusOf } from '../../base/http/errors.ts'
 import { createArriving } from '../../control-center/telemetry/arriving.ts'
 import { createShares } from '../../control-center/telemetry/shares.ts'
 import { PlatformError } from '../../runtime/errors.ts'
@@ -19,7 +20,7 @@ beforeAll(async () => {
       ctx.body = await arriving.read(ctx, owner, async (body) => `${body.length} ${body.at(-1)}`)
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error
-      ctx.status = error.status
+      ctx.status = statusOf(error)
       ctx.body = error.code
     }
   })

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { versionTarget } from '../../../base/api/targets.ts'
+import { statusOf } from '../../../base/http/errors.ts'
 import type { DesiredState, SolutionResult } from '../../../base/protocol/protocol.ts'
 import { PlatformError } from '../../../runtime/errors.ts'
 import type { Limits } from '../../../runtime/limits.ts'
@@ -73,7 +74,7 @@ async function applyOne(name: string, sha256: string, parts: ApplyParts, signal:
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error
     // Full, busy or stopping: that passes.
-    if (error.status >= 500) return { kind: 'later', why: `"${name}": ${error.message}`, wait: null }
+    if (statusOf(error) >= 500) return { kind: 'later', why: `"${name}": ${error.message}`, wait: null }
     await record(error.code, !isThere)
     return failed(reasonOf(error))
   }

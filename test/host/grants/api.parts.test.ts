@@ -8,6 +8,7 @@ import Koa from 'koa'
 import { expect, test } from 'vitest'
 import { openPlatformKey } from '../../../base/config/platform-key.ts'
 import { openDatabase } from '../../../base/database/open.ts'
+import { statusOf } from '../../../base/http/errors.ts'
 import { setActor } from '../../../host/access/actor.ts'
 import { createAudit } from '../../../host/access/audit.ts'
 import { addAdminRoutes } from '../../../host/access/route.ts'
@@ -36,9 +37,9 @@ test('grants: the platform’s own database or account is refused, whatever else
   app.use(async (ctx, next) => {
     ctx.state = { correlationId: 'c', client: { address: '127.0.0.1' } }
     setActor(ctx, { name: 'admin', scopes: null, isStillIn: async () => true })
-    await next().catch(({ status, message }: PlatformError) => {
-      ctx.status = status
-      ctx.body = message
+    await next().catch((error: PlatformError) => {
+      ctx.status = statusOf(error)
+      ctx.body = error.message
     })
   })
   app.use(router.routes())
