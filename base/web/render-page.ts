@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { Eta } from 'eta/core'
+import { attributes, escaped, html, Markup } from './markup.ts'
 import type { TextTables } from './texts.ts'
 import { timeFormat } from './time-format.ts'
 
@@ -12,19 +13,41 @@ export type PageFrame = {
   readonly title?: string
 }
 
+/** What the layout needs to know of a page that belongs to a service: the administration or the control center. */
+export type ServiceFrame = {
+  /** What the keys of its texts begin with. */
+  readonly texts: 'admin' | 'center'
+  /** What the addresses of its sign-in and sign-out begin with. */
+  readonly root: '/admin' | ''
+  /** The address of the page's script. */
+  readonly script: string
+  /** What the page's script sends along with requests to the API; null where nobody is signed in. */
+  readonly csrfToken: string | null
+  /** The part of the navigation that the page belongs to; null: none. */
+  readonly part: string | null
+  /** Names and addresses of the navigation; empty: none. */
+  readonly parts: readonly (readonly [name: string, href: string])[]
+  /** Who is signed in, where that is shown. */
+  readonly person?: string | null
+  /** The organisation that the page is about. */
+  readonly organisation?: { readonly name: string; readonly title: string } | null
+}
+
+/** What else the layout needs. */
+type More = { readonly service?: ServiceFrame; readonly goesOnTo?: string }
+
 /**
  * Renders one template.
  * @param heading in the reader's language
- * @param more what the layout needs besides, below `page`
  */
-export type PageRenderer = (template: string, frame: PageFrame, heading: string, model: object, more?: object) => string
+export type PageRenderer = (template: string, frame: PageFrame, heading: string, model: object, more?: More) => string
 
 /**
  * Every template below these folders by its path without ending, compiled once: nothing is read from disk while a request
  * waits. Of two of one name the later folder's counts.
  */
 export function loadTemplates(folders: readonly URL[]): Eta {
-  const templates = new Eta({ autoEscape: true })
+  const templates = new Eta({ autoEscape: true, escapeFunction: escaped })
   for (const folder of folders) {
     for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
       if (!file.endsWith('.eta')) continue
@@ -64,12 +87,15 @@ function bytesText(locale: string, count: number): string {
 /**
  * Makes what renders pages in the shared layout. The model stays below a key of its own, so that no value can take the
  * place of the layout's.
+ *
+ * @param folder whose templates count before those of the same name that are shared
  */
-export function createPageRenderer(templates: Eta, texts: TextTables, styles: string): PageRenderer {
+export function createPageRenderer(templates: Eta, texts: TextTables, styles: string, folder = ''): PageRenderer {
   return (template, frame, heading, model, more = {}) => {
     const language = texts.language(frame.locale)
     const text = (key: string, ...values: readonly (string | number)[]) => texts.text(language, key, values)
-    return templates.render(template, {
+    const partial = (name: string, data: object) => new Markup(templates.render(name, { ...shared, ...data }))
+    const shared = {
       page: {
         language,
         nonce: frame.nonce,
@@ -92,7 +118,21 @@ export function createPageRenderer(templates: Eta, texts: TextTables, styles: st
       count: (value: number) => countFormat(frame.locale).format(value),
       stateKind: (state: string) => (Object.hasOwn(STATES, state) ? STATES[state] : 'quiet'),
       stateName: (state: string) => (Object.hasOwn(STATES, state) ? text(`platform.admin.state.${state}`) : state),
-    })
+      html,
+      attributes,
+      nothing: html`<span class="quiet" aria-hidden="true">–</span><span class="hidden">${text('platform.admin.none')}</span>`,
+      partial,
+      // What each takes is said in its template.
+      table: (table: object) => partial('table', { table }),
+      row: (row: object) => partial('row', { row }),
+      field: (field: object) => partial('field', { field }),
+      act: (act: object) => partial('act', { act }),
+      card: (card: object) => partial('card', { card }),
+      empty: (said: string) => partial('empty', { said }),
+      badge: (kind: string, name: string) => html`<span class="state state-${kind}">${name}</span>`,
+    }
+    const own = `${folder}${template}`
+    return templates.render(templates.templatesSync.get(own) === undefined ? template : own, shared)
   }
 }
 

@@ -157,8 +157,17 @@ type SignInModel = {
   readonly isMailed: boolean
 }
 
-function showSignIn(ctx: Context, model: SignInModel, status = 200): void {
-  sendPage(ctx, { template: 'sign-in', heading: textFor(ctx)('center.signin.title'), model, status }, null)
+function showSignIn(ctx: Context, { isChanged, isMailed, ...shown }: SignInModel, status = 200): void {
+  const text = textFor(ctx)
+  const model = {
+    ...shown,
+    name: { label: text('center.mail'), type: 'email' },
+    said: isChanged ? text('platform.password.changed') : null,
+    forgot: isMailed
+      ? { text: text('userlink.forgot'), href: '/forgot-password' }
+      : { text: text('center.forgot.nomail') },
+  }
+  sendPage(ctx, { template: 'sign-in', heading: text('center.signin.title'), model, status }, null)
 }
 
 type ForcedModel = {

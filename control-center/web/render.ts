@@ -12,7 +12,7 @@ const ownStyles = ['center', 'rollouts', 'packages', 'telemetry', 'accounts', 'l
   .map((name) => readFileSync(new URL(`styles/${name}.css`, import.meta.url), 'utf8'))
   .join('')
 const sharedParts = sharedStyles('tokens', 'fields', 'pages', 'admin', 'admin-operation')
-const render = createPageRenderer(templates, CENTER_TEXTS, `${sharedParts}\n${indent(ownStyles)}`)
+const render = createPageRenderer(templates, CENTER_TEXTS, `${sharedParts}\n${indent(ownStyles)}`, 'center/')
 
 /** The navigation below an organisation, in its order: the address below `/o/{name}/`, and who sees it. */
 export const CENTER_PARTS = {
@@ -46,14 +46,14 @@ export type CenterFrame = PageFrame & {
 
 /**
  * A page of the control center.
- * @param template one of `pages/center/`, without its ending
+ * @param template one of `pages/center/` or of the shared ones, without its ending
  * @param heading in the reader's language
  */
 export function centerPage(template: string, frame: CenterFrame, heading: string, model: object): string {
   const { csrfToken, part, script, person, organisation } = frame
-  const parts = organisation?.parts.map((name) => [name, `/o/${organisation.name}/${CENTER_PARTS[name].path}`])
-  const center = { csrfToken, part, script, person, organisation, parts: parts ?? [] }
-  return render(`center/${template}`, { ...frame, title: `${heading} · Solhost control center` }, heading, model, {
-    center,
-  })
+  const parts = (organisation?.parts ?? []).map(
+    (name) => [name, `/o/${organisation?.name}/${CENTER_PARTS[name].path}`] as const,
+  )
+  const service = { texts: 'center', root: '', script, csrfToken, part, parts, person, organisation } as const
+  return render(template, { ...frame, title: `${heading} · Solhost control center` }, heading, model, { service })
 }

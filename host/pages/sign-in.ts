@@ -62,8 +62,10 @@ export function addSignInRoutes(router: Router, { credentials, pageSessions, lim
 
 type SignInModel = { readonly to: string; readonly username: string; readonly refusal: string | null }
 
-function showSignIn(ctx: Context, model: SignInModel, status = 200): void {
-  sendPage(ctx, { template: 'sign-in', heading: textFor(ctx)('admin.signin.title'), model, part: null, status })
+function showSignIn(ctx: Context, shown: SignInModel, status = 200): void {
+  const text = textFor(ctx)
+  const model = { ...shown, name: { label: text('platform.logindialog.label.name'), hint: text('admin.signin.hint') } }
+  sendPage(ctx, { template: 'sign-in', heading: text('admin.signin.title'), model, part: null, status })
 }
 
 /** Browsers say with every POST where it comes from; who says nothing is no browser, and has the API. */

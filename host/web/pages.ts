@@ -102,6 +102,7 @@ const templates = loadTemplates([SHARED_PAGES, new URL('pages/', import.meta.url
 const pageStyles = sharedStyles('tokens', 'fields', 'pages')
 const adminStyles = `${pageStyles}\n${sharedStyles('admin', 'admin-operation')}`
 const page = createPageRenderer(templates, PLATFORM_TEXTS, pageStyles)
+const ofAdministration = createPageRenderer(templates, PLATFORM_TEXTS, adminStyles, 'admin/')
 
 export function solutionListPage(frame: PageFrame, model: SolutionListModel): string {
   return page('solution-list', frame, platformText(frame.locale, 'platform.solutions.title'), model)
@@ -156,11 +157,12 @@ export function repostPage(frame: PageFrame, model: RepostModel): string {
 
 /**
  * A page of the administration.
- * @param template one of `pages/admin/`, without its ending
+ * @param template one of `pages/admin/` or of the shared ones, without its ending
  * @param heading in the reader's language
  */
 export function adminPage(template: string, frame: AdminFrame, heading: string, model: object): string {
   const { csrfToken, part, script } = frame
-  const admin = { csrfToken, part, script, parts: Object.entries(ADMIN_PARTS), styles: adminStyles }
-  return page(`admin/${template}`, frame, heading, model, { admin })
+  const parts = csrfToken === null ? [] : Object.entries(ADMIN_PARTS)
+  const service = { texts: 'admin', root: '/admin', script, csrfToken, part, parts } as const
+  return ofAdministration(template, frame, heading, model, { service })
 }

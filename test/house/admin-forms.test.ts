@@ -1,18 +1,31 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
-const FOLDERS = ['host', 'base'].map((name) => new URL(`../../${name}/web/pages/admin/`, import.meta.url))
+const PAGES = ['base/web/pages', 'host/web/pages', 'control-center/web/pages'].map((path) => `../../${path}/`)
+
+const templates = PAGES.flatMap((path) => {
+  const folder = new URL(path, import.meta.url)
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.eta'))
+  return files.map((file) => ({ file, text: readFileSync(new URL(file, folder), 'utf8') }))
+})
 
 /** Opening tags, each on one line. */
-const forms = FOLDERS.flatMap((folder) =>
-  readdirSync(folder).flatMap((file) =>
-    [...readFileSync(new URL(file, folder), 'utf8').matchAll(/<form\b.*/g)].map(([tag]) => ({ file, tag })),
-  ),
-)
+const forms = templates.flatMap(({ file, text }) => [...text.matchAll(/<form\b.*/g)].map(([tag]) => ({ file, tag })))
 
-test('a form of the administration says its method; what the script sends is a POST without it, so that no address has a password', () => {
+test('a form of the pages says its method; what the script sends is a POST without it, so that no address has a password', () => {
   const isSent = (tag: string) => /\sdata-(api|grants|upload|import|settings)\b/.test(tag)
   const wrong = forms.filter(({ tag }) => !(isSent(tag) ? / method="post"/ : / method="(get|post|dialog)"/).test(tag))
   expect(wrong).toEqual([])
   expect(forms.filter(({ tag }) => isSent(tag)).length).toBeGreaterThan(20)
+})
+
+test('a form that is one button is a POST without the script', () => {
+  expect(forms.filter(({ file }) => file === 'act.eta').map(({ tag }) => tag.slice(0, 20))).toEqual([
+    '<form method="post"<',
+  ])
+  expect(templates.flatMap(({ text }) => text.match(/\bit\.act\(/g) ?? []).length).toBeGreaterThan(20)
+})
+
+test('only one template has the markup of a table', () => {
+  expect(templates.filter(({ text }) => text.includes('<table')).map(({ file }) => file)).toEqual(['table.eta'])
 })
