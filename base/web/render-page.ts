@@ -126,7 +126,7 @@ export function createPageRenderer(templates: Eta, texts: TextTables, styles: st
       table: (table: object) => partial('table', { table }),
       row: (row: object) => partial('row', { row }),
       field: (field: object) => partial('field', { field }),
-      act: (act: object) => partial('act', { act }),
+      form: (form: object) => partial('form', { form }),
       card: (card: object) => partial('card', { card }),
       empty: (said: string) => partial('empty', { said }),
       badge: (kind: string, name: string) => html`<span class="state state-${kind}">${name}</span>`,

@@ -19,11 +19,11 @@ test('a form of the pages says its method; what the script sends is a POST witho
   expect(forms.filter(({ tag }) => isSent(tag)).length).toBeGreaterThan(20)
 })
 
-test('a form that is one button is a POST without the script', () => {
-  expect(forms.filter(({ file }) => file === 'act.eta').map(({ tag }) => tag.slice(0, 20))).toEqual([
+test('a form of the shared template is a POST without the script', () => {
+  expect(forms.filter(({ file }) => file === 'form.eta').map(({ tag }) => tag.slice(0, 20))).toEqual([
     '<form method="post"<',
   ])
-  expect(templates.flatMap(({ text }) => text.match(/\bit\.act\(/g) ?? []).length).toBeGreaterThan(20)
+  expect(templates.flatMap(({ text }) => text.match(/\bit\.form\(/g) ?? []).length).toBeGreaterThan(20)
 })
 
 test('only one template has the markup of a table', () => {
