@@ -64,7 +64,11 @@ const OWN_NAMES: Readonly<Record<string, readonly (readonly [from: string, to: s
  * @param files of the solution, by path
  */
 export function solutionTypes(files: ReadonlyMap<string, Buffer>): string {
-  const plugins = readdirSync(PLUGINS).sort().map(pluginTypes)
+  const folders = readdirSync(PLUGINS, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  const plugins = folders
+    .map(({ name }) => name)
+    .sort()
+    .map(pluginTypes)
   return [HEAD, SURROUNDINGS, ...plugins, ownTypes(files)].join('\n')
 }
 
