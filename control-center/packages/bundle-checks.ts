@@ -1,3 +1,4 @@
+import { createBundleTurns } from '../../base/bundles/bundle-turns.ts'
 import { createBundleCheck } from '../../base/bundles/check-bundle.ts'
 import { usableTrusted } from '../../base/bundles/plugins.ts'
 import { pluginsForChecks } from '../../base/bundles/plugins-for-checks.ts'
@@ -6,9 +7,8 @@ import type { Bundle } from '../../runtime/bundle/bundle.ts'
 import type { Fault, Warning } from '../../runtime/bundle/faults.ts'
 import { readBundle } from '../../runtime/bundle/read-bundle.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import { createGate } from '../../runtime/gate.ts'
 import type { Limits } from '../../runtime/limits.ts'
-import { createSupervisor } from '../../runtime/supervisor.ts'
+import { createSupervisor, type Supervisor } from '../../runtime/supervisor.ts'
 
 /** What a bundle came to; `bundle` is null where there is a fault. */
 export type BundleFindings = {
@@ -28,13 +28,6 @@ export interface BundleChecks {
   stop(): void
 }
 
-/** Each holds its unpacked files here (`BUNDLE_UNPACKED`), so only so many are worked on at once; others wait. */
-const AT_ONCE = 2
-/** In ms: several of the longest checks. */
-const PATIENCE = 60_000
-/** What bundles mostly grow by when they are unpacked. */
-const UNPACKED = 4
-
 /**
  * Limits and plugins are those of a host without settings of its own. The supervisor, which always keeps a spare process
  * waiting, is made when the first bundle comes: a control center that gets none does without.
@@ -44,7 +37,8 @@ export function createBundleChecks(
   limits: Limits,
   memory: { readonly minimum: number; readonly maximum: number },
 ): BundleChecks {
-  const turns = createGate(AT_ONCE)
+  const needRoom: Supervisor['needRoom'] = (bytes) => needMade().supervisor.needRoom(bytes)
+  const inTurn = createBundleTurns('bundles', needRoom, limits)
   let made: ReturnType<typeof make> | null = null
   let isStopped = false
 
@@ -62,20 +56,6 @@ export function createBundleChecks(
     return made
   }
 
-  /** With room for what it unpacks. */
-  async function inTurn<T>(packed: Uint8Array, work: () => Promise<T>): Promise<T> {
-    if (!(await turns.enter(PATIENCE))) {
-      const message = `Too many bundles are checked: this one waited ${PATIENCE / 1000} s.`
-      throw new PlatformError('ERR_SANDBOX_BUSY', message, { retryAfter: 30 })
-    }
-    try {
-      needMade().supervisor.needRoom(Math.min(packed.length * UNPACKED, limits.BUNDLE_UNPACKED))
-      return await work()
-    } finally {
-      turns.leave()
-    }
-  }
-
   async function checkNow(packed: Uint8Array): Promise<BundleFindings> {
     const read = await readBundle(packed, limits)
     if (read.bundle === null) return read
@@ -90,7 +70,7 @@ export function createBundleChecks(
   return {
     check: (packed) => inTurn(packed, () => checkNow(packed)),
     nameOf: (packed) => inTurn(packed, async () => (await readBundle(packed, limits)).bundle?.manifest.name ?? ''),
-    needRoom: (bytes) => needMade().supervisor.needRoom(bytes),
+    needRoom,
     stop() {
       isStopped = true
       made?.supervisor.stop()

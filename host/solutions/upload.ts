@@ -1,3 +1,4 @@
+import { createBundleTurns } from '../../base/bundles/bundle-turns.ts'
 import { createBundleCheck } from '../../base/bundles/check-bundle.ts'
 import type { SandboxSolutionMaker } from '../../base/bundles/sandbox-solution.ts'
 import { versionNotFound } from '../../base/bundles/version-not-found.ts'
@@ -6,7 +7,6 @@ import type { Bundle } from '../../runtime/bundle/bundle.ts'
 import type { Fault, Warning } from '../../runtime/bundle/faults.ts'
 import { readBundle } from '../../runtime/bundle/read-bundle.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import { createGate } from '../../runtime/gate.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import type { Supervisor } from '../../runtime/supervisor.ts'
 import type { Catalog } from './catalog.ts'
@@ -57,30 +57,13 @@ export type UploadParts = {
   readonly limits: Limits
 }
 
-/** Each holds its unpacked files in the host (`BUNDLE_UNPACKED`), so only so many are worked on at once; others wait. */
-const AT_ONCE = 2
-/** In ms: several of the longest checks. */
-const PATIENCE = 60_000
-/** What bundles mostly grow by when they are unpacked; the rest is seen when the memory is looked at. */
-const UNPACKED = 4
-
 /** What zip and manifests of an upload came to. */
 type SoundBundle = { readonly bundle: Bundle; readonly warnings: readonly Warning[] }
 
 export function createUploads({ store, catalog, supervisor, makeSandboxSolution, limits }: UploadParts): Uploads {
   const check = createBundleCheck({ supervisor, makeSandboxSolution, limits })
   const oneAtATime = createQueue()
-  const turns = createGate(AT_ONCE)
-
-  async function inTurn<T>(packed: Uint8Array, work: () => Promise<T>): Promise<T> {
-    if (!(await turns.enter(PATIENCE))) throw tooManyWait()
-    try {
-      supervisor.needRoom(Math.min(packed.length * UNPACKED, limits.BUNDLE_UNPACKED))
-      return await work()
-    } finally {
-      turns.leave()
-    }
-  }
+  const inTurn = createBundleTurns('uploads', supervisor.needRoom, limits)
 
   function upload(packed: Uint8Array, expectedName: string): Promise<Uploaded> {
     return inTurn(packed, () => readAndTake(packed, expectedName))
@@ -173,12 +156,6 @@ export function createUploads({ store, catalog, supervisor, makeSandboxSolution,
     activate: (name, sha256) => oneAtATime(name, () => activate(name, sha256)),
     remove: (name) => oneAtATime(name, () => remove(name)),
   }
-}
-
-function tooManyWait(): PlatformError {
-  return new PlatformError('ERR_SANDBOX_BUSY', `Too many uploads are checked: this one waited ${PATIENCE / 1000} s.`, {
-    retryAfter: 30,
-  })
 }
 
 function solutionNotFound(name: string): PlatformError {
