@@ -1,15 +1,10 @@
 import type Koa from 'koa'
 import type { Middleware } from 'koa'
 import type { Logger } from 'pino'
-import { answerErrors } from '../base/http/answer-errors.ts'
-import { createClientReader } from '../base/http/client.ts'
-import { type Draining, endKeptConnections, refuseWhileStopping } from '../base/http/draining.ts'
-import { health } from '../base/http/health.ts'
+import type { Draining } from '../base/http/draining.ts'
 import { checkMethod } from '../base/http/method-check.ts'
-import { appOf, identify, setHeaders } from '../base/http/opening-steps.ts'
-import { needReadableTarget } from '../base/http/readable-target.ts'
+import { appOf, openingSteps } from '../base/http/opening-steps.ts'
 import type { Sites } from '../base/http/sites.ts'
-import { sendHsts } from '../base/tls/hsts.ts'
 import { redirectToHttps } from '../base/tls/redirect.ts'
 import { type CenterApiParts, centerApi } from './api.ts'
 import type { CenterSettings } from './config/settings.ts'
@@ -33,7 +28,7 @@ export type CenterParts = CenterApiParts &
 /** Every step of a request, in the order in which they happen. */
 export function createCenterApp(parts: CenterParts): Koa {
   return appOf([
-    ...openingSteps(parts),
+    ...opening(parts),
     hostGate(parts.sites),
     checkMethod,
     satelliteApi(parts).routes() as Middleware,
@@ -46,18 +41,9 @@ export function createCenterApp(parts: CenterParts): Koa {
 
 /** The port without TLS that leads to the one with it. @param port of the latter */
 export function createCenterRedirectApp(parts: CenterParts, port: () => number): Koa {
-  return appOf([...openingSteps(parts), redirectToHttps(parts.sites, port)])
+  return appOf([...opening(parts), redirectToHttps(parts.sites, port)])
 }
 
-function openingSteps({ settings, log, draining }: CenterParts): Middleware[] {
-  return [
-    identify(createClientReader(settings.trustedProxies)),
-    setHeaders,
-    needReadableTarget,
-    sendHsts(settings),
-    answerErrors(log, { page: centerErrorPage }),
-    endKeptConnections(draining),
-    health(draining.isReady),
-    refuseWhileStopping(draining),
-  ]
+function opening(parts: CenterParts): Middleware[] {
+  return openingSteps({ ...parts, errors: { page: centerErrorPage } })
 }

@@ -7,15 +7,11 @@ import type { Remembered } from '../base/accounts/remembered.ts'
 import type { Sessions } from '../base/accounts/sessions.ts'
 import type { Throttle } from '../base/accounts/throttle.ts'
 import type { Users } from '../base/accounts/users.ts'
-import { answerErrors } from '../base/http/answer-errors.ts'
-import { createClientReader, createProxyCheck } from '../base/http/client.ts'
-import { type Draining, endKeptConnections, refuseWhileStopping } from '../base/http/draining.ts'
-import { health } from '../base/http/health.ts'
+import { createProxyCheck } from '../base/http/client.ts'
+import type { Draining } from '../base/http/draining.ts'
 import { checkMethod } from '../base/http/method-check.ts'
-import { appOf, identify, setHeaders } from '../base/http/opening-steps.ts'
-import { needReadableTarget } from '../base/http/readable-target.ts'
+import { appOf, openingSteps } from '../base/http/opening-steps.ts'
 import type { Sites } from '../base/http/sites.ts'
-import { sendHsts } from '../base/tls/hsts.ts'
 import { redirectToHttps } from '../base/tls/redirect.ts'
 import type { Supervisor } from '../runtime/supervisor.ts'
 import { admitPageSession } from './access/admit-page-session.ts'
@@ -90,7 +86,7 @@ export function createApp(parts: HostParts): Koa {
   const { settings, sites, catalog, store } = parts
   const sendLoginPage = createLoginPageSender({ ...parts, isTesting: settings.isTesting })
   return appOf([
-    ...openingSteps(parts),
+    ...opening(parts),
     siteGate(sites, catalog),
     checkMethod,
     refuseWhenFull(parts.supervisor),
@@ -113,7 +109,7 @@ export function createAdminApp(parts: HostParts): Koa {
   const { settings, sites, pageSessions } = parts
   const pages = adminPages({ ...parts, limits: settings.limits, sharedOrigin: sites.shared })
   return appOf([
-    ...openingSteps(parts, 'admin'),
+    ...opening(parts, 'admin'),
     adminGate(settings.adminHost, settings.allowedHosts),
     checkMethod,
     admitPageSession(pageSessions),
@@ -126,25 +122,13 @@ export function createAdminApp(parts: HostParts): Koa {
 
 /** The port without TLS that leads to the one with it. @param port of the latter */
 export function createRedirectApp(parts: HostParts, port: () => number): Koa {
-  return appOf([...openingSteps(parts), redirectToHttps(parts.sites, port)])
+  return appOf([...opening(parts), redirectToHttps(parts.sites, port)])
 }
 
-/** What every request goes through first, on all ports. */
-function openingSteps(
-  { settings, log, draining, isLive, telemetry }: HostParts,
-  port: 'pages' | 'admin' = 'pages',
-): Middleware[] {
-  return [
-    identify(createClientReader(settings.trustedProxies)),
-    setHeaders,
-    needReadableTarget,
-    tellRequests({ telemetry, port, isFromProxy: createProxyCheck(settings.trustedProxies) }),
-    sendHsts(settings),
-    answerErrors(log, { isLive }),
-    endKeptConnections(draining),
-    health(draining.isReady),
-    refuseWhileStopping(draining),
-  ]
+function opening(parts: HostParts, port: 'pages' | 'admin' = 'pages'): Middleware[] {
+  const { settings, telemetry, isLive } = parts
+  const isFromProxy = createProxyCheck(settings.trustedProxies)
+  return openingSteps({ ...parts, errors: { isLive }, measure: tellRequests({ telemetry, port, isFromProxy }) })
 }
 
 function adminApiStep(parts: HostParts): Middleware {

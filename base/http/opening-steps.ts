@@ -1,10 +1,39 @@
 import Koa, { type Context, type Middleware } from 'koa'
-import type { ClientSide } from './client.ts'
+import type { Logger } from 'pino'
+import type { ServiceSettings } from '../config/service-settings.ts'
+import { answerErrors, type ErrorOptions } from './answer-errors.ts'
+import { type ClientSide, createClientReader } from './client.ts'
 import { setSecurityHeaders } from './content-security.ts'
 import { createCorrelationId } from './correlation.ts'
+import { type Draining, endKeptConnections, refuseWhileStopping } from './draining.ts'
+import { health } from './health.ts'
+import { type HstsSettings, sendHsts } from './hsts.ts'
+import { needReadableTarget } from './readable-target.ts'
 import { stateOf } from './request.ts'
 
-/* What every app of the platform begins with: those of the host, and the control center's. */
+export type OpeningParts = {
+  readonly settings: HstsSettings & Pick<ServiceSettings, 'trustedProxies'>
+  readonly log: Logger
+  readonly draining: Pick<Draining, 'isReady' | 'isRefusing'>
+  readonly errors: ErrorOptions
+  /** Sees each request that has a target, and how it was answered. */
+  readonly measure?: Middleware
+}
+
+/** What every request goes through first, on all ports of both services. */
+export function openingSteps({ settings, log, draining, errors, measure }: OpeningParts): Middleware[] {
+  return [
+    identify(createClientReader(settings.trustedProxies)),
+    setHeaders,
+    needReadableTarget,
+    ...(measure === undefined ? [] : [measure]),
+    sendHsts(settings),
+    answerErrors(log, errors),
+    endKeptConnections(draining),
+    health(draining.isReady),
+    refuseWhileStopping(draining),
+  ]
+}
 
 export function appOf(steps: readonly Middleware[]): Koa {
   const app = new Koa()

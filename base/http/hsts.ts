@@ -2,7 +2,11 @@ import type { Middleware } from 'koa'
 import { hostnameOf, isLoopback } from '../config/host-names.ts'
 import type { SolutionOrigin } from '../config/properties.ts'
 import type { ServiceSettings } from '../config/service-settings.ts'
-import { stateOf } from '../http/request.ts'
+import { stateOf } from './request.ts'
+
+export type HstsSettings = Pick<ServiceSettings, 'certificate' | 'publicUrl' | 'hstsMaxAge'> & {
+  readonly solutionOrigin?: SolutionOrigin | null
+}
 
 /**
  * Strict-Transport-Security (RFC 6797) on answers over https, where https is meant to stay: the host serves TLS, or its
@@ -12,11 +16,7 @@ import { stateOf } from '../http/request.ts'
  * says it for itself. Not for loopback names: browsers keep it for a name with all its ports, and so the plain ones of
  * everything else on that machine, the admin port among them, could be reached no longer.
  */
-export function sendHsts(
-  settings: Pick<ServiceSettings, 'certificate' | 'publicUrl' | 'hstsMaxAge'> & {
-    readonly solutionOrigin?: SolutionOrigin | null
-  },
-): Middleware {
+export function sendHsts(settings: HstsSettings): Middleware {
   const { certificate, publicUrl, solutionOrigin, hstsMaxAge } = settings
   const stays = certificate !== null || publicUrl?.protocol === 'https:' || solutionOrigin?.protocol === 'https:'
   const value = `max-age=${Math.floor(hstsMaxAge / 1000)}`
