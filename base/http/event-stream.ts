@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream'
 import type { Context } from 'koa'
+import { repeat } from '../work/repeat.ts'
 
 /** Where the events of a stream go. */
 export type EventSink = {
@@ -31,7 +32,7 @@ export async function answerEvents(ctx: Context, { greeting, isStillIn, begin }:
   const stream = new PassThrough()
   let allowed = Number.POSITIVE_INFINITY
   let isOver = false
-  let keepAlive: NodeJS.Timeout | undefined
+  let stopAsking = async () => {}
   let leave = () => {}
 
   function send(data: object, id?: number): void {
@@ -43,7 +44,7 @@ export async function answerEvents(ctx: Context, { greeting, isStillIn, begin }:
   function end(): void {
     if (isOver) return
     isOver = true
-    clearInterval(keepAlive)
+    void stopAsking()
     leave()
     stream.end()
   }
@@ -66,7 +67,7 @@ export async function answerEvents(ctx: Context, { greeting, isStillIn, begin }:
   ctx.body = stream
   // Ended while it began.
   if (isOver) return leave()
-  keepAlive = setInterval(() => void goOn(), KEEP_ALIVE)
+  stopAsking = repeat(KEEP_ALIVE, goOn)
   ctx.req.on('close', end)
   if (ctx.req.closed) end()
 }

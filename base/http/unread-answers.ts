@@ -2,6 +2,7 @@ import type { Server, ServerResponse } from 'node:http'
 import type { Server as SecureServer } from 'node:https'
 import type { Socket } from 'node:net'
 import proxyAddr from 'proxy-addr'
+import { repeat } from '../work/repeat.ts'
 import { networkOf } from './network.ts'
 import { endLargest, MOST_HELD } from './slow-connections.ts'
 
@@ -29,14 +30,14 @@ export function boundUnreadAnswers(
 ): () => void {
   const isTrusted = proxyAddr.compile([...trustedProxies])
   const connections = new Map<Socket, Seen>()
-  let timer: NodeJS.Timeout | null = null
+  let stopLooking: (() => Promise<void>) | null = null
 
   server.on('request', (request, response: ServerResponse) => {
     const { socket } = request
     const seen = connections.get(socket) ?? add(socket)
     seen.answers.add(response)
     response.once('close', () => seen.answers.delete(response))
-    timer ??= setInterval(look, LOOK_EVERY).unref()
+    stopLooking ??= repeat(LOOK_EVERY, look)
   })
 
   function add(socket: Socket): Seen {
@@ -46,9 +47,9 @@ export function boundUnreadAnswers(
     connections.set(socket, seen)
     socket.once('close', () => {
       connections.delete(socket)
-      if (connections.size > 0 || timer === null) return
-      clearInterval(timer)
-      timer = null
+      if (connections.size > 0) return
+      void stopLooking?.()
+      stopLooking = null
     })
     return seen
   }

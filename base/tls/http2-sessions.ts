@@ -3,6 +3,7 @@ import proxyAddr from 'proxy-addr'
 import type { Limits } from '../../runtime/limits.ts'
 import { networkOf } from '../http/network.ts'
 import { endLargest, MOST_HELD } from '../http/slow-connections.ts'
+import { repeat } from '../work/repeat.ts'
 
 /** A connection without an open request is closed after so long, in ms. */
 const IDLE_TIME = 60_000
@@ -72,7 +73,7 @@ export function createSessionWatch(
   const sessions = new Map<ServerHttp2Session, Seen>()
   /** Sessions by network; trusted proxies are in none. */
   const networks = new Map<string, Set<ServerHttp2Session>>()
-  let timer: NodeJS.Timeout | null = null
+  let stopLooking: (() => Promise<void>) | null = null
   let isGoing = false
 
   function add(session: ServerHttp2Session): void {
@@ -99,7 +100,7 @@ export function createSessionWatch(
     }
     sessions.set(session, seen)
     if (network !== null) networks.set(network, (networks.get(network) ?? new Set()).add(session))
-    timer ??= setInterval(look, LOOK_EVERY).unref()
+    stopLooking ??= repeat(LOOK_EVERY, look)
     session.on('stream', (stream) => {
       seen.streams.set(stream, now())
       seen.lastUse = now()
@@ -110,9 +111,9 @@ export function createSessionWatch(
     })
     session.once('close', () => {
       forget(session)
-      if (sessions.size > 0 || timer === null) return
-      clearInterval(timer)
-      timer = null
+      if (sessions.size > 0) return
+      void stopLooking?.()
+      stopLooking = null
     })
   }
 

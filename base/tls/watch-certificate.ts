@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import type { Logger } from 'pino'
 import type { CertificateSource } from '../config/service-settings.ts'
+import { repeat } from '../work/repeat.ts'
 import { type Certificate, readCertificate } from './certificate.ts'
 import { type CertificateState, namesNotCovered, sayProblem, stateOfCertificate } from './expiry.ts'
 
@@ -11,7 +12,7 @@ export interface HostCertificate {
   readonly state: () => CertificateState & { readonly refused: string | null }
   /** Called with each new certificate. */
   onChange(take: (certificate: Certificate) => void): void
-  stop(): void
+  stop(): Promise<void>
 }
 
 export type WatchOptions = {
@@ -41,7 +42,6 @@ export function watchCertificate(source: CertificateSource, options: WatchOption
   let said = Number.NEGATIVE_INFINITY
   let seen: string | null = null
   let readAs: string | null = null
-  let stopped = false
 
   sayState()
   const uncovered = namesNotCovered(certificate.x509, names)
@@ -91,18 +91,14 @@ export function watchCertificate(source: CertificateSource, options: WatchOption
   async function round(): Promise<void> {
     await look()
     sayState()
-    if (!stopped) timer = setTimeout(() => void round(), every).unref()
   }
-  let timer = setTimeout(() => void round(), every).unref()
+  const stop = repeat(every, round)
 
   return {
     current: () => certificate,
     state: () => ({ ...stateOfCertificate(certificate.x509, now()), refused }),
     onChange: (take) => void takers.push(take),
-    stop() {
-      stopped = true
-      clearTimeout(timer)
-    },
+    stop,
   }
 }
 

@@ -1,3 +1,4 @@
+import { repeat } from '../../base/work/repeat.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 import { readRunLog } from './run-log.ts'
 import type { Run, RunRows } from './run-rows.ts'
@@ -25,11 +26,11 @@ export async function followStored(
   let last = after
   let told = ''
   let isOver = false
-  let timer: NodeJS.Timeout | undefined
+  let stopLooking = async () => {}
 
   function unfollow(): void {
     isOver = true
-    clearTimeout(timer)
+    void stopLooking()
   }
 
   async function look(): Promise<void> {
@@ -49,19 +50,8 @@ export async function followStored(
     onEnd()
   }
 
-  function lookLater(): void {
-    if (isOver) return
-    // The database may be away for a moment: whoever follows waits.
-    timer = setTimeout(
-      () =>
-        void look()
-          .catch(() => {})
-          .finally(lookLater),
-      LOOK_EVERY,
-    )
-  }
-
   await look()
-  lookLater()
+  // The database may be away for a moment: whoever follows waits.
+  if (!isOver) stopLooking = repeat(LOOK_EVERY, look, () => {})
   return unfollow
 }

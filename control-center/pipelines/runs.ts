@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { repeat } from '../../base/work/repeat.ts'
 import { PlatformError } from '../../runtime/errors.ts'
 import type { CenterDatabase } from '../database/tables.ts'
 import type { GivenStamp } from '../packages/build-stamp.ts'
@@ -76,21 +77,10 @@ export async function createRuns({ db, work, log, isShared, now = Date.now }: Ru
   await rows.interruptLost()
   const stops = [every(RENEW_EVERY, renew), every(RENEW_EVERY, giveUpLate), every(LOOK_EVERY, rows.interruptLost)]
 
-  /** @returns what ends it, when the last call has ended */
   function every(time: number, look: () => Promise<void>): () => Promise<void> {
-    let looking: Promise<void> | null = null
-    const timer = setInterval(() => {
-      looking ??= look()
-        .catch((error: Error) => log.error({ stack: error.stack }, 'the pipeline runs could not be looked after'))
-        .finally(() => {
-          looking = null
-        })
-    }, time)
-    timer.unref()
-    return async () => {
-      clearInterval(timer)
-      await looking
-    }
+    return repeat(time, look, (error) =>
+      log.error({ stack: error.stack }, 'the pipeline runs could not be looked after'),
+    )
   }
 
   async function renew(): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { repeat } from '../../base/work/repeat.ts'
 import type { Audit } from '../access/audit.ts'
 import type { Desired, DesiredContent, DesiredStates } from '../desired/desired.ts'
 import type { Reports } from '../satellites/reports.ts'
@@ -28,7 +29,7 @@ const LOOK_EVERY = 1000
 export function createRolloutRunner(parts: RunnerParts, now: () => number = Date.now): RolloutRunner {
   const { rollouts, desiredStates, reports, audit, log } = parts
   const startedAt = now()
-  let timer: NodeJS.Timeout | null = null
+  let stopLooking = async () => {}
   let looking: Promise<void> | null = null
   let isAsked = false
   let isStopped = false
@@ -155,14 +156,13 @@ export function createRolloutRunner(parts: RunnerParts, now: () => number = Date
 
   return {
     start() {
-      timer = setInterval(look, LOOK_EVERY)
-      timer.unref()
+      stopLooking = repeat(LOOK_EVERY, look)
       look()
     },
     wake: look,
     async stop() {
       isStopped = true
-      if (timer !== null) clearInterval(timer)
+      await stopLooking()
       await looking
     },
   }

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
 import type { Logger } from 'pino'
 import type { DatabaseSettings } from '../../base/database/open.ts'
+import { repeat } from '../../base/work/repeat.ts'
 import type { Environment } from '../environments/environments.ts'
 import { type Analysis, createAnalysis } from './analysis.ts'
 import { openTelemetryDatabase } from './database/open-telemetry.ts'
@@ -73,8 +74,7 @@ export async function openTelemetry(parts: TelemetryParts): Promise<Telemetry> {
     written: () => void news.emit('news'),
     now,
   })
-  const looking = where.database.kind === 'embedded' ? null : setInterval(() => news.emit('news'), LOOK_EVERY)
-  looking?.unref()
+  const stopLooking = where.database.kind === 'embedded' ? null : repeat(LOOK_EVERY, () => news.emit('news'))
   const reader = createBodyReader()
   let sweeping: Promise<void> | null = null
 
@@ -123,7 +123,7 @@ export async function openTelemetry(parts: TelemetryParts): Promise<Telemetry> {
       await sweeping
     },
     async stop() {
-      clearInterval(looking ?? undefined)
+      await stopLooking?.()
       await reader.stop()
       await forward.stop()
       await writer.flush()

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { WebSocketServer } from 'ws'
 import { networkOf } from '../../base/http/network.ts'
 import { createWebSocketServer } from '../../base/http/upgrades.ts'
+import { repeat } from '../../base/work/repeat.ts'
 import type { LimitName } from '../../runtime/limits.ts'
 import type { NewLogLine } from '../solutions/solution-log.ts'
 import { MAX_BROWSER_FRAME } from '../web/frames.ts'
@@ -61,28 +62,17 @@ export function createClients(given: ClientsParts): Clients {
   }
   const clients = new Map<string, Client>()
   const sockets = createWebSocketServer(MAX_BROWSER_FRAME)
-  let isLooking = false
   let isStopping = false
   let moving: NodeJS.Timeout | undefined
-  const looking = setInterval(look, SESSIONS_EVERY)
-  looking.unref()
-  const beating = setInterval(() => {
+  // While the database is away, nobody knows who is signed out, and each event asks for itself.
+  const stopLooking = repeat(SESSIONS_EVERY, look, (error) => parts.onError(error, {}))
+  const stopBeating = repeat(HEARTBEAT, () => {
     for (const { connection } of clients.values()) connection?.checkHeartbeat()
-  }, HEARTBEAT)
-  beating.unref()
+  })
 
   async function look(): Promise<void> {
-    if (isLooking) return
-    isLooking = true
-    try {
-      await endThoseOfEndedSessions()
-      await endThoseOfGoneSolutions()
-    } catch (error) {
-      // The database is away: nobody knows who is signed out, and each event asks for itself.
-      parts.onError(error, {})
-    } finally {
-      isLooking = false
-    }
+    await endThoseOfEndedSessions()
+    await endThoseOfGoneSolutions()
   }
 
   async function endThoseOfEndedSessions(): Promise<void> {
@@ -187,8 +177,9 @@ export function createClients(given: ClientsParts): Clients {
     noteFault: (error, { solution }) => parts.onError(error, { solution: solution.name }),
     async stop() {
       isStopping = true
-      clearInterval(looking)
-      clearInterval(beating)
+      // Not waited for: the database may be away, and a stop has its time.
+      void stopLooking()
+      void stopBeating()
       clearTimeout(moving)
       setTimeout(() => {
         for (const socket of sockets.clients) socket.terminate()

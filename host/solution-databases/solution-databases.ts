@@ -2,6 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { hostCall } from '../../base/bundles/host-call.ts'
 import type { DatabaseServer, ServerKindName } from '../../base/database/kind.ts'
+import { repeat } from '../../base/work/repeat.ts'
 import type { DatabasePorts, Parameter, Row } from '../../plugins/database/host.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { type Call, ScriptError, type SolutionFacts } from '../../runtime/plugin.ts'
@@ -58,8 +59,7 @@ export function createSolutionDatabases(options: SolutionDatabasesOptions): Solu
   /** By solution and name. */
   const onServers = new Map<string, Map<string, OpenServer>>()
   const underWay = new Map<string, number>()
-  const sweeper = setInterval(sweep, SWEEP)
-  sweeper.unref()
+  const stopSweeping = repeat(SWEEP, sweep)
 
   function openEmbedded(solution: string): EmbeddedDatabase {
     const known = embedded.get(solution)
@@ -197,7 +197,7 @@ export function createSolutionDatabases(options: SolutionDatabasesOptions): Solu
         return pid === null ? [] : [{ solution, pid }]
       }),
     async stop() {
-      clearInterval(sweeper)
+      await stopSweeping()
       const open = [...onServers.values()].flatMap((ofSolution) => [...ofSolution.values()])
       const kill = async ({ database }: OpenServer) => (await database.catch(() => null))?.kill()
       await Promise.all([...[...embedded.values()].map((one) => one.kill()), ...open.map(kill)])

@@ -1,4 +1,5 @@
 import { solutionOfKey } from '../../base/bundles/active-solution.ts'
+import { repeat } from '../../base/work/repeat.ts'
 import { memoryOf } from '../../runtime/process-memory.ts'
 import type { RunningProcess, Supervisor } from '../../runtime/supervisor.ts'
 import type { Figures, Gauges } from './figures.ts'
@@ -52,13 +53,11 @@ export function lookAtProcesses(
 export function keepLooking(
   figures: Pick<Figures, 'looked'>,
   { processes }: Pick<Supervisor, 'processes'>,
-): () => void {
+): () => Promise<void> {
   const look = () => {
     const { list: _, ...gauges } = lookAtProcesses(processes())
     figures.looked(gauges)
   }
   look()
-  const timer = setInterval(look, LOOK_EVERY)
-  timer.unref()
-  return () => clearInterval(timer)
+  return repeat(LOOK_EVERY, look)
 }

@@ -1,5 +1,6 @@
 import type { Database } from '../../../base/database/open.ts'
 import { insertOnce } from '../../../base/database/portable.ts'
+import { repeat } from '../../../base/work/repeat.ts'
 
 /** Lets one node at a time do a thing, of all that share a database. */
 export interface Lease {
@@ -47,18 +48,13 @@ export function createLease(db: Database, node: string, now: () => number = Date
         const next = valueNow()
         if (await replace(value, next)) value = next
       }
-      let renewing: Promise<void> = Promise.resolve()
       // Where the database is away for that long, another node may begin: what both do is the same.
-      const timer = setInterval(() => {
-        renewing = renewing.then(renew).catch(() => {})
-      }, RENEW_EVERY)
-      timer.unref()
+      const stopRenewing = repeat(RENEW_EVERY, renew, () => {})
       try {
         await work()
       } finally {
-        clearInterval(timer)
-        // It changes the value that is given back.
-        await renewing
+        // A renewal under way changes the value that is given back.
+        await stopRenewing()
         await db.deleteFrom('platform').where('key', '=', KEY).where('value', '=', value).execute()
       }
       return true

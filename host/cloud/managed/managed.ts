@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { CloudSettings } from '../../../base/config/cloud-settings.ts'
 import type { Database } from '../../../base/database/open.ts'
 import { DesiredAnswer, LONGEST_STATEMENT, LONGEST_WAIT, REPORT_EVERY } from '../../../base/protocol/protocol.ts'
+import { repeat } from '../../../base/work/repeat.ts'
 import type { SolutionStore } from '../../solutions/solution-store.ts'
 import { ANSWER_TIME, jsonOf } from './cloud-requests.ts'
 import { type CloudState, createCloudStates, type NoAnswer } from './cloud-state.ts'
@@ -50,7 +51,7 @@ export function createManaged(parts: ManagedParts): Managed {
   const reports = createReports({ ...parts, node, states, waitsFor: () => inForce.waitsFor(), signal })
   const inForce = createInForce({ ...parts, lease, states, pauses, report: reports.send, signal })
   let running: Promise<void> = Promise.resolve()
-  let timer: NodeJS.Timeout | null = null
+  let stopReporting = async () => {}
 
   async function run(): Promise<void> {
     while (!signal.aborted) {
@@ -125,16 +126,15 @@ export function createManaged(parts: ManagedParts): Managed {
   return {
     async start() {
       inForce.adopt(await kept.get())
-      timer = setInterval(() => {
+      stopReporting = repeat(REPORT_EVERY, () => {
         // A refused token is not shown again and again.
         if (states.now().state !== 'barred') reports.send()
-      }, REPORT_EVERY)
-      timer.unref()
+      })
       running = run()
     },
     state: () => states.now(),
     async stop() {
-      if (timer !== null) clearInterval(timer)
+      await stopReporting()
       stopping.abort()
       const patience = Promise.withResolvers<void>()
       const late = setTimeout(patience.resolve, STOP_PATIENCE)

@@ -29,16 +29,16 @@ test('processes: what they share counts once, and clients are added up', () => {
   })
 })
 
-test('processes: they are looked at once at the start, then every ten seconds until it is ended', () => {
+test('processes: they are looked at once at the start, then every ten seconds until it is ended', async () => {
   vi.useFakeTimers()
   try {
     const looked = vi.fn()
     const stop = keepLooking({ looked }, { processes: () => [] })
     expect(looked).toHaveBeenCalledTimes(1)
-    vi.advanceTimersByTime(20_000)
+    await vi.advanceTimersByTimeAsync(20_000)
     expect(looked).toHaveBeenCalledTimes(3)
     stop()
-    vi.advanceTimersByTime(60_000)
+    await vi.advanceTimersByTimeAsync(60_000)
     expect(looked).toHaveBeenCalledTimes(3)
   } finally {
     vi.useRealTimers()
