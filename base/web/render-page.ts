@@ -129,6 +129,9 @@ export function createPageRenderer(templates: Eta, texts: TextTables, styles: st
       form: (form: object) => partial('form', { form }),
       card: (card: object) => partial('card', { card }),
       empty: (said: string) => partial('empty', { said }),
+      /** A value by its beginning, all of it when it is pointed at; null: none. */
+      code: (value: string | null | undefined, beginning = value) =>
+        value == null ? null : html`<code title="${value}">${beginning}</code>`,
       badge: (kind: string, name: string) => html`<span class="state state-${kind}">${name}</span>`,
     }
     const own = `${folder}${template}`
