@@ -10,28 +10,24 @@ export type MetricEntry = {
 
 /** Every metric of the platform. */
 export const METRICS = {
-  logins: counter('logins', ['solution', 'mode', 'result'], 'Attempts to sign in, by how they ended'),
-  loginTime: histogram(
-    'login_duration',
-    ['mode', 'result'],
-    'Attempts to sign in, from their request until it was clear how they end',
-  ),
-  throttles: counter('throttled', [], 'Checks of a password that were refused since too many had come'),
-  requests: histogram('http_request_duration', ['port', 'method', 'status'], 'HTTP requests, probes excepted'),
+  logins: counter('logins', ['solution', 'mode', 'result'], 'Sign-in attempts by result'),
+  loginTime: histogram('login_duration', ['mode', 'result'], 'Time from the sign-in request until its result'),
+  throttles: counter('throttled', [], 'Password checks refused because of too many attempts'),
+  requests: histogram('http_request_duration', ['port', 'method', 'status'], 'HTTP requests, except probes'),
   scriptCalls: counter('script_calls', ['solution', 'entry', 'outcome'], 'Calls of solutions’ scripts'),
-  scriptTime: histogram('script_duration', ['solution', 'entry', 'outcome'], 'Scripts, while they ran'),
-  queueTime: histogram('sandbox_queue', [], 'Calls of logins, until a sandbox process began with them'),
-  bindingTime: histogram('plugin_request_duration', ['binding', 'result'], 'Answers to what scripts asked of plugins'),
-  kills: counter('sandbox_kills', ['reason'], 'Sandbox processes that were ended for what a script did'),
-  processes: gauge('sandbox_processes', ['kind'], 'Sandbox processes that run'),
+  scriptTime: histogram('script_duration', ['solution', 'entry', 'outcome'], 'Run time of solutions’ scripts'),
+  queueTime: histogram('sandbox_queue', [], 'Time that login calls waited for a sandbox process'),
+  bindingTime: histogram('plugin_request_duration', ['binding', 'result'], 'Requests from scripts to plugins'),
+  kills: counter('sandbox_kills', ['reason'], 'Sandbox processes terminated because of a script'),
+  processes: gauge('sandbox_processes', ['kind'], 'Running sandbox processes'),
   memory: gauge('memory_bytes', ['part'], 'Memory of the host and of all sandbox processes, every 10 s'),
-  memoryLimit: gauge('memory_limit_bytes', [], 'RUNTIME_XMX, or what the control groups leave of it'),
+  memoryLimit: gauge('memory_limit_bytes', [], 'RUNTIME_XMX, or the lower limit set by control groups'),
   clients: gauge('clients', [], 'Open clients, every 10 s'),
-  databaseTime: histogram('database_query_duration', ['operation', 'result'], 'Statements of the platform’s database'),
+  databaseTime: histogram('database_query_duration', ['operation', 'result'], 'Queries of the platform’s database'),
   providerTime: histogram('provider_request_duration', ['result'], 'Requests to OAuth providers'),
-  batchesSent: counter('telemetry_batches_sent', ['signal'], 'Batches of telemetry that the collector took'),
-  dropped: counter('telemetry_dropped', ['signal', 'reason'], 'Data points, log records and spans that never arrive'),
-  waiting: gauge('telemetry_queue_bytes', ['signal'], 'Telemetry that waits in PLATFORM_HOME'),
+  batchesSent: counter('telemetry_batches_sent', ['signal'], 'Batches of telemetry accepted by the collector'),
+  dropped: counter('telemetry_dropped', ['signal', 'reason'], 'Data points, log records and spans that were dropped'),
+  waiting: gauge('telemetry_queue_bytes', ['signal'], 'Telemetry waiting in PLATFORM_HOME'),
 } as const satisfies Record<string, MetricEntry>
 
 function counter<const L extends readonly string[]>(name: string, labels: L, what: string) {

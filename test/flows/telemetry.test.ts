@@ -108,7 +108,7 @@ describe('a host with a collector', () => {
     const { status, headers, text } = await ask(url)
     expect([status, headers['content-type']]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8'])
     expect(text).toMatch(
-      /^# HELP solhost_logins_total Attempts to sign in, by how they ended\n# TYPE solhost_logins_total counter\nsolhost_logins_total\{solution="tenant-login",mode="authenticator",result="ok"\} 1$/m,
+      /^# HELP solhost_logins_total Sign-in attempts by result\n# TYPE solhost_logins_total counter\nsolhost_logins_total\{solution="tenant-login",mode="authenticator",result="ok"\} 1$/m,
     )
     expect(text).toMatch(/^solhost_login_duration_seconds_bucket\{mode="authenticator",result="ok",le="\+Inf"\} 1$/m)
     const script =
