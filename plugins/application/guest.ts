@@ -16,13 +16,13 @@ export default function application(api: GuestApi<Settings, string>) {
   const LATEST = 3_600_000
   let settings: Settings = { name: '', version: '', platform: '', environment: '', forms: [] }
   /** What is to be run later, by its number. */
-  const waiting: Record<number, Waiting> = { __proto__: null } as never
+  const waiting = api.record<Waiting>()
   let waitingCount = 0
   let lastId = 0
   /** What the running call changed of it, or the last one did. */
   let added = api.list<number>()
   let cancelled = api.list<{ readonly id: number; readonly one: Waiting }>()
-  const levels: Record<string, Level> = {
+  const levels: { readonly __proto__: null; readonly [name: string]: Level | null } = {
     __proto__: null,
     debug: 'debug',
     info: 'info',
@@ -30,7 +30,7 @@ export default function application(api: GuestApi<Settings, string>) {
     warning: 'warn',
     error: 'error',
     fatal: 'error',
-  } as never
+  }
   const loggingLevel = { __proto__: null, DEBUG: 0, INFO: 1, WARNING: 2, ERROR: 3, FATAL: 4 }
   const numbered: readonly Level[] = ['debug', 'info', 'warn', 'error', 'error']
   // A solution may have a LOGGINGLEVEL of its own, as many do that were written without ours.
@@ -49,7 +49,7 @@ export default function application(api: GuestApi<Settings, string>) {
     if (value === undefined || value === null) return 'info'
     if (typeof value === 'string') {
       const level = levels[safe.lowerCase(value)]
-      if (level !== undefined) return level
+      if (typeof level === 'string') return level
     }
     if (typeof value === 'number' && safe.hasOwn(numbered, `${value}`)) return numbered[value] as Level
     throw new safe.TypeError(
@@ -125,12 +125,12 @@ export default function application(api: GuestApi<Settings, string>) {
       cancelled = api.list()
     })
     // What it returns says nothing to anybody.
-    api.entry('runLater', (async (id: number): Promise<void> => {
+    api.entry('runLater', async (id: number): Promise<void> => {
       const one = take(id)
       if (one === null) return
       const returned = safe.apply(one.run, undefined, one.args)
       if (safe.isPromise(returned)) await returned
-    }) as never)
+    })
   }
 
   return {

@@ -31,13 +31,10 @@ const NO_ARGUMENTS: Arguments = { count: 0, first: undefined, second: undefined,
 
 export default function eventsManager(api: GuestApi<Settings>) {
   const { safe, limits } = api
-  const aggregation = { __proto__: null, RETURN_VALUE_BOOLEAN: 0, RETURN_VALUE_ARRAY: 1 } as never as {
-    RETURN_VALUE_BOOLEAN: 0
-    RETURN_VALUE_ARRAY: 1
-  }
+  const aggregation = { __proto__: null, RETURN_VALUE_BOOLEAN: 0, RETURN_VALUE_ARRAY: 1 } as const
   /** By name. */
-  const eventTypes: Record<string, EventType> = { __proto__: null } as never
-  const constants: Record<string, string> = { __proto__: null } as never
+  const eventTypes = api.record<EventType>()
+  const constants = api.record<string>()
   const nobody = api.list<Listener>()
   let listenerCount = 0
   let depth = 0
@@ -207,7 +204,7 @@ export default function eventsManager(api: GuestApi<Settings>) {
       if (where !== null && context !== null && where !== context) continue
       let value: unknown
       try {
-        if (receiver !== undefined) value = safe.apply(callback as never, receiver, givenOf(event, args))
+        if (receiver !== undefined) value = safe.apply(callback, receiver, givenOf(event, args))
         else if (count === 1) value = callback(event, first)
         else if (count === 0) value = callback(event)
         else value = callWithMany(callback, event, args)
@@ -239,7 +236,7 @@ export default function eventsManager(api: GuestApi<Settings>) {
     const { count, first, second, third } = args
     if (count === 2) return callback(event, first, second)
     if (count === 3) return callback(event, first, second, third)
-    return safe.apply(callback as never, undefined, givenOf(event, args))
+    return safe.apply(callback, undefined, givenOf(event, args))
   }
 
   function givenOf(event: JSEvent, { count, first, second, third, all }: Arguments): unknown[] {

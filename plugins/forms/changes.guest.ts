@@ -4,7 +4,7 @@ import type { Api, Element, Form, Option, Part, Row } from './types.guest.ts'
 export type Changes = ReturnType<typeof createChanges>
 
 /** Sets the state of forms and elements, and notes what the host has to learn of. */
-export function createChanges({ list, safe }: Api, { idsOf }: Lists) {
+export function createChanges({ list, record, safe }: Api, { idsOf }: Lists) {
   let changedForms = list<Form>()
 
   function note(form: Form): void {
@@ -15,7 +15,7 @@ export function createChanges({ list, safe }: Api, { idsOf }: Lists) {
   /** In this order, since a call can be cut off at any function: nothing is set that the host would not learn of. */
   function setState(form: Form, part: Part, key: string, value: unknown): void {
     note(form)
-    part.changed ??= { __proto__: null } as never
+    part.changed ??= record()
     const changed = part.changed as Record<string, unknown>
     if (!safe.hasOwn(changed, key)) changed[key] = part.state[key]
     part.state[key] = value

@@ -10,7 +10,7 @@ export function createElements(api: Api, { frozenRows, frozenList }: Lists) {
   const EMPTY: readonly unknown[] = api.list()
   let settings: Settings = { names: [], properties: {} }
   /** By name; a form is made at its first use. */
-  const made: Record<string, Form> = { __proto__: null } as never
+  const made = api.record<Form>()
 
   function isForm(name: string): boolean {
     for (let index = 0; index < settings.names.length; index++) if (settings.names[index] === name) return true
@@ -21,12 +21,14 @@ export function createElements(api: Api, { frozenRows, frozenList }: Lists) {
     const known = made[name]
     if (known !== undefined) return known
     const { title, handlers, names } = safe.parse(api.lookUp('forms', name) as string) as Definition
+    const state = api.record<unknown>()
+    state.title = title
     const form: Form = {
       name,
-      own: { path: `forms.${name}`, state: { __proto__: null, title } as never, changed: null, told: null },
+      own: { path: `forms.${name}`, state, changed: null, told: null },
       handlers,
       names,
-      elements: { __proto__: null } as never,
+      elements: api.record(),
       made: api.list(),
       elementsView: null,
       hasLoaded: false,
@@ -47,13 +49,14 @@ export function createElements(api: Api, { frozenRows, frozenList }: Lists) {
   }
 
   function createElement(definition: ElementDefinition, path: string): Element {
-    const state: Record<string, unknown> = { __proto__: null } as never
+    const state = api.record<unknown>()
+    const defined: Record<string, unknown> = definition
     const known = settings.properties[definition.type] ?? EMPTY
     for (let index = 0; index < known.length; index++) {
       const key = known[index] as string
       // A link has an address or a function, never both.
       if (key === 'href' && !safe.hasOwn(definition, key)) continue
-      state[key] = safe.hasOwn(definition, key) ? (definition as unknown as Record<string, unknown>)[key] : usual(key)
+      state[key] = safe.hasOwn(definition, key) ? defined[key] : usual(key)
     }
     const { type } = definition
     if (type === 'table') state.rows = frozenRows(read(definition, 'value') as Row[])

@@ -29,10 +29,7 @@ export function createEvents(api: Api, { read }: Elements, { viewOf, functionsOf
       if (safe.isPromise(returned)) returned = await returned
       if (call !== calls) throw new safe.Error('the call that waited for it is over')
     }
-    return { __proto__: null, returned, agreed: started === null || started.fire() } as unknown as {
-      returned: unknown
-      agreed: boolean
-    }
+    return { __proto__: null, returned, agreed: started === null || started.fire() }
   }
 
   function life(form: Form, type: string, args: unknown[] = argsOf()) {

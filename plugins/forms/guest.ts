@@ -41,8 +41,8 @@ export default function forms(api: Api) {
     return null
   })
   api.onScript(views.runScript)
-  api.entry('event', input.handle as never)
-  api.entry('show', life.wish as never)
+  api.entry('event', input.handle)
+  api.entry('show', life.wish)
   api.entry('close', life.close)
   /** After a call that failed: what it changed all the same is told now. */
   api.entry('flush', () => {})

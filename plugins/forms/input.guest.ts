@@ -49,7 +49,7 @@ export function createInput(api: Api, { checks, properties, elements, changes, e
 
   function select(form: Form, element: Element, { rows, selected }: { rows: unknown[]; selected: unknown }): unknown {
     const single = element.definition.selection === 'single'
-    const isMeant: Record<string, true> = { __proto__: null } as never
+    const isMeant = api.record<true>()
     for (let index = 0; index < rows.length; index++) isMeant[`${rows[index] as string}`] = true
     const before = element.state.selected as (string | number)[]
     const after = api.list<unknown>()

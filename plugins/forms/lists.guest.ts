@@ -12,7 +12,7 @@ export function createLists(api: Api, { fail, readText, isKey, isDay, listOf, sp
 
   function readOptions(path: string, value: unknown): unknown {
     const { list, length } = listOf(path, value, MOST_OPTIONS, 'options')
-    const seen: Record<string, true> = { __proto__: null } as never
+    const seen = api.record<true>()
     let text = '['
     for (let index = 0; index < length; index++) {
       const option = list[index]
@@ -32,7 +32,7 @@ export function createLists(api: Api, { fail, readText, isKey, isDay, listOf, sp
 
   function readRows({ columns }: ElementDefinition, path: string, value: unknown): unknown {
     const { list, length } = listOf(path, value, MOST_ROWS, 'rows')
-    const seen: Record<string, true> = { __proto__: null } as never
+    const seen = api.record<true>()
     let text = '['
     for (let index = 0; index < length; index++) {
       const row = list[index]
@@ -88,7 +88,7 @@ export function createLists(api: Api, { fail, readText, isKey, isDay, listOf, sp
   }
 
   function idsOf(rows: readonly Row[]): Record<string, string | number> {
-    const ids: Record<string, string | number> = { __proto__: null } as never
+    const ids = api.record<string | number>()
     for (let index = 0; index < rows.length; index++) {
       const { id } = rows[index] as { id: string | number }
       ids[`${id}`] = id

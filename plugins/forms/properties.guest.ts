@@ -6,7 +6,13 @@ const MOST_PAGES = 1_000_000
 /** A path below `media/`. */
 const SOURCE = /^(?!\.{1,2}(?:\/|$))[A-Za-z0-9._-]+(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._-]+)*$/
 /** The types of elements whose value is a text. */
-export const TEXTS = { __proto__: null, text: 1, password: 1, email: 1, textarea: 1 } as unknown as Record<string, 1>
+export const TEXTS: { readonly __proto__: null; readonly [type: string]: 1 | null } = {
+  __proto__: null,
+  text: 1,
+  password: 1,
+  email: 1,
+  textarea: 1,
+}
 
 export type Properties = ReturnType<typeof createProperties>
 

@@ -91,7 +91,3 @@ export function createStrict({ list, safe }: Api) {
 function isAskedByLanguage(key: unknown): boolean {
   return typeof key !== 'string' || key === 'then' || key === 'toJSON'
 }
-
-export function empty(): object {
-  return { __proto__: null } as object
-}

@@ -42,7 +42,7 @@ export function createTelling(api: Api, changes: Changes, { tell, sizeOfChanges 
   }
 
   function restoreChanges(part: Part, before: Record<string, unknown>): void {
-    part.changed ??= { __proto__: null } as never
+    part.changed ??= api.record()
     const names = safe.keys(before)
     for (let index = 0; index < names.length; index++) {
       const name = names[index] as string

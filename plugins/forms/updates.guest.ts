@@ -1,5 +1,4 @@
 import { pieceOf } from './checks.guest.ts'
-import { empty } from './strict.guest.ts'
 import type { Api, Element, Form, Part, Update } from './types.guest.ts'
 
 export type Updates = ReturnType<typeof createUpdates>
@@ -34,7 +33,7 @@ export function createUpdates(api: Api) {
   }
 
   function updateOf({ name, own }: Form, pack: Part[]): Update {
-    const update: Update = { __proto__: null, form: name, elements: empty() } as never
+    const update: Update & { __proto__: null } = { __proto__: null, form: name, elements: api.record() }
     for (let index = 0; index < pack.length; index++) {
       const part = pack[index] as Part
       if (part === own) update.title = own.state.title
@@ -45,7 +44,7 @@ export function createUpdates(api: Api) {
 
   /** Of lists that are too long for a command only the end: what comes before it is told by commands of its own. */
   function valuesOf(form: string, { definition, changed, state }: Element): Record<string, unknown> {
-    const values = empty() as Record<string, unknown>
+    const values = api.record<unknown>()
     const keys = safe.keys(changed as object)
     for (let index = 0; index < keys.length; index++) {
       const key = keys[index] as string

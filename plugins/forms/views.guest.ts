@@ -2,7 +2,7 @@ import type { Changes } from './changes.guest.ts'
 import type { Checks } from './checks.guest.ts'
 import type { Elements } from './elements.guest.ts'
 import type { Properties } from './properties.guest.ts'
-import { empty, type Strict } from './strict.guest.ts'
+import type { Strict } from './strict.guest.ts'
 import type { Api, Element, Form, Run } from './types.guest.ts'
 
 type Parts = {
@@ -23,14 +23,14 @@ export function createViews(api: Api, { strict: made, checks, properties, elemen
   const { readProperty } = properties
   const { formOf, elementOf } = elements
   const { setState, change } = changes
-  const views: Record<string, object> = { __proto__: null } as never
-  const scripts: Record<string, Record<string, Run>> = { __proto__: null } as never
+  const views = api.record<object>()
+  const scripts = api.record<Record<string, Run>>()
 
   function viewOf(name: string): object {
     const known = views[name]
     if (known !== undefined) return known
     const path = `forms.${name}`
-    const target = empty()
+    const target = api.record()
     const names = api.list<string>()
     names[0] = 'elements'
     names[1] = 'title'
@@ -58,7 +58,7 @@ export function createViews(api: Api, { strict: made, checks, properties, elemen
   function elementsViewOf(form: Form): object {
     if (form.elementsView !== null) return form.elementsView
     const { names } = form
-    const target = empty()
+    const target = api.record()
     for (let index = 0; index < names.length; index++) {
       const name = names[index] as string
       let view: object | null = null
@@ -73,7 +73,7 @@ export function createViews(api: Api, { strict: made, checks, properties, elemen
   }
 
   function elementView(form: Form, element: Element): object {
-    const target = empty()
+    const target = api.record()
     const names = safe.keys(element.state)
     const set = (key: string, value: unknown): void => change(form, element, key, readProperty(element, key, value))
     for (let index = 0; index < names.length; index++) {
@@ -121,7 +121,7 @@ export function createViews(api: Api, { strict: made, checks, properties, elemen
     },
     defineForms(): void {
       const names = elements.names()
-      const target = empty()
+      const target = api.record()
       for (let index = 0; index < names.length; index++) {
         const name = names[index] as string
         define(target, name, () => viewOf(name))

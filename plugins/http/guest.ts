@@ -67,7 +67,7 @@ export default function http(api: GuestApi) {
   }
 
   function answerOf({ status, headers: pairs, text }: Answer) {
-    const headers: Record<string, string> = { __proto__: null } as never
+    const headers = api.record<string>()
     for (let index = 0; index < pairs.length; index++) {
       const pair = pairs[index] as [string, string]
       headers[pair[0]] = pair[1]

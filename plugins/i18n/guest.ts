@@ -12,9 +12,9 @@ export default function i18n(api: GuestApi<null, State>) {
   const MOST_MISSING = 1000
   let language = 'en'
   let country = ''
-  let overrides: Record<string, string> = { __proto__: null } as never
+  let overrides = api.record<string>()
   /** Missing keys that the host was told; which of them in this call or the last one. */
-  const missing: Record<string, true> = { __proto__: null } as never
+  const missing = api.record<true>()
   let missingCount = 0
   let missingNow = api.list<string>()
 
@@ -23,7 +23,7 @@ export default function i18n(api: GuestApi<null, State>) {
     const dash = safe.indexOf(locale, '-')
     language = dash < 0 ? locale : safe.slice(locale, 0, dash)
     country = dash < 0 ? '' : safe.slice(locale, dash + 1)
-    overrides = { __proto__: null } as never
+    overrides = api.record()
     if (typeof state !== 'string') copyMessages(state.messages)
     if (!lastCounted) forgetMissing()
     missingNow = api.list()

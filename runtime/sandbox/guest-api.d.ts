@@ -54,6 +54,8 @@ export interface GuestApi<Settings = unknown, State = unknown> {
   readonly limits: Readonly<Record<string, number>>
   /** A list that no script can interfere with: no prototype, so use index and length only. */
   list<T>(): T[]
+  /** An object that no script can interfere with, for values by name: no prototype. */
+  record<T>(): Record<string, T>
   /** The length of what a script gave as an array, read once. @throws TypeError when it is no number */
   lengthOf(array: readonly unknown[]): number
   readonly safe: SafeBuiltins

@@ -1,7 +1,7 @@
 // Runs once, while the snapshot of the trusted part is made: captures the built-ins and builds the bindings. Each context
 // begins as a copy of that and is started with the data of its solution; then the sandbox process has one function that
 // turns a text into a text. Whatever a script does later to prototypes or globals, nothing here looks it up again.
-import type { GuestApi, SafeBuiltins } from './guest-api.d.ts'
+import type { GuestApi, Offers, SafeBuiltins } from './guest-api.d.ts'
 
 type Host = (
   context: number,
@@ -199,7 +199,7 @@ export default function bootstrap(
   const commandsLimit = isClient ? 'CLIENT_COMMANDS_SIZE' : 'COMMANDS_SIZE'
   /** The platform's own entries, by names that no function of a script can have, such as `forms.event`. */
   const entries: Record<string, () => unknown> = record()
-  const offers: Record<string, unknown> = record()
+  const offers: Partial<Offers> = create(null)
   let beforeReturn: (() => Promise<void> | null) | null = null
   let runScript: ((name: string, run: () => unknown) => void) | null = null
 
@@ -414,7 +414,7 @@ export default function bootstrap(
     if (typeof result !== 'object' || result === null) return conclude(own, result)
     const settled = new SafePromise((resolve) => resolve(result))
     // The result of `then` is not used, but its species constructor would be looked up on our own Promise only.
-    apply(promiseThen as never, settled, [
+    apply(promiseThen, settled, [
       (value: unknown) => done(own, () => conclude(own, value)),
       (error: unknown) => done(own, () => failedText(error)),
     ])
@@ -425,7 +425,7 @@ export default function bootstrap(
   function conclude(own: number, value: unknown): string {
     const left = beforeReturn === null ? null : beforeReturn()
     if (left === null) return finished(returnedText(value))
-    apply(promiseThen as never, left, [
+    apply(promiseThen, left, [
       () => done(own, () => returnedText(value)),
       (error: unknown) => done(own, () => failedText(error)),
     ])
@@ -453,7 +453,7 @@ export default function bootstrap(
     try {
       const read = parse(text) as CallText | AnswerText | ScriptText | ScopeText
       if (read.kind === 'scope') {
-        addScope(read, finder as unknown as object)
+        if (finder !== undefined) addScope(read, finder)
         return ''
       }
       if (read.kind === 'script') {
@@ -589,10 +589,10 @@ export default function bootstrap(
       onScript: (run: (name: string, script: () => unknown) => void) => {
         runScript = run
       },
-      offer: (what: string, offered: unknown) => {
+      offer: <Name extends keyof Offers>(what: Name, offered: Offers[Name]) => {
         offers[what] = offered
       },
-      offered: (what: string) => (offers[what] ?? null) as never,
+      offered: <Name extends keyof Offers>(what: Name) => offers[what] ?? null,
       command: (method: string, args: readonly unknown[]) => command(binding, method, args),
       request: (method: string, args: readonly unknown[]) => request(binding, method, args),
       lookUp: (table: string, key: string) => host('look', `${name} ${table}`, key),
@@ -606,6 +606,7 @@ export default function bootstrap(
       isClient,
       limits,
       list,
+      record,
       lengthOf,
       safe,
     })
