@@ -17,7 +17,7 @@ export type Findings = { readonly faults: readonly Finding[]; readonly warnings:
 /** What our own upload was refused for; null: it failed for another reason. */
 export function findingsOf(error: unknown): Findings | null {
   if (!(error instanceof PlatformError) || !Array.isArray(error.details.faults)) return null
-  const { faults, warnings = [] } = error.details as unknown as Findings
+  const { faults = [], warnings = [] } = error.details as Partial<Findings>
   return { faults, warnings }
 }
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import { type Comment, type Pattern, parse } from 'acorn'
-import { builtInPlugins } from '../base/bundles/plugins.ts'
+import { PROPERTIES } from '../plugins/forms/host.ts'
 import { type Place, placeOf, splitModule } from '../runtime/bundle/layout.ts'
 import { FORM_EVENTS } from '../runtime/bundle/manifest.ts'
 import {
@@ -10,7 +10,6 @@ import {
   type FormDefinition,
   MAX_NESTING,
 } from '../runtime/forms/form-definition.ts'
-import { createLimits } from '../runtime/limits.ts'
 
 const PLUGINS = new URL('../plugins/', import.meta.url)
 
@@ -188,9 +187,7 @@ const VALUES: Partial<Record<ElementDefinition['type'], string>> = {
 
 /** One interface for each type of element, with what scripts can read and set of it. */
 function elementTypes(): string {
-  const forms = builtInPlugins('none', createLimits()).find(({ name }) => name === 'forms')
-  const settings = forms?.settings?.({ definitions: new Map() } as never) as { properties?: unknown } | undefined
-  const properties = Object.entries(objectIn(settings?.properties)) as [ElementDefinition['type'], string[]][]
+  const properties = Object.entries(PROPERTIES) as [ElementDefinition['type'], readonly string[]][]
   return properties
     .map(([type, names]) => {
       const picked = names.filter((name) => name !== 'value').map((name) => `'${name}'`)

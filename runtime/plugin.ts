@@ -41,8 +41,11 @@ export type Command = {
   readonly decidesLogin: boolean
   /** @throws ZodError when the arguments are not what the binding sends. */
   readonly check: (args: unknown, solution: SolutionFacts) => unknown
-  /** Called once per command, in the order of the script, after every command of the call was checked. */
-  readonly apply: (call: Call, args: never) => void
+  /**
+   * Called once per command, in the order of the script, after every command of the call was checked. A method, so that each
+   * command can name the type of `args`, which is what its `check` returned.
+   */
+  apply(call: Call, args: unknown): void
 }
 
 /** A question that a guest waits for, such as a query. */
@@ -53,8 +56,9 @@ export type Request = {
   /**
    * @returns plain data; an error that it throws reaches the script as an Error with the text "name.method failed", a
    *   `ScriptError` with its own message
+   * @param args what `check` returned; see `Command.apply`
    */
-  readonly answer: (call: Call, args: never) => Promise<Json> | Json
+  answer(call: Call, args: unknown): Promise<Json> | Json
 }
 
 /** Adds one global, such as `security`, to the code of a solution. */

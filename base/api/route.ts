@@ -53,9 +53,9 @@ export type Definition<Who, Right, Act, Names, Address extends string, Body, Que
   /** What the audit calls it. Absent: it changes nothing. */
   readonly act?: Act
   /** Names for the audit that have to be found before the work, since they may be gone after it. */
-  readonly names?: (asking: Asking<Who, Address>) => Names | Promise<Names>
+  names?(asking: Asking<Who, Address>): Names | Promise<Names>
   /** What is refused before the body is read. */
-  readonly before?: (asking: Asking<Who, Address>) => unknown
+  before?(asking: Asking<Who, Address>): unknown
   readonly query?: Query
   readonly body?: Body
   /** The request may come without a body, which is null then. */
@@ -91,7 +91,7 @@ export type Route<Who, Right, Act, Names> = {
   /** With `:name` for parameters, without the prefix of the API. */
   readonly path: string
   readonly definition: Definition<Who, Right, Act, Names, string, BodyDefinition, z.ZodType | undefined, Answers>
-  readonly handle: (asked: Asked<Who, Names, string, unknown, unknown>) => unknown
+  handle(asked: Asked<Who, Names, string, unknown, unknown>): unknown
 }
 
 type Method = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE'
@@ -119,7 +119,7 @@ export function routesOf<Who, Right, Act, Names extends object>() {
     ) => Returned<Answered> | typeof SENT | Promise<Returned<Answered> | typeof SENT>,
   ): Route<Who, Right, Act, Names> {
     const [method, path] = address.split(' ') as [Method, string]
-    return { method, path, definition, handle } as unknown as Route<Who, Right, Act, Names>
+    return { method, path, definition, handle }
   }
 }
 

@@ -125,6 +125,7 @@ function discarding(client: PoolClient): PostgresPoolClient {
       throw error
     }
   }
+  // Kysely reads rows by the other ways to ask only where they are streamed, which is done nowhere.
   return { query, release: () => client.release(broken) } as unknown as PostgresPoolClient
 }
 

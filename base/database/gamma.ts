@@ -1,5 +1,5 @@
 import { type Dialect, MysqlAdapter, MysqlDialect, type MysqlPool, type MysqlPoolConnection, sql } from 'kysely'
-import type { Pool, PoolConnection, QueryError, RowDataPacket } from 'mysql2'
+import type { Pool, PoolConnection, QueryError, ResultSetHeader, RowDataPacket } from 'mysql2'
 import { PlatformError } from '../../runtime/errors.ts'
 import {
   CONNECT_TIME,
@@ -138,7 +138,7 @@ function preparingPool(pool: Pool, statementTime: number): MysqlPool {
   return {
     getConnection(callback) {
       pool.getConnection((error, connection) => {
-        if (error !== null) callback(error, undefined as never)
+        if (error !== null) callback(error, connection)
         else {
           const known = prepared.get(connection)
           if (known === undefined) prepare(connection, callback)
@@ -156,25 +156,33 @@ function preparingPool(pool: Pool, statementTime: number): MysqlPool {
  */
 function boundedConnection(connection: PoolConnection, timeout: number, largest: number): MysqlPoolConnection {
   let broken = false
-  function query(text: string, parameters: unknown[], callback: Callback<never>) {
-    const done = (error: unknown, result: unknown) => {
+  const query: MysqlPoolConnection['query'] = (text, parameters: unknown[], callback) => {
+    const done = (error: unknown, result: ResultSetHeader | RowDataPacket[]) => {
       if (error !== null) broken ||= failureOf(error) === 'away'
-      callback(error, result as never)
+      callback?.(error, result)
     }
     const statement = { sql: text, values: parameters, timeout }
     const size = parameters.reduce((sum: number, value) => sum + sizeOf(value), 0)
     // Inside the statement bytes are two characters each, and texts grow by escapes: large ones go beside it.
     if (size < LARGE && !parameters.some((value) => value instanceof Uint8Array)) connection.query(statement, done)
     else if (size + LARGE <= largest) connection.execute(statement, done)
-    else callback(tooLarge(largest), undefined as never)
+    else callback?.(tooLarge(largest), [])
+    return { stream: notStreamed }
   }
   return {
     config: connection.config,
     threadId: connection.threadId,
+    // A pool has only connections that are connected.
+    connect: (callback) => callback?.(null),
     query,
     destroy: () => connection.destroy(),
     release: () => (broken ? connection.destroy() : connection.release()),
-  } as unknown as MysqlPoolConnection
+  }
+}
+
+/** A stream would not notice that its connection broke. */
+function notStreamed(): never {
+  throw new TypeError('rows are not streamed here')
 }
 
 /** Values of so many bytes are sent apart from the statement's text, for which so much room is left. */

@@ -37,7 +37,7 @@ type Report = { readonly userLimits: { readonly open_files?: { readonly soft: nu
 
 function readLimit(): number {
   // Node's types lack these.
-  const report = process.report as unknown as { excludeNetwork: boolean; getReport(): Partial<Report> }
+  const report: { excludeNetwork?: boolean | undefined; getReport(): Partial<Report> } = process.report
   const before = report.excludeNetwork
   // Otherwise the report does DNS lookups.
   report.excludeNetwork = true

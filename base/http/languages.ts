@@ -23,7 +23,7 @@ export function localeOfFormats(locale: string, acceptLanguage: string): string 
 }
 
 function languagesOf(acceptLanguage: string): string[] {
-  return new Negotiator({ headers: { 'accept-language': acceptLanguage.slice(0, 1000) } } as never).languages()
+  return new Negotiator({ headers: { 'accept-language': acceptLanguage.slice(0, 1000) } }).languages()
 }
 
 function bestFor(asked: string, available: readonly string[]): string | undefined {

@@ -65,6 +65,7 @@ export function command<
     terminal: Terminal,
   ) => Promise<Exit>
 }): Command {
+  // What is given was checked against the definition, at run time only.
   return { ...definition, run: (given, terminal) => definition.run(given as never, terminal) }
 }
 

@@ -14,8 +14,12 @@ const OURS = ['last_login', 'uid', 'permissions', 'username', 'tenant', 'claims'
  * @param lastLoginAt when the user last signed in at the provider, in epoch ms
  * @param earlier null at the first sign-in
  */
-export function lastLoginOf(claims: Claims, lastLoginAt: number, earlier: EarlierSignIn | null): Json {
-  const all = claims as unknown as Record<string, Json>
+export function lastLoginOf(
+  claims: Readonly<Record<string, unknown>>,
+  lastLoginAt: number,
+  earlier: EarlierSignIn | null,
+): Json {
+  const all = claims as Record<string, Json>
   const shown = Object.create(null) as Record<string, Json>
   for (const [name, value] of Object.entries(all)) if (!OURS.includes(name)) shown[name] = value
   shown.last_login = lastLoginAt

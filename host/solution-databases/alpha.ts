@@ -34,7 +34,7 @@ async function connect(target: Target): Promise<ServerConnection> {
     application_name: 'solhost solution',
     connectionTimeoutMillis: CONNECT_TIME,
     keepAlive: true,
-    types: { getTypeParser: (oid: number) => (text: string) => plainOf(oid, text) } as never,
+    types: { getTypeParser: (oid: number) => (text: string) => plainOf(oid, text) },
   })
   let isOpen = true
   const closed = () => {
@@ -81,7 +81,7 @@ const SETTINGS =
 type Socket = { destroy(): void; readonly bytesRead: number }
 
 function streamOf(client: Client): Socket | undefined {
-  return (client as unknown as { connection?: { stream?: Socket } }).connection?.stream
+  return (client as Client & { connection?: { stream?: Socket } }).connection?.stream
 }
 
 /** The extended protocol takes one statement only, and rows are handed on as they come. */
@@ -94,7 +94,7 @@ function runStatement(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const config = { text: sql, values: [...parameters], rowMode: 'array', queryMode: 'extended' }
-    const query = new pg.Query(config as never)
+    const query = new pg.Query(config)
     query.on('row', (values: unknown, result) => {
       try {
         onRow(

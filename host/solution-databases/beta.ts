@@ -71,7 +71,7 @@ async function connect(target: Target): Promise<ServerConnection> {
       closeQuietly(connection)
     },
     isOpen: () => isOpen,
-    bytesRead: () => (connection as unknown as { socket?: { bytesRead: number } }).socket?.bytesRead ?? 0,
+    bytesRead: () => (connection as Connection & { socket?: { bytesRead: number } }).socket?.bytesRead ?? 0,
   }
 }
 

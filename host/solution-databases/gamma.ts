@@ -60,7 +60,7 @@ async function connect(target: Target): Promise<ServerConnection> {
 
 /** The driver's type does not name it. */
 function socketOf(connection: Connection): Socket | undefined {
-  return (connection as unknown as { stream?: Socket }).stream
+  return (connection as Connection & { stream?: Socket }).stream
 }
 
 function optionsOf(target: Target) {

@@ -36,7 +36,7 @@ function isPermittedInAll(place: Place, { context }: Shown): boolean {
 
 function elementState(one: Shown): Json {
   const { element, place, state, view, context } = one
-  const written = element as unknown as Readonly<Record<string, Json | undefined>>
+  const written = element as Readonly<Record<string, Json | undefined>>
   const given = (name: 'value' | 'required' | 'href' | 'src') => {
     const value = (state[name] as Json | undefined) ?? written[name]
     return value === undefined ? {} : { [name]: value }
@@ -52,11 +52,7 @@ function elementState(one: Shown): Json {
     ...given('href'),
     ...given('src'),
     ...(state.error ? { error: shownText(context, state.error) } : {}),
-    ...(element.type === 'select' || element.type === 'radio'
-      ? { options: optionsOf({ ...one, element }) as unknown as Json }
-      : {}),
-    ...(element.type === 'table'
-      ? { rows: (state.rows ?? []) as unknown as Json, selected: (state.selected ?? []) as Json }
-      : {}),
+    ...(element.type === 'select' || element.type === 'radio' ? { options: optionsOf({ ...one, element }) } : {}),
+    ...(element.type === 'table' ? { rows: state.rows ?? [], selected: (state.selected ?? []) as Json } : {}),
   }
 }

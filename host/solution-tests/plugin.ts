@@ -52,7 +52,10 @@ const MOST_CLIENTS = 100
  * The global `solution` of test files. It is no plugin of a host: only the sandbox processes of tests have it.
  * @param onFailed called with what a request failed with, so that the place in the solution's scripts can be shown
  */
-export function createTestPlugin(stage: Stage, onFailed: (error: unknown) => void): Plugin & { forget(): void } {
+export function createTestPlugin(
+  stage: Stage,
+  onFailed: (error: unknown) => void,
+): Plugin & { forget(): void; settings(): Json } {
   const clients = new Map<number, OpenClient>()
   let lastClient = 0
   /** Of the running test, those too that are being opened. */

@@ -8,7 +8,6 @@ import { customFields, queryParams } from '../login/query-params.ts'
 import type { SignInAnswer } from '../login/sign-in-answer.ts'
 import { isProviderMode, signInModeOf } from '../login/sign-in-mode.ts'
 import { lastLoginOf } from '../oauth/last-login.ts'
-import type { Claims } from '../oauth/provider.ts'
 import { secretFields } from '../solutions/redact.ts'
 import { createEntryRunner, type EntryCall, type EntryResult } from '../solutions/run-entry.ts'
 import { createRecorder, type Recorded, type RecordedParts } from './recorder.ts'
@@ -119,9 +118,9 @@ function claimsOf({
   tenant,
   locale,
   ...others
-}: z.infer<typeof LastLogin>): Claims {
+}: z.infer<typeof LastLogin>): Readonly<Record<string, unknown>> {
   const shown = uid === undefined && locale !== null ? { ...others, locale } : others
-  return (claims ?? shown) as unknown as Claims
+  return claims ?? shown
 }
 
 /** @throws ScriptError where there is no such function, ScriptFailure where it fails */

@@ -26,7 +26,7 @@ export type GuestBindingsParts = {
   readonly onPluginError: (error: unknown, binding: string, correlationId: string) => void
 }
 
-type CheckedCommand = { readonly command: Command; readonly args: never }
+type CheckedCommand = { readonly command: Command; readonly args: unknown }
 
 export function createGuestBindings({ plugins, limits, onPluginError }: GuestBindingsParts): GuestBindings {
   const byName = new Map(plugins.map((plugin) => [plugin.name, plugin]))
@@ -47,7 +47,7 @@ export function createGuestBindings({ plugins, limits, onPluginError }: GuestBin
       const methods = byName.get(plugin)?.requests
       const request = methods && Object.hasOwn(methods, method) ? methods[method] : undefined
       if (request === undefined) throw new TypeError(`there is no request ${plugin}.${method}`)
-      const value = (async () => request.answer(call, request.check(args) as never))()
+      const value = (async () => request.answer(call, request.check(args)))()
       value.catch((error) => {
         if (!(error instanceof ScriptError)) onPluginError(error, `${plugin}.${method}`, call.correlationId)
       })
@@ -82,9 +82,9 @@ function applyCommands(call: HostCall, commands: readonly CheckedCommand[]): voi
 }
 
 /** @throws TypeError that names the binding */
-function readArguments(command: Command, args: readonly Json[], binding: string, solution: SolutionFacts): never {
+function readArguments(command: Command, args: readonly Json[], binding: string, solution: SolutionFacts): unknown {
   try {
-    return command.check(args, solution) as never
+    return command.check(args, solution)
   } catch (error) {
     const issue = error instanceof z.ZodError ? error.issues[0] : undefined
     const which = typeof issue?.path[0] === 'number' ? `argument ${issue.path[0] + 1}: ` : ''

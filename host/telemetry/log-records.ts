@@ -61,9 +61,9 @@ export function createLogRecords(spans: Pick<Spans, 'context'>, solutionLogs: bo
   return {
     tapPlatform(log) {
       const child = log.child({})
-      const stream = (log as unknown as Streaming)[symbols.streamSym]
+      const stream = (log as Logger & Streaming)[symbols.streamSym]
       // A child looks its stream up on itself first: pino's own name for it is public for such uses.
-      ;(child as unknown as Streaming)[symbols.streamSym] = {
+      ;(child as Logger & Streaming)[symbols.streamSym] = {
         write(line) {
           stream.write(line)
           try {

@@ -32,7 +32,7 @@ const INPUT = [...EVERY, 'value', 'required', 'error'] as const
 const LINE = [...INPUT, 'placeholder'] as const
 
 /** What scripts can change of an element, by its type. */
-const PROPERTIES: Readonly<Record<ElementType, readonly Property[]>> = {
+export const PROPERTIES: Readonly<Record<ElementType, readonly Property[]>> = {
   label: EVERY,
   heading: EVERY,
   button: EVERY,
@@ -278,7 +278,12 @@ function guestForm(form: FormDefinition): Json {
 
 /** An element likewise, without what is in it. */
 function guestElement(element: ElementDefinition): Json {
-  const { layout: _, tabs, ...rest } = element as unknown as Record<string, Json> & { tabs?: { name: string }[] }
-  const handlers = Object.fromEntries(Object.entries(rest).filter(([key]) => FORM_EVENTS.some((name) => name === key)))
-  return { ...rest, handlers, ...(tabs ? { tabs: tabs.map(({ name }) => name) } : {}) }
+  const shown: Record<string, Json> = {}
+  const handlers: Record<string, Json> = {}
+  for (const [key, value] of Object.entries(element) as [string, Json | undefined][]) {
+    if (key === 'layout' || value === undefined) continue
+    shown[key] = value
+    if (FORM_EVENTS.some((name) => name === key)) handlers[key] = value
+  }
+  return { ...shown, handlers, ...(element.type === 'tabs' ? { tabs: element.tabs.map(({ name }) => name) } : {}) }
 }

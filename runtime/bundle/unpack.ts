@@ -34,6 +34,7 @@ async function inflate(entry: SoundEntry): Promise<{ content: Uint8Array } | { p
   } as ZlibOptions
   inflateRaw(entry.packed, options, (error, result) => {
     if (error !== null) return resolve({ problem: problemOf(error, entry) })
+    // With "info" there is more than the content; Node's types do not know that.
     const { buffer, engine } = result as unknown as Inflated
     if (engine.bytesWritten !== entry.packed.length)
       return resolve({ problem: 'is followed by bytes that are not part of it' })

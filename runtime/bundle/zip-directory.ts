@@ -94,7 +94,7 @@ async function listEntries(zip: Buffer, limits: Limits, found: Findings): Promis
 
 /** Where yauzl reads its next directory record; the type declarations have it as a boolean. */
 function cursor(file: ZipFile): number {
-  return file.readEntryCursor as unknown as number
+  return Number(file.readEntryCursor)
 }
 
 function tooMany(limits: Limits, found: Findings): null {

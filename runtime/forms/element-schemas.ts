@@ -170,7 +170,7 @@ const TableColumn = z
   )
   .meta({ title: 'Table column', description: 'A column of a table.' })
 
-/** `checkTable` looks at the cells: it knows the columns, and stops after some faults. */
+/** `checkTable` looks at the cells, hence the cast: it knows the columns, and stops after some faults. */
 const Row = z
   .looseObject(
     { id: OptionValue.meta({ title: 'Id', description: 'Says which row it is; unique in the table.' }) },

@@ -59,8 +59,11 @@ export function checkReferences(
     for (const text of textsOf(part)) checkText(text)
     checkPermission(part.permission)
     if (!('type' in part)) continue
-    for (const event of handlersOf(part.type))
-      checkHandler([...path, event], (part as unknown as Record<string, string | undefined>)[event], part.name)
+    const written: Readonly<Record<string, unknown>> = part
+    for (const event of handlersOf(part.type)) {
+      const handler = written[event]
+      if (typeof handler === 'string') checkHandler([...path, event], handler, part.name)
+    }
     if (part.type === 'image') checkImage(part.src)
   }
   for (const name of OWN_NAMES) {
