@@ -146,12 +146,12 @@ export function scriptingPage(): string {
   const types = entries.filter(({ kind }) => kind === 'type')
   return `# Scripting reference
 
-What the scripts of a solution can use. It is made from the signatures that an editor completes (\`plugins/*/api.d.ts\`); the guides say
-what it is good for: [authenticators](../authenticators.md), [forms](../forms.md), [events](../events.md),
-[databases](../databases-in-scripts.md), [the rest](../solutions.md).
+Look up what the scripts of a solution can use. This page is generated from the signatures that an editor completes
+(\`plugins/*/api.d.ts\`). The guides show how to use them: [authenticators](../authenticators.md), [forms](../forms.md),
+[events](../events.md), [databases](../databases-in-scripts.md), [everything else](../solutions.md).
 
-Scripts are JavaScript as Node.js 26 has it, without its modules: no \`require\`, \`import\`, \`fetch\` or timers. \`console.log\` and the like
-write into the solution's log, as [\`application.output\`](#applicationoutput) does.
+Scripts use the JavaScript of Node.js 26 without its modules: no \`require\`, \`import\`, \`fetch\` or timers. \`console.log\` and similar
+functions write to the solution's log, like [\`application.output\`](#applicationoutput).
 
 | global | |
 |---|---|
@@ -159,15 +159,15 @@ ${globals.map(({ name, doc }) => `| [\`${name}\`](#${anchorOf(name)}) | ${firstS
 
 ## Functions that you write
 
-The platform calls them; each may be \`async\`.
+The platform calls these functions. Each can be \`async\`.
 
 | function | where | called |
 |---|---|---|
 | \`onSolutionOpen(arg, queryParams)\` | authenticator | for each sign-in: [authenticators](../authenticators.md) |
-| \`getOAuthConfig(queryParams)\` | authenticator or main | for each sign-in of the mode \`OAUTH_AUTHENTICATOR\`: [oauth](../oauth.md#choose-by-the-address-getoauthconfig) |
+| \`getOAuthConfig(queryParams)\` | authenticator or main | for each sign-in in the mode \`OAUTH_AUTHENTICATOR\`: [oauth](../oauth.md#choose-by-the-address-getoauthconfig) |
 | \`onSolutionOpen(arg, queryParams)\` | main | when a client opens: [forms](../forms.md#the-client) |
 | \`onSolutionClose()\` | main | when a client ends |
-| handlers such as \`onShow(firstShow, event)\` | a form's script | when it happens: [forms](../forms.md#handlers) |
+| handlers such as \`onShow(firstShow, event)\` | a form's script | when the event occurs: [forms](../forms.md#handlers) |
 
 ${globals.map(globalSection).join('\n')}
 ## Types
@@ -175,7 +175,7 @@ ${globals.map(globalSection).join('\n')}
 ${types.map(typeSection).join('\n')}
 ## For plugins: the guest API
 
-What the function in a plugin's \`guest.ts\` is called with ([plugins](../plugins.md)).
+The argument of the function in a plugin's \`guest.ts\` ([plugins](../plugins.md)).
 
 ${guestEntries().map(typeSection).join('\n')}`
 }

@@ -1,42 +1,42 @@
-// What the tests of a solution can use, for editors: "/// <reference path="./.solhost/test.d.ts" />" begins a test file.
-// Made by "solhost init" and "solhost types", brought up to date by "solhost check"; what is changed here is lost.
+// Types for the tests of a solution. Start a test file with "/// <reference path="./.solhost/test.d.ts" />".
+// Created by "solhost init" and "solhost types", updated by "solhost check". Changes made here are lost.
 
-/** A test. Each runs in fresh globals, after all of its file has run once more, and has the whole platform to itself. */
+/** Declares a test. Each test runs in fresh globals, after its whole file has run again, on a platform that no other test uses. */
 declare function test(name: string, run: () => unknown): void
 
-/** Throws unless `value` is true, or counts as true. */
+/** Throws unless `value` is truthy. */
 declare const assert: {
   (value: unknown, message?: string): void
-  /** By value, however deep. */
+  /** A deep comparison by value. */
   equal(received: unknown, expected: unknown, message?: string): void
   notEqual(received: unknown, other: unknown, message?: string): void
   match(received: string, pattern: RegExp | string, message?: string): void
-  /** Calls the function. @returns what it threw */
+  /** Calls the function. @returns the error it threw */
   throws(run: () => unknown, pattern?: RegExp | string): Error
-  /** Waits for the Promise. @returns what it failed with */
+  /** Waits for the Promise. @returns the error it rejected with */
   rejects(promise: Promise<unknown>, pattern?: RegExp | string): Promise<Error>
 }
 
-/** The solution whose folder holds the test file, as a host runs it. */
+/** The solution that the test file belongs to, run as on a host. */
 declare const solution: {
   readonly name: string
   readonly version: string
   /**
-   * Asks the authenticator, as the login page does: its `onSolutionOpen` in a context of its own. `argument` becomes its `arg`.
-   * Fails where the script fails.
+   * Calls the authenticator as the login page does: runs its `onSolutionOpen` in a new context. `argument` becomes its `arg`.
+   * Rejects if the script fails.
    */
   signIn(queryParams?: TestQueryParams): Promise<TestSignIn>
-  /** Asks for the OAuth settings of an address with these parameters. */
+  /** Requests the OAuth settings for an address with these parameters. */
   getOAuthConfig(queryParams?: Readonly<Record<string, string>>): Promise<TestOAuthConfig>
-  /** Opens the solution in a browser that shows nothing. */
+  /** Opens the solution in a browser without a display. */
   open(options?: TestOpening): Promise<TestClient>
-  /** Adds a user to the platform's users table, which the scripts may ask from then on. */
+  /** Adds a user to the platform's users table. The scripts can query the table after that. */
   addUser(user: { username: string; password?: string; permissions?: readonly string[]; email?: string }): Promise<{
     uid: string
   }>
-  /** What `plugins.http.fetch` gets for this address. No request leaves the machine: one without an answer fails. */
+  /** Sets the response of `plugins.http.fetch` for this address. No request leaves the machine; one without a response fails. */
   answerHttp(url: string, answer: TestHttpAnswer): Promise<void>
-  /** What `plugins.http.fetch` was called with so far. */
+  /** The requests that `plugins.http.fetch` has made so far. */
   httpRequests(): Promise<readonly TestHttpRequest[]>
 }
 
@@ -45,9 +45,9 @@ interface TestQueryParams {
   readonly password?: string
   readonly argument?: string
   /**
-   * Asks about a remembered user, as the host does: without a password, with the members that the host gives. Members left out have
-   * the values of an ordinary sign-in; `tenant` and `locale` are restored where the script sets none. With a provider other
-   * members are its claims, and without `uid` it is the first sign-in.
+   * The return of a remembered user, as on a host: without a password, with the members that the host passes. Members you omit have
+   * the values of an ordinary sign-in. `tenant` and `locale` are restored if the script sets none. With a provider, the other
+   * members are its claims; without `uid`, it is the first sign-in.
    */
   readonly last_login?: {
     readonly last_login?: number
@@ -63,11 +63,11 @@ interface TestQueryParams {
 
 /** What a script did while it ran. */
 interface TestDone {
-  /** Effects that it asked for, such as `{ name: 'security.login', args: ['anna', '1', ['Users']] }`, in their order. */
+  /** The commands it issued, in order, such as `{ name: 'security.login', args: ['anna', '1', ['Users']] }`. */
   readonly commands: readonly { readonly name: string; readonly args: readonly any[] }[]
-  /** What it wrote into the solution's log. */
+  /** The lines it wrote to the solution's log. */
   readonly log: readonly TestLogLine[]
-  /** From the call until its end. */
+  /** The duration of the call. */
   readonly milliseconds: number
 }
 
@@ -87,15 +87,15 @@ interface TestLogin {
 }
 
 interface TestSignIn extends TestDone {
-  /** null: nobody was signed in. */
+  /** null if nobody was signed in. */
   readonly login: TestLogin | null
-  /** The object that `onSolutionOpen` returned as JSON, for the placeholders of the login page; null where it returned none. */
+  /** The object that `onSolutionOpen` returned as JSON, for the placeholders of the login page. null if it returned none. */
   readonly result: Readonly<Record<string, any>> | null
-  /** What `security.setTenantValue` set, or at a remembered return that of the sign-in. */
+  /** The values set with `security.setTenantValue`, or, for a remembered user, those of the sign-in. */
   readonly tenant: readonly (string | number)[] | null
-  /** What `i18n.setLocale` chose, such as `nl-BE`, or at a remembered return that of the sign-in. */
+  /** The locale set with `i18n.setLocale`, such as `nl-BE`, or, for a remembered user, that of the sign-in. */
   readonly locale: string | null
-  /** Where `application.showURL` leads. */
+  /** The address passed to `application.showURL`. */
   readonly showUrl: string | null
 }
 
@@ -104,7 +104,7 @@ interface TestOAuthConfig extends TestDone {
 }
 
 interface TestOpening {
-  /** Who is signed in; absent: nobody. A user of `addUser` is named by the username alone. */
+  /** The signed-in user; omit it for nobody. A user added with `addUser` needs only the username. */
   readonly user?: {
     readonly username: string
     readonly uid?: string
@@ -113,48 +113,48 @@ interface TestOpening {
   }
   /** Parameters of the address. */
   readonly params?: Readonly<Record<string, string>>
-  /** Such as `nl`; `en` unless given. */
+  /** Such as `nl`; default `en`. */
   readonly locale?: string
-  /** Opens on the manifest's `loginForm`, before anybody is signed in. */
+  /** Opens the manifest's `loginForm`, before anyone is signed in. */
   readonly loginForm?: boolean
 }
 
-/** An open solution. Its properties are as they were after the last thing that was done. */
+/** An open solution. Its properties show the state after the last action. */
 interface TestClient {
-  /** The name of the form that is shown. */
+  /** The name of the current form. */
   readonly form: string | null
   readonly title: string
-  /** Of the shown form, by name; without those that the user's permissions leave out. */
+  /** The current form's elements by name, except those that the user has no permission for. */
   readonly elements: { readonly [name: string]: TestElement }
-  /** Messages of the platform that the user saw, such as that a script failed. */
+  /** Platform messages shown to the user, for example when a script failed. */
   readonly messages: readonly { readonly text: string; readonly level: string }[]
   readonly locale: string
-  /** Where `application.showURL` sent the browser last. */
+  /** The address to which `application.showURL` last sent the browser. */
   readonly wentTo: { readonly href: string; readonly target?: string } | null
-  /** Whom a login form signed in. */
+  /** The user whom a login form signed in. */
   readonly login: TestLogin | null
   readonly tenant: readonly (string | number)[] | null
   readonly isSignedOut: boolean
-  /** All that the client did since it was opened. */
+  /** All log lines and commands since the client was opened. */
   readonly log: readonly TestLogLine[]
   readonly commands: TestDone['commands']
   /** Presses a button or link, or opens the row of a table. */
   click(element: string, row?: string | number): Promise<TestDone>
-  /** Enters a value: a text, a number, true or false, a date as `2026-07-31`, null for nothing. */
+  /** Enters a value: a string, a number, true or false, a date as `2026-07-31`, or null to empty the input. */
   type(element: string, value: string | number | boolean | null): Promise<TestDone>
-  /** Selects rows of a table, by their ids. */
+  /** Selects rows of a table by their ids. */
   select(element: string, rows: string | number | readonly (string | number)[], selected?: boolean): Promise<TestDone>
   /** Any other event of a browser: `fire('onElementFocusLost', 'name')`, `fire('showTab', 'tabs', 'address')`. */
   fire(type: string, element: string, value?: unknown): Promise<TestDone>
-  /** Calls a function of the scripts, such as `total` or `forms.order.total`. Arguments and result are plain data. */
+  /** Calls a function of the scripts, such as `total` or `forms.order.total`. Arguments and result must be plain data. */
   call(name: string, ...args: unknown[]): Promise<any>
   /** Lets time pass, for `application.executeLater`; at most 5000 ms. */
   wait(milliseconds: number): Promise<TestDone>
-  /** The user leaves: `onUnload` and `onSolutionClose` run. */
+  /** Closes the client: `onUnload` and `onSolutionClose` run. */
   close(): Promise<TestDone>
 }
 
-/** An element as the user sees it. What an element of its type has not is absent. */
+/** An element as the user sees it. Properties that its type doesn't have are absent. */
 interface TestElement {
   readonly type: string
   readonly label: string
@@ -162,7 +162,7 @@ interface TestElement {
   readonly enabled: boolean
   readonly value?: string | number | boolean | null
   readonly required?: boolean
-  /** Why its value is refused. */
+  /** Why its value was refused. */
   readonly error?: string
   readonly options?: readonly { readonly value: string | number; readonly label: string }[]
   readonly rows?: readonly { readonly [column: string]: any }[]
@@ -172,12 +172,12 @@ interface TestElement {
 }
 
 interface TestHttpAnswer {
-  /** 200 unless given. */
+  /** Default 200. */
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
-  /** A text, or plain data, which is sent as JSON. */
+  /** A string, or plain data to send as JSON. */
   readonly body?: unknown
-  /** Any unless given. */
+  /** The method it applies to; default any. */
   readonly method?: string
 }
 

@@ -1,43 +1,43 @@
-/** The running solution and its surroundings. */
+/** The running solution and its environment. */
 declare const application: {
-  /** Writes a line into the solution's log, with the position of the call. `level`: a name, or a constant of `LOGGINGLEVEL`. */
+  /** Writes a line to the solution's log, with the position of the call. `level` is a name or a constant of `LOGGINGLEVEL`. */
   output(message: unknown, level?: 'debug' | 'info' | 'warning' | 'error' | 0 | 1 | 2 | 3 | 4): void
   /**
-   * Sends the browser to an http, https or mailto address or to a path of the same server.
-   * In a login it goes there instead of the page that would follow.
+   * Sends the browser to an http, https or mailto address, or to a path on the same server.
+   * During a sign-in, the browser goes there instead of to the requested page.
    * @throws TypeError for any other address
    */
   showURL(url: string, target?: string): void
-  /** Shows a form of the solution. @throws TypeError when there is no such form */
+  /** Shows a form of the solution. @throws TypeError if the form does not exist */
   showForm(form: string): void
   /**
-   * Ends the client, with `onUnload` of its forms and `onSolutionClose`; the user stays signed in. The browser goes to `solution`, whose
-   * `onSolutionOpen` gets `argument`; without a name, or if there is no such solution, this one is opened again.
-   * @param method has no effect, and a warning in the log: a solution can't call functions of another one
-   * @throws TypeError in a login
+   * Ends the client, after `onUnload` of its forms and `onSolutionClose`. The user stays signed in. The browser opens `solution`, whose
+   * `onSolutionOpen` gets `argument`. Without a name, or if that solution does not exist, this solution is opened again.
+   * @param method has no effect except a warning in the log: a solution can't call functions of another solution
+   * @throws TypeError during a sign-in
    */
   closeSolution(solution?: string | null, method?: string | null, argument?: string | null): void
   /**
-   * Calls a function once, after so many milliseconds (0 to 3,600,000), as a call of its own; only in an open client, and
-   * not if that is closed or opened anew meanwhile. It comes to nothing if the call that asked for it fails.
-   * @param args what the function is called with
-   * @returns a number for `cancelLater`
-   * @throws TypeError in a login, and for other arguments; RangeError when 100 functions wait already
+   * Calls a function once as a separate call, after 0 to 3,600,000 milliseconds. Works only in an open client. The function is not
+   * called if the client ends or reopens first, or if the call that scheduled it fails.
+   * @param args the arguments of the function
+   * @returns an id for `cancelLater`
+   * @throws TypeError during a sign-in, and for invalid arguments; RangeError if 100 functions are already waiting
    */
   executeLater(callback: (...args: any[]) => unknown, milliseconds: number, args?: readonly unknown[] | null): number
-  /** Takes back what `executeLater` asked for. @returns whether the function was still to be called. @throws TypeError in a login */
+  /** Cancels a call scheduled with `executeLater`. @returns whether it was still waiting. @throws TypeError during a sign-in */
   cancelLater(id: number): boolean
   /** The `name` of the main solution’s manifest. */
   getSolutionName(): string
-  /** The `version` of the main solution’s manifest; an open client keeps the one that it was opened with. */
+  /** The `version` of the main solution’s manifest. An open client keeps the version it was opened with. */
   getSolutionVersion(): string
-  /** The solution's address, such as "https://hello.apps.example.org"; null while scripts load. */
+  /** The solution's address, such as "https://hello.apps.example.org". null while scripts load. */
   getServerURL(): string | null
   /** The version of Solhost, such as "0.1.0". */
   getVersion(): string
   /** A random UUID (version 4). */
   getUUID(): string
-  /** What the operator set as `ENVIRONMENT`: none, onprem, dev, uat, preprod, prod, demo or e2e. */
+  /** The operator's setting `ENVIRONMENT`: none, onprem, dev, uat, preprod, prod, demo or e2e. */
   getEnvironment(): string
 }
 
@@ -55,8 +55,8 @@ declare const LOGGINGLEVEL: {
   readonly FATAL: 4
 }
 
-/** The global object: `globals.x` is what `globals.js` declares as `x`. */
+/** The global object. `globals.x` is the `x` that `globals.js` declares. */
 declare const globals: typeof globalThis & Record<string, any>
 
-/** What each script in `scopes/` declares: `scopes.orders.x` is what `scopes/orders.js` declares as `x`. */
+/** The declarations of each script in `scopes/`. `scopes.orders.x` is the `x` that `scopes/orders.js` declares. */
 declare const scopes: Record<string, any>

@@ -2,16 +2,16 @@ interface Plugins {
   /** The databases that `solution.json` names under `databases`. */
   readonly database: {
     /**
-     * Runs one SQL statement, a transaction of its own, and gives its rows; a statement without an answer gives none.
+     * Runs one SQL statement in its own transaction and returns its rows. A statement without a result returns an empty array.
      *
-     * Parameters are written `?` on every server, and their values never become part of the text. Numbers and booleans come
-     * as such; integers beyond 2^53, decimals, JSON and all other types as text, dates as ISO text, bytes as base64 text.
-     * @param name as in `solution.json`
-     * @param sql at most 65,536 characters, one statement
-     * @param parameters at most 1,000; a date as the text that the server takes, such as `date.toISOString()`
-     * @throws TypeError (the Promise fails) for arguments of another kind
-     * @throws Error (the Promise fails) with a text that says why: the operator has not granted the database, what the
-     *   server says of the SQL, or which of the limits QUERY_ROWS, QUERY_SIZE, QUERY_TIME and EMBEDDED_SIZE it went over
+     * Parameters are written `?` on every server. Their values never become part of the SQL text. In rows, numbers and booleans keep
+     * their type. Integers beyond 2^53, decimals, JSON and all other types are strings, dates are ISO strings, bytes are base64.
+     * @param name a name from `databases` in `solution.json`
+     * @param sql one statement of at most 65,536 characters
+     * @param parameters at most 1,000; a date as a string that the server accepts, such as `date.toISOString()`
+     * @throws TypeError (the Promise rejects) for arguments of the wrong type
+     * @throws Error (the Promise rejects) with a message that says why: the operator has not granted the database, the server's
+     *   error for the SQL, or the limit that was exceeded (QUERY_ROWS, QUERY_SIZE, QUERY_TIME or EMBEDDED_SIZE)
      */
     query(
       name: string,
@@ -21,5 +21,5 @@ interface Plugins {
   }
 }
 
-/** What further plugins give. */
+/** The bindings of further plugins. */
 declare var plugins: Plugins

@@ -1,15 +1,15 @@
-/** The event types that the platform fires and those of the manifest's `eventTypes`. */
+/** The platform's event types and those of the manifest's `eventTypes`. */
 declare const EventType: { readonly [name: string]: EventTypeName }
 
-/** The name of an event type, such as "onShow": a text. */
+/** The name of an event type: a string such as "onShow". */
 type EventTypeName = string & {
   /** The name itself. */
   getName(): string
 }
 
-/** What `fireEventListeners` gives back of what the listeners return. */
+/** How `fireEventListeners` combines the listeners' return values. */
 declare const EVENTS_AGGREGATION_TYPE: {
-  /** The logical AND of what the listeners return (the default). */
+  /** The logical AND of the return values (the default). */
   readonly RETURN_VALUE_BOOLEAN: 0
   /** All return values, in the order of the listeners. */
   readonly RETURN_VALUE_ARRAY: 1
@@ -19,13 +19,13 @@ declare const EVENTS_AGGREGATION_TYPE: {
 interface JSEvent {
   /** The event type, such as "onShow". */
   readonly type: string
-  /** The context: `forms.<name>` for form events, else what the event was fired with, or null. */
+  /** The context: `forms.<name>` for form events, else the context passed when the event was fired, or null. */
   readonly source: string | null
-  /** The form that triggered a default form event, else null. */
+  /** For form events, the form that triggered it, else null. */
   readonly formName: string | null
-  /** The element that triggered it, else null. */
+  /** For form events, the element that triggered it, else null. */
   readonly elementName: string | null
-  /** The arguments that come after the event. */
+  /** The arguments that follow the event. */
   readonly data: unknown[]
   /** As `type`. */
   getType(): string
@@ -33,28 +33,28 @@ interface JSEvent {
   getFormName(): string | null
   /** As `elementName`. */
   getElementName(): string | null
-  /** The later listeners are skipped and do not count. */
+  /** Skips the remaining listeners; they don't affect the result. */
   stopPropagation(): void
 }
 
-/** What it returns counts: see `fireEventListeners`. A Promise counts as false. */
+/** Its return value matters: see `fireEventListeners`. A Promise counts as false. */
 type EventListener = (event: JSEvent, ...args: any[]) => unknown
 
-/** Listeners for built-in and custom events. They run in the order in which they were added. */
+/** Manages listeners for built-in and custom events. Listeners run in the order in which they were added. */
 declare const eventsManager: {
   /**
    * Calls `callback` for each event of the type, with the event and its arguments.
-   * @param context a form, the global scope or any text: then only for events of that context; null: for all
-   * @returns a function that removes just this registration; true if it was still there
-   * @throws TypeError for an event type that is not there
+   * @param context a form, the global scope or any string, to get only events of that context; null for all events
+   * @returns a function that removes only this registration, and returns true if it still existed
+   * @throws TypeError if the event type does not exist
    */
   addEventListener(eventType: string, callback: EventListener, context?: string | object | null): () => boolean
   /**
-   * Calls the listeners of a custom event type; those of built-in types are fired by the platform alone. An array as second
-   * argument is the arguments, null there is the context (any). A listener that throws counts as false (in an array as
-   * undefined), and the others run all the same.
-   * @returns the logical AND of all return values, true without listeners; or, with `RETURN_VALUE_ARRAY`, all of them
-   * @throws TypeError for a built-in event type, or one that is not there
+   * Calls the listeners of a custom event type. Only the platform fires built-in types. If the second argument is an array, it is
+   * the arguments; if it is null, it is the context and means any context. A listener that throws counts as false (undefined in
+   * an array), and the other listeners still run.
+   * @returns the logical AND of all return values, true if there are no listeners; or, with `RETURN_VALUE_ARRAY`, all of them
+   * @throws TypeError for a built-in event type, or one that does not exist
    */
   fireEventListeners(eventType: string): boolean
   fireEventListeners(eventType: string, callbackArguments: unknown[]): boolean
@@ -71,12 +71,12 @@ declare const eventsManager: {
     callbackArguments: unknown[] | null,
     returnValueAggregationType: 1,
   ): unknown[]
-  /** Whether a listener would be called. null as context: any context. */
+  /** Whether a listener would be called. null as the context means any context. */
   hasEventListeners(eventType: string, context?: string | object | null): boolean
   /**
-   * Removes listeners of a custom event type; null as callback or context: any. Those of built-in types go by the function
-   * that `addEventListener` returned.
-   * @returns whether something was removed; false without an event type
+   * Removes listeners of a custom event type. null as the callback or context means any. To remove a listener of a built-in type,
+   * call the function that `addEventListener` returned.
+   * @returns whether a listener was removed; false without an event type
    */
   removeEventListener(
     eventType: string | null,

@@ -1,8 +1,8 @@
-/** Cells by the names of the columns. */
+/** A row of a table: its cells by column name. */
 interface FormRow {
   /** Unique among the rows of the table. */
   readonly id: string | number
-  /** A cell; null or absent where there is nothing. */
+  /** A cell. null or absent if it is empty. */
   readonly [column: string]: string | number | boolean | null | undefined
 }
 
@@ -10,60 +10,63 @@ interface FormRow {
 interface FormOption {
   /** Unique among the options; 1 and "1" are the same. */
   readonly value: string | number
-  /** A text, or "i18n:" and a key. */
+  /** A literal text, or "i18n:" and a key. */
   readonly label: string
 }
 
 /**
- * What a script can read and set of an element; which of them it has depends on its type. What is set is checked at once.
- * @throws TypeError for a property that the element does not have, and for what the property does not take
+ * The properties of an element that a script can read and set. Which ones exist depends on its type. A new value is checked immediately.
+ * @throws TypeError for a property that the element does not have, and for a value that the property does not accept
  */
 interface FormElement {
   /** Whether it is shown. */
   visible: boolean
   /** Whether the user can use it. */
   enabled: boolean
-  /** A text, or "i18n:" and a key, as are hint, placeholder, error, alt and the labels of options. */
+  /** A literal text, or "i18n:" and a key. The same applies to hint, placeholder, error, alt and the labels of options. */
   label: string
-  /** A line of help. */
+  /** A line of help below the element. */
   hint: string
-  /** Of inputs: a text; a number or null; a date written YYYY-MM-DD or null; true or false; that of an option or null. Of tabs the name of the open one. */
+  /**
+   * Inputs: a string; a number or null; a date written YYYY-MM-DD or null; true or false; the value of an option or null.
+   * Tabs: the name of the open tab.
+   */
   value: any
-  /** Of inputs: a primary button waits until there is a value. */
+  /** Inputs: a primary button does nothing until there is a value. */
   required: boolean
-  /** Of inputs: why the value is refused; "" if it is not. */
+  /** Inputs: why the value is refused; "" if it is not. */
   error: string
-  /** Of inputs for text and numbers and of select. */
+  /** Text and number inputs, select: shown while there is no value. */
   placeholder: string
-  /** Of select and radio; a value that is no option any more becomes null. */
+  /** Select and radio. A value that is no longer an option becomes null. */
   options: readonly FormOption[]
-  /** Of a link that has an address. */
+  /** Links that have an address. */
   href: string
-  /** Of an image: the path below media/. */
+  /** Images: the path below media/. */
   src: string
-  /** Of an image: what it shows, in words. */
+  /** Images: the text alternative. */
   alt: string
-  /** Of a table: all rows. What is read is frozen; set a new list to change them. */
+  /** Tables: all rows. The list is frozen; set a new one to change the rows. */
   rows: readonly FormRow[]
-  /** Of a table: the ids of the selected rows. */
+  /** Tables: the ids of the selected rows. */
   selected: readonly (string | number)[]
-  /** Of a table: how its rows are shown; null: as they are. */
+  /** Tables: how the rows are sorted. null: in the order of `rows`. */
   sort: { readonly column: string; readonly direction: 'ascending' | 'descending' } | null
-  /** Of a table: the page that is shown, from 1. */
+  /** Tables: the current page, starting at 1. */
   page: number
 }
 
-/** A form: beside these it has the functions that its script declares at its top level. */
+/** A form. It also has the functions that its script declares at its top level. */
 interface Form {
-  /** By name. @throws TypeError for an element that the form does not have */
+  /** The elements by name. @throws TypeError for an element that the form does not have */
   readonly elements: { readonly [name: string]: FormElement }
-  /** A text, or "i18n:" and a key. */
+  /** A literal text, or "i18n:" and a key. */
   title: string
-  /** The name of the form, as `application.showForm` takes it. */
+  /** The name of the form, for `application.showForm`. */
   getName(): string
   /** A function that the form's script declares. */
   readonly [name: string]: any
 }
 
-/** The forms of the solution, by name; only in clients, not in logins. @throws TypeError for one that is not there */
+/** The forms of the solution by name. Only in clients, not during a sign-in. @throws TypeError if the form does not exist */
 declare const forms: { readonly [name: string]: Form }

@@ -1,40 +1,40 @@
 interface Plugins {
-  /** Requests to hosts that `solution.json` names under `http` and that the operator granted. */
+  /** HTTP requests to hosts that `solution.json` names under `http` and that the operator granted. */
   readonly http: {
     /**
-     * Sends one request and waits for the whole answer. A redirect is an answer: it is not followed. Cookies are neither
-     * kept nor sent, but for a header Cookie of your own.
-     * @throws TypeError (the Promise fails) for arguments of another kind
-     * @throws Error (the Promise fails) with a text that says why: the host is not asked for, not granted, in a private
-     *   network or not to be reached, or which of the limits FETCH_TIME and FETCH_SIZE it went over
+     * Sends one request and waits for the whole response. Redirects are returned, not followed. Cookies are not stored, and are sent
+     * only if you set the header Cookie.
+     * @throws TypeError (the Promise rejects) for arguments of the wrong type
+     * @throws Error (the Promise rejects) with a message that says why: the host is not requested, not granted, in a private network or
+     *   unreachable, or the limit that was exceeded (FETCH_TIME or FETCH_SIZE)
      */
     fetch(url: string, init?: HttpInit): Promise<HttpAnswer>
   }
 }
 
-/** How a request is sent. */
+/** The options of a request. */
 interface HttpInit {
-  /** GET unless set; HEAD, POST, PUT, PATCH, DELETE or OPTIONS. */
+  /** GET (the default), HEAD, POST, PUT, PATCH, DELETE or OPTIONS. */
   method?: string | null
-  /** At most 64. Host, Content-Length, Accept-Encoding and those of the connection are set by the platform. */
+  /** At most 64. The platform sets Host, Content-Length, Accept-Encoding and the connection headers. */
   headers?: Record<string, string> | null
   /** Sent as UTF-8; not with GET and HEAD. */
   body?: string | null
 }
 
-/** What the other server answered, whatever its status. */
+/** The response of the other server, whatever its status. */
 interface HttpAnswer {
   /** Such as 200 or 404. */
   readonly status: number
   /** Whether the status is 200 to 299. */
   readonly ok: boolean
-  /** By names in small letters; what came several times is joined by ", ". */
+  /** Headers by lower-case name. Repeated headers are joined with ", ". */
   readonly headers: Readonly<Record<string, string>>
-  /** The body, read as UTF-8. */
+  /** The body, decoded as UTF-8. */
   readonly text: string
-  /** The body read as JSON. @throws SyntaxError when it is none */
+  /** The body, parsed as JSON. @throws SyntaxError if it is not JSON */
   json(): any
 }
 
-/** What further plugins give. */
+/** The bindings of further plugins. */
 declare var plugins: Plugins
