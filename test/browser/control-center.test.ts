@@ -19,7 +19,7 @@ import { bundleOf } from '../support/zip.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const CENTER = join(ROOT, 'bin/control-center.js')
-/** Those of the README; with README_IMAGES=write they are written to docs/images too. */
+/** Those of control-center/README.md; with README_IMAGES=write they are written to docs/images too. */
 const OF_README = ['login-page', 'rollout', 'analysis']
 const PASSWORD = 'quiet rivers run at night'
 const USER = { name: 'anna', mail: 'anna@example.org', password: 'seven green bottles stand' }

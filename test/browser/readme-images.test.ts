@@ -1,4 +1,5 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -9,7 +10,7 @@ import { openWatched, SCREENSHOTS, signIn } from '../support/client-browser.ts'
 import { startTestHost, type TestHost } from '../support/host.ts'
 import { addUser } from '../support/users.ts'
 
-// The pictures of the README. With README_IMAGES=write this test writes them to docs/images, else beside the other
+// The pictures of the READMEs: each is shown in one. With README_IMAGES=write this test writes them to docs/images, else beside the other
 // screenshots; fonts differ from machine to machine, so they are not compared.
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -17,6 +18,7 @@ const IMAGES = `${ROOT}docs/images/`
 const MOST_BYTES = 150_000
 
 type Picture = {
+  readonly page: string
   readonly size: { readonly width: number; readonly height: number }
   readonly options: BrowserContextOptions
   readonly come: (page: Page) => Promise<void>
@@ -24,6 +26,7 @@ type Picture = {
 
 const PICTURES: Readonly<Record<string, Picture>> = {
   'orders-list': {
+    page: 'README.md',
     size: { width: 1200, height: 1000 },
     options: { colorScheme: 'light' },
     async come(page) {
@@ -34,6 +37,7 @@ const PICTURES: Readonly<Record<string, Picture>> = {
     },
   },
   'orders-order': {
+    page: 'solutions/orders/README.md',
     size: { width: 1200, height: 660 },
     options: { colorScheme: 'dark' },
     async come(page) {
@@ -43,6 +47,7 @@ const PICTURES: Readonly<Record<string, Picture>> = {
     },
   },
   'orders-login-form': {
+    page: 'solutions/orders-login-form/README.md',
     size: { width: 390, height: 620 },
     options: { colorScheme: 'light' },
     async come(page) {
@@ -76,9 +81,9 @@ async function openOrders(page: Page): Promise<void> {
 }
 
 test.each(Object.entries(PICTURES))(
-  'the picture %s is in the README with words for it, small, and of its size',
+  'the picture %s is in its README with words for it, small, and of its size',
   async (name, picture) => {
-    const { size, options, come } = picture
+    const { page, size, options, come } = picture
     await using opened = await openWatched(browser, { ...options, viewport: size })
     await come(opened.page)
     await opened.page.mouse.move(0, 0)
@@ -89,8 +94,10 @@ test.each(Object.entries(PICTURES))(
     expect(kept.length).toBeLessThan(MOST_BYTES)
     // PNG, section 11.2.2: width and height are the first of the first chunk.
     expect({ width: kept.readUInt32BE(16), height: kept.readUInt32BE(20) }).toEqual(size)
-    const readme = readFileSync(`${ROOT}README.md`, 'utf8')
-    expect(readme).toMatch(new RegExp(`!\\[[^\\]]{20,}\\]\\(docs/images/${name}\\.png\\)`))
+    const address = posix.relative(posix.dirname(page), `docs/images/${name}.png`)
+    expect(readFileSync(`${ROOT}${page}`, 'utf8')).toMatch(
+      new RegExp(`!\\[[^\\]]{20,}\\]\\(${RegExp.escape(address)}\\)`),
+    )
     expect(opened.complaints).toEqual([])
   },
 )

@@ -35,8 +35,8 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
 const NOT_RUN: readonly (readonly [guide: string, text: string, why: string])[] = [
   ['README.md', 'npm ci && npm start', 'installs packages; .ci/run does that in a clean clone'],
   ['README.md', 'npm ci && npm test', 'would run all tests within one of them'],
-  ['README.md', 'npm run control-center', 'goes on; test/browser/control-center.test.ts starts it'],
   ['SECURITY.md', 'browser ──►', 'a drawing'],
+  ['docs/architecture.md', 'flowchart TB', 'a drawing'],
   ['docs/control-center.md', 'npm ci &&', 'installs packages; test/browser/control-center.test.ts starts it'],
   [
     'docs/control-center.md',
@@ -75,6 +75,7 @@ const NOT_RUN: readonly (readonly [guide: string, text: string, why: string])[] 
   ],
   ['docs/control-center.md', '-- restore /var', 'needs a backup; test/control-center/backup.flow.test.ts runs it'],
   ['docs/telemetry.md', 'scrape_configs', 'is for a Prometheus; test/flows/telemetry.test.ts scrapes both places'],
+  ['docs/performance.md', 'npm run bench', 'takes minutes, and measures what else runs on the machine too'],
   ['docs/several-nodes.md', 'make-secrets.sh', 'needs Docker; test/deploy/compose.parts.test.ts reads the files'],
   [
     'docs/several-nodes.md',

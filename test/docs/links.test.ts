@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const PAGES = globSync(['*.md', 'docs/**/*.md', 'host/**/*.md', 'solutions/**/*.md'], { cwd: ROOT }).sort()
+const FOLDERS = ['docs', 'base', 'cli', 'control-center', 'host', 'plugins', 'runtime', 'solutions']
+const PAGES = globSync(['*.md', ...FOLDERS.map((folder) => `${folder}/**/*.md`)], { cwd: ROOT }).sort()
 
 function contentOf(file: string): string {
   return readFileSync(join(ROOT, file), 'utf8')
