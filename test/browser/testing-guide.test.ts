@@ -119,7 +119,7 @@ if (browserPath === undefined) {
 test('docs/testing.md: what it sends to the testing API is taken, and answered as it says', async () => {
   const [, body] = /-d '(.+)'/.exec(example('sh', '/admin/api/testing')) ?? []
   const state = await askAdmin(host, 'POST', 'testing', JSON.parse(body ?? ''), 200)
-  const [, said] = /The answer is the state: `(.+?)`/.exec(GUIDE) ?? []
+  const [, said] = /The response is the current state: `(.+?)`/.exec(GUIDE) ?? []
   expect(JSON.stringify(state)).toBe(said)
   expect(state.clockOffsetMs).toBe(31 * 60_000)
   const headers = { authorization: host.admin, 'content-type': 'application/json' }
