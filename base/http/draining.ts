@@ -1,4 +1,4 @@
-import { Http2ServerRequest } from 'node:http2'
+import type { Http2ServerRequest } from 'node:http2'
 import type { Middleware } from 'koa'
 import { PlatformError } from '../../runtime/errors.ts'
 
@@ -53,7 +53,7 @@ export function endKeptConnections({ isReady }: Pick<Draining, 'isReady'>): Midd
     if (isReady()) return next()
     if (ctx.req.httpVersionMajor === 1) ctx.set('Connection', 'close')
     // Tells that no further request is taken (RFC 9113, section 6.8); those that are under way are answered.
-    else if (ctx.req instanceof Http2ServerRequest) ctx.req.stream.session?.close()
+    else (ctx.req as typeof ctx.req & Pick<Http2ServerRequest, 'stream'>).stream.session?.close()
     return next()
   }
 }
