@@ -18,7 +18,7 @@ COPY . .
 # runs: source maps, types, an archive, binaries for other systems. All JavaScript stays, that of @azure too, although
 # Azure sign-ins to databases are never used: tedious loads it at its start.
 # Readable for every user and writable for root alone, whatever the modes in the folder that it was built from.
-RUN node host/build-programs.ts && \
+RUN node bin/build.ts && \
     rm -r node_modules/rolldown node_modules/@rolldown node_modules/@oxc-project node_modules/.bin/rolldown && \
     npm pkg delete optionalDependencies devDependencies && \
     npm sbom --sbom-format cyclonedx --sbom-type application --omit dev >sbom.cdx.json && \

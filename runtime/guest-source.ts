@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { stripTypeScriptTypes } from 'node:module'
+import { withoutTypes } from './without-types.ts'
 
 /** `import { a, b as c } from './part.guest.ts'`, without its types. */
 const IMPORT = /^import \{([^}]*)\} from ['"](\.\/[\w.-]+)['"];?$/gm
@@ -15,7 +15,7 @@ export function readGuest(file: URL): string {
 
   function read(url: URL): string {
     const source = readFileSync(url, 'utf8')
-    const plain = url.pathname.endsWith('.ts') ? stripTypeScriptTypes(source, { mode: 'strip' }) : source
+    const plain = url.pathname.endsWith('.ts') ? withoutTypes(source) : source
     return plain.replace(IMPORT, (_, imported: string, path: string) => {
       return `const {${imported.replaceAll(' as ', ': ')}} = ${nameOf(new URL(path, url))};`
     })

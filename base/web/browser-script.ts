@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { stripTypeScriptTypes } from 'node:module'
+import { withoutTypes } from '../../runtime/without-types.ts'
 
 /** A script for browsers as one text, made once at the start. */
 export type BrowserScript = {
@@ -28,16 +28,15 @@ export function makeScript(main: URL, library = ''): BrowserScript {
     for (const [, isType, from] of source.matchAll(IMPORT)) {
       if (isType === undefined && from?.startsWith('.')) add(new URL(from, file))
     }
-    modules.push(asPart(source))
+    modules.push(source.replace(IMPORT, ''))
   }
   add(main)
-  const text = `'use strict';(() => {\n${library}\n${modules.join('\n')}\n})()\n`
+  const text = `'use strict';(() => {\n${library}\n${asPart(modules.join('\n'))}\n})()\n`
   return { text, hash: createHash('sha256').update(text).digest('base64url').slice(0, 22) }
 }
 
 function asPart(source: string): string {
-  const stripped = stripTypeScriptTypes(source.replace(IMPORT, ''), { mode: 'strip' })
-  return stripped
+  return withoutTypes(source)
     .replace(/^export (?=(async )?function|const|let|class)/gm, '')
     .replace(/[^\S\n]+$/gm, '')
     .replace(/\n{2,}/g, '\n')

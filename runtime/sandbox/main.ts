@@ -138,8 +138,6 @@ function prepare(trusted: Trusted): void {
     rehearse(prepared, trusted.rehearsal)
     prepared.makeAhead()
     send({ kind: 'ready' })
-    // Node loads its cryptography at the first use, which takes 10 ms, and at the end of a script's stack it cannot.
-    setImmediate(() => crypto.randomUUID())
   } catch (error) {
     const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
     send({ kind: 'unready', message: message.slice(0, 2000) })
@@ -168,7 +166,17 @@ const told = {
   request: (id, request, plugin, method, args) => send({ kind: 'request', id, request, plugin, method, args }),
 } satisfies Partial<IsolateEvents>
 
+/**
+ * Node loads its cryptography at the first use, which takes 10 ms, and at the end of a script's stack it cannot. Few scripts
+ * need it.
+ */
+function getUuidsReady({ scripts, clients }: SandboxSolution): void {
+  const asksForThem = ({ source }: { readonly source: string }) => /uuid/i.test(source)
+  if (scripts.some(asksForThem) || clients?.formScripts.some(asksForThem)) setImmediate(() => crypto.randomUUID())
+}
+
 async function serve(served: SandboxSolution): Promise<Clients> {
+  getUuidsReady(served)
   const made = await clientsOf(served)
   // The isolate that was made ahead is for logins.
   prepared?.isolate.dispose()
@@ -198,6 +206,7 @@ function tell(served: Clients, message: Extract<ToSandbox, { kind: 'open' | 'ent
 function load(message: Extract<ToSandbox, { kind: 'load' }>): void {
   if (prepared === null) return
   source = message.solution
+  getUuidsReady(source)
   solution = loadSolution(prepared, message.solution, {
     ...told,
     ended,
@@ -222,6 +231,7 @@ async function startDebugging(): Promise<Debugging> {
 async function loadDebugged(served: SandboxSolution): Promise<DebuggedLogins> {
   debugging = startDebugging()
   const { createDebuggedLogins } = await import('./debugged-logins.ts')
+  getUuidsReady(served)
   const { inspectorOf } = await debugging
   if (prepared === null) throw new TypeError('the process is not prepared')
   const made = createDebuggedLogins(prepared, served, inspectorOf, {

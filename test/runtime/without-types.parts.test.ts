@@ -1,0 +1,19 @@
+import { randomUUID } from 'node:crypto'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { withoutTypes } from '../../runtime/without-types.ts'
+
+const FOLDER = fileURLToPath(new URL('../../build/plain/', import.meta.url))
+
+test('types: our own scripts are stripped once, and the result is read from then on', () => {
+  const source = `const id: string = '${randomUUID()}'`
+  const plain = withoutTypes(source)
+  expect(plain).toBe(source.replace(': string', '        '))
+  const file = readdirSync(FOLDER).find((name) => readFileSync(FOLDER + name, 'utf8') === plain) ?? ''
+  writeFileSync(FOLDER + file, 'read from there')
+  expect(withoutTypes(source)).toBe('read from there')
+  rmSync(FOLDER + file)
+  expect(withoutTypes(source)).toBe(plain)
+  rmSync(FOLDER + file)
+})
