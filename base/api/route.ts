@@ -46,16 +46,19 @@ type Shown<Value> = Value extends readonly (infer Item)[]
     ? { readonly [Key in keyof Value]: Shown<Value[Key]> }
     : Value
 
-export type Definition<Who, Right, Act, Names, Address extends string, Body, Query, Answered> = {
+export type Definition<Who, Right, Act, Names, Address extends string, Body, Query, Answered, Found> = {
   /** What it does, in a few words, for the documentation. */
   readonly summary: string
   readonly right: Right
   /** What the audit calls it. Absent: it changes nothing. */
   readonly act?: Act
+  /**
+   * Refuses what can be refused before the body is read. What it finds on the way is handed to `names` and to the handler. The
+   * host asks for `names` before it checks the right: beside them this must not reveal anything.
+   */
+  before?(asking: Asking<Who, Address>): Found | Promise<Found>
   /** Names for the audit that have to be found before the work, since they may be gone after it. */
-  names?(asking: Asking<Who, Address>): Names | Promise<Names>
-  /** What is refused before the body is read. */
-  before?(asking: Asking<Who, Address>): unknown
+  names?(asking: Asking<Who, Address> & { readonly found: Found }): Names | Promise<Names>
   readonly query?: Query
   readonly body?: Body
   /** The request may come without a body, which is null then. */
@@ -73,7 +76,9 @@ export type Asking<Who, Address extends string> = {
 }
 
 /** What a handler is given. */
-export type Asked<Who, Names, Address extends string, Body, Query> = Asking<Who, Address> & {
+export type Asked<Who, Names, Address extends string, Body, Query, Found> = Asking<Who, Address> & {
+  /** What `before` found. */
+  readonly found: Found
   readonly query: Query
   readonly body: Body
   /** For the audit; a handler may add what it has learned. */
@@ -90,8 +95,18 @@ export type Route<Who, Right, Act, Names> = {
   readonly method: Method
   /** With `:name` for parameters, without the prefix of the API. */
   readonly path: string
-  readonly definition: Definition<Who, Right, Act, Names, string, BodyDefinition, z.ZodType | undefined, Answers>
-  handle(asked: Asked<Who, Names, string, unknown, unknown>): unknown
+  readonly definition: Definition<
+    Who,
+    Right,
+    Act,
+    Names,
+    string,
+    BodyDefinition,
+    z.ZodType | undefined,
+    Answers,
+    unknown
+  >
+  handle(asked: Asked<Who, Names, string, unknown, unknown, unknown>): unknown
 }
 
 type Method = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE'
@@ -111,11 +126,12 @@ export function routesOf<Who, Right, Act, Names extends object>() {
     const Answered extends Answers,
     Body extends BodyDefinition = undefined,
     Query extends z.ZodType | undefined = undefined,
+    Found = undefined,
   >(
     address: Address,
-    definition: Definition<Who, Right, Act, Names, Address, Body, Query, Answered>,
+    definition: Definition<Who, Right, Act, Names, Address, Body, Query, Answered, Found>,
     handle: (
-      asked: Asked<Who, Names, Address, BodyOf<Body>, QueryOf<Query>>,
+      asked: Asked<Who, Names, Address, BodyOf<Body>, QueryOf<Query>, Found>,
     ) => Returned<Answered> | typeof SENT | Promise<Returned<Answered> | typeof SENT>,
   ): Route<Who, Right, Act, Names> {
     const [method, path] = address.split(' ') as [Method, string]
@@ -146,7 +162,7 @@ export type Steps<Who, Names> = {
   /** Checks query and body. @throws ERR_REQUEST_INVALID, ERR_CONTENT_TYPE, ERR_BODY_TOO_LARGE */
   readonly read: (who: Who) => Promise<void>
   /** After `read` and `name`. */
-  readonly work: (who: Who) => unknown
+  readonly work: (who: Who) => Promise<unknown>
   /** Whether the handler said that there is nothing for the audit. */
   readonly isLeftOut: () => boolean
 }
@@ -170,17 +186,24 @@ async function answer<Who, Right, Act, Names extends object>(
   let isLeftOut = false
   let query: unknown
   let body: unknown
+  let finding: Promise<unknown> | undefined
+  const find = (who: Who) => {
+    finding ??= (async () => definition.before?.({ who, params, ctx }))()
+    return finding
+  }
   const steps: Steps<Who, Names> = {
     async name(who) {
-      names = { ...(await definition.names?.({ who, params, ctx })) } as Names
+      names = { ...(await definition.names?.({ who, params, ctx, found: await find(who) })) } as Names
       return names
     },
     async read(who) {
-      await definition.before?.({ who, params, ctx })
+      await find(who)
       if (querySchema !== undefined) query = readWith(querySchema, { ...ctx.query })
       body = await readBody(ctx, definition, limits)
     },
-    work: (who) => handle({ who, params, query, body, names, leaveOut, ctx }),
+    async work(who) {
+      return handle({ who, params, query, body, names, leaveOut, ctx, found: await find(who) })
+    },
     isLeftOut: () => isLeftOut,
   }
   const leaveOut = () => {

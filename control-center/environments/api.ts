@@ -118,15 +118,15 @@ function solutionRoutes(environments: Environments): MemberRoute[] {
         summary: 'Let its tokens sign users in to a solution',
         right: 'environments',
         act: 'environment-solution-add',
-        names: ({ params }) => ({ target: `${params.environment} ${params.solution}` }),
         async before({ who, params }) {
-          await environments.need(who.organisation.id, params.environment)
+          const environment = await environments.need(who.organisation.id, params.environment)
           readWith(SolutionName, params.solution)
+          return environment
         },
+        names: ({ params }) => ({ target: `${params.environment} ${params.solution}` }),
         answers: DONE,
       },
-      async ({ who, params: { environment, solution } }) => {
-        const { id } = await environments.need(who.organisation.id, environment)
+      async ({ found: { id }, params: { solution } }) => {
         const others = (await environments.solutions(id)).filter((other) => other !== solution)
         if (others.length >= MOST_SOLUTIONS) {
           throw new PlatformError('ERR_REQUEST_INVALID', `An environment has at most ${MOST_SOLUTIONS} solutions.`)
@@ -140,12 +140,11 @@ function solutionRoutes(environments: Environments): MemberRoute[] {
         summary: 'Let them no longer',
         right: 'environments',
         act: 'environment-solution-remove',
-        names: ({ params }) => ({ target: `${params.environment} ${params.solution}` }),
         before: ({ who, params }) => environments.need(who.organisation.id, params.environment),
+        names: ({ params }) => ({ target: `${params.environment} ${params.solution}` }),
         answers: DONE,
       },
-      async ({ who, params: { environment, solution } }) => {
-        const { id, name } = await environments.need(who.organisation.id, environment)
+      async ({ found: { id, name }, params: { solution } }) => {
         if (await environments.removeSolution(id, solution)) return
         throw new PlatformError('ERR_NOT_FOUND', `"${solution}" is no solution of the environment "${name}".`)
       },

@@ -32,6 +32,8 @@ type OfEnvironment = { readonly who: Member; readonly params: { readonly environ
 type OfToken = OfEnvironment & { readonly params: { readonly id: string } }
 
 /** Remote environment tokens. Their right is of its own: who sees one could be its Satellite. */
+type Found = { readonly environment: Environment; readonly token: StoredToken }
+
 export function environmentTokenRoutes(parts: EnvironmentTokenApiParts): MemberRoute[] {
   const { environments, environmentTokens } = parts
 
@@ -39,15 +41,15 @@ export function environmentTokenRoutes(parts: EnvironmentTokenApiParts): MemberR
     return environments.need(who.organisation.id, params.environment)
   }
 
-  async function needToken(asking: OfToken): Promise<StoredToken> {
-    const { id } = await need(asking)
-    const token = (await environmentTokens.list(id)).find((one) => one.id === asking.params.id)
-    if (token !== undefined) return token
+  async function needToken(asking: OfToken): Promise<Found> {
+    const environment = await need(asking)
+    const token = (await environmentTokens.list(environment.id)).find((one) => one.id === asking.params.id)
+    if (token !== undefined) return { environment, token }
     throw new PlatformError('ERR_NOT_FOUND', 'There is no such token, or no longer.')
   }
 
-  async function named(asking: OfToken) {
-    return { target: `${asking.params.environment} ${(await needToken(asking)).name}` }
+  function named({ params, found }: OfToken & { readonly found: Found }) {
+    return { target: `${params.environment} ${found.token.name}` }
   }
 
   async function create({ id }: Environment, name: string) {
@@ -80,10 +82,9 @@ export function environmentTokenRoutes(parts: EnvironmentTokenApiParts): MemberR
         body: NewEnvironmentToken,
         answers: { 201: EnvironmentToken },
       },
-      async (asked) => {
-        const environment = await need(asked)
-        asked.names.target = `${environment.name} ${asked.body.name}`
-        return create(environment, asked.body.name)
+      ({ found: environment, body, names }) => {
+        names.target = `${environment.name} ${body.name}`
+        return create(environment, body.name)
       },
     ),
     route(
@@ -92,10 +93,11 @@ export function environmentTokenRoutes(parts: EnvironmentTokenApiParts): MemberR
         summary: 'Make its successor, shown this once; the old one works until it is revoked',
         right: 'credentials',
         act: 'environment-token-rotate',
+        before: needToken,
         names: named,
         answers: { 201: EnvironmentToken },
       },
-      async (asked) => create(await need(asked), (await needToken(asked)).name),
+      ({ found: { environment, token } }) => create(environment, token.name),
     ),
     route(
       'DELETE /organisations/:organisation/environments/:environment/tokens/:id',
@@ -103,10 +105,11 @@ export function environmentTokenRoutes(parts: EnvironmentTokenApiParts): MemberR
         summary: 'Revoke one, at once',
         right: 'credentials',
         act: 'environment-token-revoke',
+        before: needToken,
         names: named,
         answers: DONE,
       },
-      async (asked) => environmentTokens.remove((await need(asked)).id, asked.params.id),
+      ({ found: { environment, token } }) => environmentTokens.remove(environment.id, token.id),
     ),
   ]
 }

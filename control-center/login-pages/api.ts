@@ -56,8 +56,7 @@ export function loginPageRoutes({ loginPages }: LoginPageApiParts): MemberRoute[
         answers: { 201: LoginPageVersion },
       },
       async (asked) => {
-        const { who, body, names } = asked
-        const place = placeOf(asked)
+        const { who, body, names, found: place } = asked
         names.target = place.solution
         compileDesign(body.design, LONGEST_FORGOT)
         const published = await loginPages.publish(place, body.design, who.name, body.base)
@@ -78,7 +77,7 @@ export function loginPageRoutes({ loginPages }: LoginPageApiParts): MemberRoute[
       async (asked) => {
         const { design } = asked.body
         compileDesign(design, LONGEST_FORGOT)
-        await loginPages.keepDraft(placeOf(asked), personOf(asked.who), design)
+        await loginPages.keepDraft(asked.found, personOf(asked.who), design)
       },
     ),
     route(
@@ -101,8 +100,7 @@ export function loginPageRoutes({ loginPages }: LoginPageApiParts): MemberRoute[
         answers: { 201: LoginPageVersion },
       },
       async (asked) => {
-        const { who, params, names } = asked
-        const place = placeOf(asked)
+        const { who, params, names, found: place } = asked
         const number = readWith(VersionNumber, params.number)
         names.target = `${place.solution} ${number}`
         const published = await loginPages.publish(place, await loginPages.version(place, number), who.name)

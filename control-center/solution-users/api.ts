@@ -91,10 +91,13 @@ type OfUser = { readonly who: Member; readonly params: { readonly solution: stri
 type Recipient = Parameters<SendLinks['fromOperator']>[1]
 
 export function solutionUserRoutes({ solutionUsers, sendLinks, settings }: SolutionUserApiParts): MemberRoute[] {
-  async function named(asking: OfUser) {
+  async function need(asking: OfUser) {
     const place = placeOf(asking)
-    const { username } = await solutionUsers.need(place, asking.params.uid)
-    return { target: `${place.solution} ${username}` }
+    return { place, user: await solutionUsers.need(place, asking.params.uid) }
+  }
+
+  function named({ found: { place, user } }: { readonly found: Awaited<ReturnType<typeof need>> }) {
+    return { target: `${place.solution} ${user.username}` }
   }
 
   function recipient(ctx: Context, { organisation }: Member, { solution }: Place, user: Recipient['user']): Recipient {
@@ -123,8 +126,7 @@ export function solutionUserRoutes({ solutionUsers, sendLinks, settings }: Solut
         answers: { 201: SolutionUser },
       },
       async (asked) => {
-        const { who, names, ctx } = asked
-        const place = placeOf(asked)
+        const { who, names, ctx, found: place } = asked
         const { invite, ...wanted } = asked.body
         names.target = `${place.solution} ${wanted.username}`
         if (invite) await sendLinks.needShare(who.organisation, wanted.email ?? null)
@@ -144,12 +146,12 @@ export function solutionUserRoutes({ solutionUsers, sendLinks, settings }: Solut
         summary: 'Change what the body has',
         right: 'solution-users',
         act: 'solution-user-change',
-        before: (asking) => solutionUsers.need(placeOf(asking), asking.params.uid),
+        before: need,
         names: named,
         body: SolutionUserChange,
         answers: { 200: SolutionUser },
       },
-      (asked) => solutionUsers.change(placeOf(asked), asked.params.uid, asked.body),
+      ({ found: { place, user }, body }) => solutionUsers.change(place, user.uid, body),
     ),
     route(
       'DELETE /organisations/:organisation/solutions/:solution/users/:uid',
@@ -157,10 +159,11 @@ export function solutionUserRoutes({ solutionUsers, sendLinks, settings }: Solut
         summary: 'Delete one',
         right: 'solution-users',
         act: 'solution-user-delete',
+        before: need,
         names: named,
         answers: DONE,
       },
-      (asked) => solutionUsers.remove(placeOf(asked), asked.params.uid),
+      ({ found: { place, user } }) => solutionUsers.remove(place, user.uid),
     ),
     route(
       'POST /organisations/:organisation/solutions/:solution/users/:uid/links',
@@ -168,16 +171,13 @@ export function solutionUserRoutes({ solutionUsers, sendLinks, settings }: Solut
         summary: 'Make a link: an invitation, for a new password, or to confirm the e-mail address',
         right: 'solution-users',
         act: 'solution-user-link',
-        before: (asking) => solutionUsers.need(placeOf(asking), asking.params.uid),
+        before: need,
         names: named,
         body: NewLink,
         answers: { 201: LinkAnswer },
       },
-      async (asked) => {
-        const { who, params, body, names, ctx } = asked
-        const place = placeOf(asked)
+      ({ who, body, names, ctx, found: { place, user } }) => {
         names.action = `solution-user-${body.kind}`
-        const user = await solutionUsers.need(place, params.uid)
         return sendLinks.fromOperator(body.kind, recipient(ctx, who, place, user))
       },
     ),
