@@ -79,36 +79,15 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
     const found = await findSession(ctx, solution)
     if (found !== null) return showClientPage(ctx, solution, found, found.session.locale, false, parts)
     const locale = localeOf(ctx, solution)
-    if (Object.hasOwn(ctx.query, 'signed-out')) return showSignedOut(ctx, solution, locale)
+    if (Object.hasOwn(ctx.query, 'signed-out')) return showSignedOut(ctx, solution, locale, parts)
     await maintenance.refuseNewWork()
     // The client opens without a user; of a login form it is the form that signs in.
     if (mode === 'NONE' || mode === 'LOGIN_FORM') {
       return showClientPage(ctx, solution, null, locale, mode === 'LOGIN_FORM', parts)
     }
-    const signedIn = await signInByItself(ctx, solution, locale, mode)
+    const signedIn = await signInByItself(ctx, solution, locale, mode, parts)
     if (signedIn !== null) await showClientPage(ctx, solution, signedIn, signedIn.session.locale, false, parts)
   })
-
-  /** By a provider, or as the browser is remembered. @returns null when it was answered with something else */
-  async function signInByItself(
-    ctx: Context,
-    solution: ActiveSolution,
-    locale: string,
-    mode: FormMode | ProviderMode,
-  ): Promise<FoundSession | null> {
-    const arrival = readArrival(ctx, solution, locale, sites)
-    if (isProviderMode(mode)) return signInAtProvider(arrival, parts.oauth)
-    const source = parts.accountSources.ofMode(mode)
-    try {
-      const remembered = await signInRemembered(arrival, source, parts)
-      if (remembered === null) await showLoginPage(ctx, solution, locale, parts.sendLoginPage)
-      else if ('failure' in remembered) await showRecheckFailure(ctx, solution, locale, remembered.failure, parts)
-      else return remembered.found
-    } catch (error) {
-      await showRecheckError(ctx, solution, locale, error, parts)
-    }
-    return null
-  }
 
   router.get('/client', async (ctx) => {
     const solution = await needSolution(ctx)
@@ -161,7 +140,7 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
   router.post('/logout', async (ctx) => {
     const solution = await needSolution(ctx)
     const origin = sites.originOf(solution.name, stateOf(ctx).client)
-    const fields = await readOwnForm(ctx, solution, origin)
+    const fields = await readOwnForm(ctx, solution, origin, parts)
     const address = await signOut(ctx, solution, await targetOf(ctx, solution, fields), parts)
     if (address.startsWith('/')) {
       ctx.status = 303
@@ -177,34 +156,6 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
     await sendMedia(ctx, await needSolution(ctx), (ctx.params as { path: string }).path, parts.store)
   })
 
-  /** A script may have wanted another page; a browser that went to the provider first comes to it from here. */
-  function showSignedOut(ctx: Context, solution: ActiveSolution, locale: string): void {
-    const after = parts.afterLogout.read(solution.name, readQuery(ctx).get('state') ?? '')
-    const origin = sites.originOf(solution.name, stateOf(ctx).client)
-    if (after !== null && after.target !== null) {
-      sendToAddress(ctx, after.target, origin, locale)
-      return
-    }
-    const nonce = createNonce()
-    allowPage(ctx, nonce)
-    const signInHref = after?.page ?? `/solution/${solution.name}/index.html`
-    const model = { solution: { title: solution.title }, signInHref, provider: after?.provider ?? null }
-    sendHtml(ctx, 200, signedOutPage({ locale, nonce }, model))
-  }
-
-  /**
-   * The fields with which the solution's page signs out. Where the browser says that it was that page, a form may be
-   * missing; else its hidden token decides.
-   */
-  async function readOwnForm(ctx: Context, { name }: ActiveSolution, origin: string): Promise<Map<string, string>> {
-    const source = sourceOfPost(ctx, origin)
-    if (source === 'foreign') throw notFromPage()
-    if (source === 'same-origin') return ctx.is('urlencoded') ? readForm(ctx, parts.limits) : new Map()
-    const fields = ctx.get('Content-Type') === '' ? new Map<string, string>() : await readForm(ctx, parts.limits)
-    if (!parts.formTokens.check(ctx, cookieScope(ctx, sites, name), fields.get('csrf_token'))) throw notFromPage()
-    return fields
-  }
-
   /** Where a client's script sends the browser after it; null: nowhere else. */
   async function targetOf(
     ctx: Context,
@@ -219,6 +170,66 @@ export function solutionRoutes(parts: SolutionRouteParts): Router {
   }
 
   return router
+}
+
+/** By a provider, or as the browser is remembered. @returns null when it was answered with something else */
+async function signInByItself(
+  ctx: Context,
+  solution: ActiveSolution,
+  locale: string,
+  mode: FormMode | ProviderMode,
+  parts: SolutionRouteParts,
+): Promise<FoundSession | null> {
+  const arrival = readArrival(ctx, solution, locale, parts.sites)
+  if (isProviderMode(mode)) return signInAtProvider(arrival, parts.oauth)
+  const source = parts.accountSources.ofMode(mode)
+  try {
+    const remembered = await signInRemembered(arrival, source, parts)
+    if (remembered === null) await showLoginPage(ctx, solution, locale, parts.sendLoginPage)
+    else if ('failure' in remembered) await showRecheckFailure(ctx, solution, locale, remembered.failure, parts)
+    else return remembered.found
+  } catch (error) {
+    await showRecheckError(ctx, solution, locale, error, parts)
+  }
+  return null
+}
+
+/** A script may have wanted another page; a browser that went to the provider first comes to it from here. */
+function showSignedOut(
+  ctx: Context,
+  solution: ActiveSolution,
+  locale: string,
+  { afterLogout, sites }: SolutionRouteParts,
+): void {
+  const after = afterLogout.read(solution.name, readQuery(ctx).get('state') ?? '')
+  const origin = sites.originOf(solution.name, stateOf(ctx).client)
+  if (after !== null && after.target !== null) {
+    sendToAddress(ctx, after.target, origin, locale)
+    return
+  }
+  const nonce = createNonce()
+  allowPage(ctx, nonce)
+  const signInHref = after?.page ?? `/solution/${solution.name}/index.html`
+  const model = { solution: { title: solution.title }, signInHref, provider: after?.provider ?? null }
+  sendHtml(ctx, 200, signedOutPage({ locale, nonce }, model))
+}
+
+/**
+ * The fields with which the solution's page signs out. Where the browser says that it was that page, a form may be
+ * missing; else its hidden token decides.
+ */
+async function readOwnForm(
+  ctx: Context,
+  { name }: ActiveSolution,
+  origin: string,
+  { formTokens, sites, limits }: SolutionRouteParts,
+): Promise<Map<string, string>> {
+  const source = sourceOfPost(ctx, origin)
+  if (source === 'foreign') throw notFromPage()
+  if (source === 'same-origin') return ctx.is('urlencoded') ? readForm(ctx, limits) : new Map()
+  const fields = ctx.get('Content-Type') === '' ? new Map<string, string>() : await readForm(ctx, limits)
+  if (!formTokens.check(ctx, cookieScope(ctx, sites, name), fields.get('csrf_token'))) throw notFromPage()
+  return fields
 }
 
 function notFromPage(): PlatformError {

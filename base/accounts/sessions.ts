@@ -1,10 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import type { Selectable } from 'kysely'
 import type { Login, Tenant } from '../../plugins/security/host.ts'
 import type { Limits } from '../../runtime/limits.ts'
 import { answeredWithin, SHORT_ANSWER } from '../database/answered-within.ts'
 import type { Database } from '../database/open.ts'
 import { firstRows } from '../database/portable.ts'
 import { storedHash } from '../database/stored-hash.ts'
+import type { Tables } from '../database/tables.ts'
 import type { AccountSourceName } from './account-source-name.ts'
 
 /** A signed-in browser. It belongs to one solution; in any other it is as if it were absent. */
@@ -94,6 +96,7 @@ const ASKED_AT_ONCE = 200
 /** So many are kept in memory, the longest unread go first. */
 const KEPT = 10_000
 
+type SessionRow = Selectable<Tables['sessions']>
 type Times = { readonly created_at: number; readonly last_seen_at: number; readonly ended_at: number | null }
 type Kept = { readonly session: Session; readonly times: Times; readonly readAt: number }
 
@@ -119,20 +122,7 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
     const readAt = now()
     const row = await db.selectFrom('sessions').selectAll().where('id_hash', '=', idHash).executeTakeFirst()
     if (row === undefined) return null
-    const session: Session = {
-      publicId: row.public_id,
-      solution: row.solution,
-      username: row.username,
-      uid: row.uid,
-      permissions: JSON.parse(row.permissions) as string[],
-      tenant: row.tenant === null ? null : (JSON.parse(row.tenant) as Tenant),
-      locale: row.locale,
-      source: row.source as AccountSourceName,
-      selector: row.selector,
-      providerLogin: row.provider_login,
-      loggedInAt: row.created_at,
-    }
-    return { session, times: row, readAt }
+    return { session: sessionOf(row), times: row, readAt }
   }
 
   async function noteUse(idHash: string, one: Kept): Promise<void> {
@@ -142,18 +132,6 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
     // It may have been changed or ended meanwhile.
     const current = kept.get(idHash)
     if (current !== undefined) keep(idHash, { ...current, times: { ...current.times, last_seen_at } })
-  }
-
-  /** @returns the hashes of those that live */
-  async function livingOf(solutions: ReadonlyMap<string, string>): Promise<Set<string>> {
-    const query = db
-      .selectFrom('sessions')
-      .select(['id_hash', 'solution', 'created_at', 'last_seen_at', 'ended_at'])
-      .where('id_hash', 'in', [...solutions.keys()])
-      .where('ended_at', 'is', null)
-    const rows = await answeredWithin(SHORT_ANSWER, query.execute())
-    const living = rows.filter((row) => row.solution === solutions.get(row.id_hash) && !isOver(row))
-    return new Set(living.map(({ id_hash }) => id_hash))
   }
 
   /** @returns how many had not ended before */
@@ -177,23 +155,7 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
       const loggedInAt = now()
       await db
         .insertInto('sessions')
-        .values({
-          id_hash: storedHash(cookie),
-          public_id: publicId,
-          solution: session.solution,
-          username: session.username,
-          uid: session.uid,
-          permissions: JSON.stringify(session.permissions),
-          tenant: session.tenant === null ? null : JSON.stringify(session.tenant),
-          locale: session.locale,
-          address: session.address,
-          source: session.source,
-          selector: session.selector,
-          provider_login: session.providerLogin,
-          created_at: loggedInAt,
-          last_seen_at: loggedInAt,
-          ended_at: null,
-        })
+        .values(newRow(session, cookie, publicId, loggedInAt))
         .execute()
       return { cookie, publicId, loggedInAt }
     },
@@ -215,7 +177,7 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
         const batch = asked
           .slice(start, start + ASKED_AT_ONCE)
           .map((one) => ({ ...one, idHash: storedHash(one.cookie) }))
-        const found = await livingOf(new Map(batch.map(({ idHash, solution }) => [idHash, solution])))
+        const found = await readLiving(db, new Map(batch.map(({ idHash, solution }) => [idHash, solution])), isOver)
         for (const { cookie, idHash } of batch) {
           if (found.has(idHash)) living.add(cookie)
           else kept.delete(idHash)
@@ -264,31 +226,7 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
         .executeTakeFirst()
       return row !== undefined && (await endWhere({ public_id: id })) > 0n ? row : null
     },
-    async list({ limit, after, solution, uid, username }) {
-      let query = db
-        .selectFrom('sessions')
-        .select(['public_id', 'solution', 'uid', 'username', 'created_at', 'last_seen_at', 'address'])
-        .where('ended_at', 'is', null)
-        .where('last_seen_at', '>', now() - limits.SESSION_IDLE)
-        .where('created_at', '>', now() - limits.SESSION_LIFETIME)
-        .orderBy('public_id')
-      if (after !== undefined) query = query.where('public_id', '>', after)
-      if (solution !== undefined) query = query.where('solution', '=', solution)
-      if (uid !== undefined) query = query.where('uid', '=', uid)
-      if (username !== undefined) query = query.where('username', '=', username)
-      const rows = await firstRows(db, query, limit + 1).execute()
-      const items = rows.slice(0, limit).map((row) => ({
-        id: row.public_id,
-        solution: row.solution,
-        uid: row.uid,
-        username: row.username,
-        createdAt: row.created_at,
-        lastSeenAt: row.last_seen_at,
-        address: row.address,
-      }))
-      const last = rows.length > limit ? items.at(-1) : undefined
-      return last === undefined ? { items } : { items, next: last.id }
-    },
+    list: (query) => listSessions(db, limits, now(), query),
     async sweep() {
       const before = now() - limits.SESSION_ENDED_KEPT
       await db
@@ -303,4 +241,88 @@ export function createSessions(db: Database, limits: Limits, now: () => number =
         .execute()
     },
   }
+}
+
+/** @param solutions by the hash of the cookie's value. @returns the hashes of those that live */
+async function readLiving(
+  db: Database,
+  solutions: ReadonlyMap<string, string>,
+  isOver: (times: Times) => boolean,
+): Promise<Set<string>> {
+  const query = db
+    .selectFrom('sessions')
+    .select(['id_hash', 'solution', 'created_at', 'last_seen_at', 'ended_at'])
+    .where('id_hash', 'in', [...solutions.keys()])
+    .where('ended_at', 'is', null)
+  const rows = await answeredWithin(SHORT_ANSWER, query.execute())
+  const living = rows.filter((row) => row.solution === solutions.get(row.id_hash) && !isOver(row))
+  return new Set(living.map(({ id_hash }) => id_hash))
+}
+
+/** Only a hash of the cookie's value is stored. */
+function newRow(session: NewSession, cookie: string, publicId: string, loggedInAt: number): SessionRow {
+  return {
+    id_hash: storedHash(cookie),
+    public_id: publicId,
+    solution: session.solution,
+    username: session.username,
+    uid: session.uid,
+    permissions: JSON.stringify(session.permissions),
+    tenant: session.tenant === null ? null : JSON.stringify(session.tenant),
+    locale: session.locale,
+    address: session.address,
+    source: session.source,
+    selector: session.selector,
+    provider_login: session.providerLogin,
+    created_at: loggedInAt,
+    last_seen_at: loggedInAt,
+    ended_at: null,
+  }
+}
+
+function sessionOf(row: SessionRow): Session {
+  return {
+    publicId: row.public_id,
+    solution: row.solution,
+    username: row.username,
+    uid: row.uid,
+    permissions: JSON.parse(row.permissions) as string[],
+    tenant: row.tenant === null ? null : (JSON.parse(row.tenant) as Tenant),
+    locale: row.locale,
+    source: row.source as AccountSourceName,
+    selector: row.selector,
+    providerLogin: row.provider_login,
+    loggedInAt: row.created_at,
+  }
+}
+
+async function listSessions(
+  db: Database,
+  limits: Limits,
+  now: number,
+  { limit, after, solution, uid, username }: SessionQuery,
+): ReturnType<Sessions['list']> {
+  let query = db
+    .selectFrom('sessions')
+    .select(['public_id', 'solution', 'uid', 'username', 'created_at', 'last_seen_at', 'address'])
+    .where('ended_at', 'is', null)
+    .where('last_seen_at', '>', now - limits.SESSION_IDLE)
+    .where('created_at', '>', now - limits.SESSION_LIFETIME)
+    .orderBy('public_id')
+  if (after !== undefined) query = query.where('public_id', '>', after)
+  if (solution !== undefined) query = query.where('solution', '=', solution)
+  if (uid !== undefined) query = query.where('uid', '=', uid)
+  if (username !== undefined) query = query.where('username', '=', username)
+  const rows = await firstRows(db, query, limit + 1).execute()
+  const items = rows.slice(0, limit).map((row) => ({
+    id: row.public_id,
+    solution: row.solution,
+    uid: row.uid,
+    username: row.username,
+    createdAt: row.created_at,
+    lastSeenAt: row.last_seen_at,
+    address: row.address,
+  }))
+  const last = rows.length > limit ? items.at(-1) : undefined
+  return last === undefined ? { items } : { items, next: last.id }
 }

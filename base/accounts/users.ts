@@ -115,32 +115,18 @@ export function createUsers(
   const failures = createFailureCounts(db)
   const check = createPasswordCheck(passwords, limits, rowsWithPassword(db, failures, now))
 
-  async function usersOf(rows: readonly UserRow[]): Promise<User[]> {
-    const uids = rows.map(({ uid }) => uid)
-    const permissions = await readPermissions(db, uids)
-    return rows.map((row) => userOf(row, permissionsOfRows(permissions.get(row.uid) ?? [])))
-  }
-
   async function userOfRow(row: UserRow | undefined): Promise<User | null> {
-    return row === undefined ? null : ((await usersOf([row]))[0] ?? null)
-  }
-
-  function readRow(uid: string): Promise<UserRow | undefined> {
-    return db.selectFrom('users').selectAll().where('uid', '=', uid).executeTakeFirst()
+    return row === undefined ? null : ((await usersOf(db, [row]))[0] ?? null)
   }
 
   async function needRow(uid: string): Promise<UserRow> {
-    const row = await readRow(uid)
+    const row = await readRow(db, uid)
     if (row !== undefined) return row
     throw new PlatformError('ERR_USER_NOT_FOUND', `There is no user with the uid ${JSON.stringify(uid.slice(0, 60))}.`)
   }
 
   async function need(uid: string): Promise<User> {
     return userOfRow(await needRow(uid)) as Promise<User>
-  }
-
-  function findRow(username: string): Promise<UserRow | undefined> {
-    return db.selectFrom('users').selectAll().where('username_key', '=', usernameKey(username)).executeTakeFirst()
   }
 
   async function hashOf({ password }: UserInput): Promise<string | null | undefined> {
@@ -169,14 +155,14 @@ export function createUsers(
       if (prefix !== '') query = query.where(sql<boolean>`username_key like ${likeOf(prefix)} escape '!'`)
       const rows = await firstRows(db, query, limit + 1).execute()
       const last = rows.length > limit ? rows[limit - 1] : undefined
-      const items = await usersOf(rows.slice(0, limit))
+      const items = await usersOf(db, rows.slice(0, limit))
       return last === undefined ? { items } : { items, next: last.username_key }
     },
     async get(uid) {
-      return userOfRow(await readRow(uid))
+      return userOfRow(await readRow(db, uid))
     },
     async find(username) {
-      return userOfRow(await findRow(username))
+      return userOfRow(await findRow(db, username))
     },
     async create(input) {
       const { username, email = null } = input
@@ -251,11 +237,11 @@ export function createUsers(
       return rows.map(({ name }) => name)
     },
     async authenticate(username, password) {
-      const row = username.length <= 2 * LONGEST_NAME ? await findRow(username) : undefined
+      const row = username.length <= 2 * LONGEST_NAME ? await findRow(db, username) : undefined
       return (await check.mayComeIn(row, password)) ? userOfRow(row) : null
     },
     async checkPassword(uid, password) {
-      return check.isRight(await readRow(uid), password)
+      return check.isRight(await readRow(db, uid), password)
     },
     async setPassword(uid, password, { mustChange = false } = {}) {
       const row = await needRow(uid)
@@ -269,6 +255,20 @@ export function createUsers(
     },
     flush: failures.flush,
   }
+}
+
+async function usersOf(db: Database, rows: readonly UserRow[]): Promise<User[]> {
+  const uids = rows.map(({ uid }) => uid)
+  const permissions = await readPermissions(db, uids)
+  return rows.map((row) => userOf(row, permissionsOfRows(permissions.get(row.uid) ?? [])))
+}
+
+function readRow(db: Database, uid: string): Promise<UserRow | undefined> {
+  return db.selectFrom('users').selectAll().where('uid', '=', uid).executeTakeFirst()
+}
+
+function findRow(db: Database, username: string): Promise<UserRow | undefined> {
+  return db.selectFrom('users').selectAll().where('username_key', '=', usernameKey(username)).executeTakeFirst()
 }
 
 function userOf(row: UserRow, permissions: readonly Permission[]): User {

@@ -165,7 +165,7 @@ export function createSessionWatch(
   function look(): void {
     for (const [session, seen] of sessions) {
       if (session.destroyed) continue
-      if (isTooLong(session, seen)) turnAway(session)
+      if (isTooLong(session, seen, now)) turnAway(session)
       else if (seen.streams.size === 0 && now() - seen.lastUse > IDLE_TIME) endIdle(session, seen)
     }
     endSlow()
@@ -186,26 +186,6 @@ export function createSessionWatch(
     seen.isTold = true
   }
 
-  function isTooLong(session: ServerHttp2Session, seen: Seen): boolean {
-    let isWaiting = false
-    let held = 0
-    for (const [stream, begun] of seen.streams) {
-      isWaiting ||= stream.writableEnded && !stream.writableFinished
-      held += stream.writableLength
-      if (!stream.readableEnded && !stream.endAfterHeaders && !stream.writableEnded && now() - begun > REQUEST_TIME) {
-        stream.close(constants.NGHTTP2_CANCEL)
-      }
-    }
-    const written = session.socket?.bytesWritten ?? 0
-    seen.heldSlowly = written - seen.written < SLOW ? Math.min(held, seen.held) : 0
-    seen.written = written
-    seen.held = held
-    const { progress } = seen
-    const enough = Math.max(1, progress.held * LEAST_TAKEN)
-    if (!isWaiting || written - progress.written >= enough) seen.progress = { at: now(), written, held }
-    return now() - seen.progress.at > STUCK_TIME
-  }
-
   const watch: SessionWatch & { readonly look: () => void; readonly count: () => number } = {
     add,
     goAway() {
@@ -219,4 +199,25 @@ export function createSessionWatch(
     count: () => sessions.size,
   }
   return watch
+}
+
+/** Ends its requests that do not arrive. @returns whether its peer has not read for too long */
+function isTooLong(session: ServerHttp2Session, seen: Seen, now: () => number): boolean {
+  let isWaiting = false
+  let held = 0
+  for (const [stream, begun] of seen.streams) {
+    isWaiting ||= stream.writableEnded && !stream.writableFinished
+    held += stream.writableLength
+    if (!stream.readableEnded && !stream.endAfterHeaders && !stream.writableEnded && now() - begun > REQUEST_TIME) {
+      stream.close(constants.NGHTTP2_CANCEL)
+    }
+  }
+  const written = session.socket?.bytesWritten ?? 0
+  seen.heldSlowly = written - seen.written < SLOW ? Math.min(held, seen.held) : 0
+  seen.written = written
+  seen.held = held
+  const { progress } = seen
+  const enough = Math.max(1, progress.held * LEAST_TAKEN)
+  if (!isWaiting || written - progress.written >= enough) seen.progress = { at: now(), written, held }
+  return now() - seen.progress.at > STUCK_TIME
 }

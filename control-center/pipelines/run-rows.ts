@@ -64,25 +64,6 @@ export function createRunRows(db: CenterDatabase, leases: RunLeases, now: () => 
   const runsOf = (from: CenterDatabase, pipeline: string) =>
     from.selectFrom('pipeline_runs').where('pipeline', '=', pipeline)
 
-  async function refuseTooMany(transaction: CenterDatabase, { id, name, organisation }: Pipeline): Promise<void> {
-    const going = await transaction
-      .selectFrom('pipeline_runs')
-      .innerJoin('pipelines', 'pipelines.id', 'pipeline_runs.pipeline')
-      .select(['pipelines.id', 'pipelines.organisation'])
-      .where('pipeline_runs.state', '=', 'running')
-      .execute()
-    if (going.some((one) => one.id === id)) {
-      throw new PlatformError('ERR_RUN_GOING_ON', `A run of "${name}" goes on: wait for it, or cancel it.`)
-    }
-    if (going.length > MOST_WAITING) {
-      throw new PlatformError('ERR_SANDBOX_BUSY', 'Too many runs wait for their turn.', { retryAfter: 60 })
-    }
-    if (going.filter((one) => one.organisation === organisation).length >= MOST_OF_ORGANISATION) {
-      const message = `${MOST_OF_ORGANISATION} runs of the organisation go on or wait: start this one when one of them has ended.`
-      throw new PlatformError('ERR_SANDBOX_BUSY', message, { retryAfter: 60 })
-    }
-  }
-
   async function write(transaction: CenterDatabase, pipeline: string, run: Run): Promise<void> {
     const { startedAt, endedAt, startedBy, steps, stamp, ...same } = run
     await transaction
@@ -221,5 +202,25 @@ function runOf({ id, number, sha256, version, ...row }: Row): Run {
     startedAt: row.started_at,
     endedAt: row.ended_at,
     startedBy: row.started_by,
+  }
+}
+
+/** @throws ERR_RUN_GOING_ON, ERR_SANDBOX_BUSY */
+async function refuseTooMany(transaction: CenterDatabase, { id, name, organisation }: Pipeline): Promise<void> {
+  const going = await transaction
+    .selectFrom('pipeline_runs')
+    .innerJoin('pipelines', 'pipelines.id', 'pipeline_runs.pipeline')
+    .select(['pipelines.id', 'pipelines.organisation'])
+    .where('pipeline_runs.state', '=', 'running')
+    .execute()
+  if (going.some((one) => one.id === id)) {
+    throw new PlatformError('ERR_RUN_GOING_ON', `A run of "${name}" goes on: wait for it, or cancel it.`)
+  }
+  if (going.length > MOST_WAITING) {
+    throw new PlatformError('ERR_SANDBOX_BUSY', 'Too many runs wait for their turn.', { retryAfter: 60 })
+  }
+  if (going.filter((one) => one.organisation === organisation).length >= MOST_OF_ORGANISATION) {
+    const message = `${MOST_OF_ORGANISATION} runs of the organisation go on or wait: start this one when one of them has ended.`
+    throw new PlatformError('ERR_SANDBOX_BUSY', message, { retryAfter: 60 })
   }
 }

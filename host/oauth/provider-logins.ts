@@ -97,26 +97,6 @@ export function createProviderLogins(
   const encrypted = (solution: string, id: string, content: ProviderLoginContent) =>
     key.encrypt(purposeOf(solution, id), JSON.stringify(content))
 
-  /** Entries of `used_tokens` that say when somebody was signed out; the time is `expires_at` less what it is kept for. */
-  async function wasSignedOut(
-    solution: string,
-    claims: Claims,
-    issuedAt: number,
-    startedAt: number | null,
-  ): Promise<boolean> {
-    const ids = [markOf(solution, subjectHash(claims.iss, claims.sub))]
-    const sid = sidOf(claims)
-    if (sid !== null) ids.push(markOf(solution, sidHash(claims.iss, sid)))
-    const marks = await db.selectFrom('used_tokens').select('expires_at').where('id', 'in', ids).execute()
-    return marks.some(({ expires_at }) => {
-      const signedOutAt = expires_at - SIGNED_OUT_KEPT
-      const [signedOut, issued] = [secondOf(signedOutAt), secondOf(issuedAt)]
-      if (signedOut !== issued) return signedOut > issued
-      // Tokens have whole seconds. Within the same second, only a sign-in that had started before the sign-out arrived is refused.
-      return startedAt !== null && startedAt <= signedOutAt
-    })
-  }
-
   return {
     async start(solution, content, issuedAt, startedAt = null) {
       const id = randomUUID()
@@ -138,7 +118,7 @@ export function createProviderLogins(
         })
         .execute()
       // After the row is there: a logout that comes between finds either the row, or is found here.
-      if (!(await wasSignedOut(solution, claims, issuedAt, startedAt))) return id
+      if (!(await wasSignedOut(db, solution, claims, issuedAt, startedAt))) return id
       await this.end(id)
       return null
     },
@@ -233,6 +213,27 @@ export function createProviderLogins(
         .execute()
     },
   }
+}
+
+/** Entries of `used_tokens` that say when somebody was signed out; the time is `expires_at` less what it is kept for. */
+async function wasSignedOut(
+  db: Database,
+  solution: string,
+  claims: Claims,
+  issuedAt: number,
+  startedAt: number | null,
+): Promise<boolean> {
+  const ids = [markOf(solution, subjectHash(claims.iss, claims.sub))]
+  const sid = sidOf(claims)
+  if (sid !== null) ids.push(markOf(solution, sidHash(claims.iss, sid)))
+  const marks = await db.selectFrom('used_tokens').select('expires_at').where('id', 'in', ids).execute()
+  return marks.some(({ expires_at }) => {
+    const signedOutAt = expires_at - SIGNED_OUT_KEPT
+    const [signedOut, issued] = [secondOf(signedOutAt), secondOf(issuedAt)]
+    if (signedOut !== issued) return signedOut > issued
+    // Tokens have whole seconds. Within the same second, only a sign-in that had started before the sign-out arrived is refused.
+    return startedAt !== null && startedAt <= signedOutAt
+  })
 }
 
 function secondOf(time: number): number {
