@@ -7,13 +7,13 @@ import { sourceOfPost } from '../../base/http/fetch-metadata.ts'
 import { readForm } from '../../base/http/read-body.ts'
 import type { Sites } from '../../base/http/sites.ts'
 import { PlatformError } from '../../runtime/errors.ts'
-import { sendToAddress } from '../http/send-to-address.ts'
 import { type Arrival, readArrival } from './arrival.ts'
+import { goOn, goTo } from './go-on.ts'
 import type { LoginTokens } from './login-token.ts'
 import { cameFromOwnPage } from './own-page.ts'
 import { pageAskedFor } from './page-asked-for.ts'
 import type { ClientSignIn, ClientSignIns } from './sign-in-token.ts'
-import { acceptSignIn, type SessionBasis, type SessionParts } from './start-session.ts'
+import { acceptSignIn, BASIS_OF_TOKEN, type SessionParts, signInFacts } from './start-session.ts'
 
 export type LoginFormParts = SessionParts & {
   readonly sites: Sites
@@ -21,12 +21,6 @@ export type LoginFormParts = SessionParts & {
   readonly loginTokens: LoginTokens
   readonly clientSignIns: ClientSignIns
 }
-
-/**
- * A script decides which account this is: nothing that the users table knows of that uid holds for it, and nobody could
- * be asked about it again.
- */
-const BASIS: SessionBasis = { source: '', providerLogin: null, stillHolds: async () => true }
 
 /**
  * What the page of a client posts once its login form signed somebody in: a token in `id_token`, a client's or a login
@@ -50,19 +44,18 @@ export async function signInByLoginForm(
   const attempt = { source: `solution ${solution.name}`, username: '', address: arrival.address }
   const wait = await parts.throttle.count(attempt, true)
   if (wait !== null) {
-    parts.audit.noteOnce({ ...auditFacts(arrival), outcome: 'throttled' })
+    parts.audit.noteOnce({ ...signInFacts(arrival, ''), outcome: 'throttled' })
     throw new PlatformError('ERR_THROTTLED', 'Too many attempts to sign in.', { retryAfter: wait })
   }
   const signIn = await readToken(arrival, fields.get('id_token') ?? '', parts)
   const session = signIn === null ? null : await accept(arrival, signIn, parts)
   if (signIn === null || session === null) {
-    parts.audit.note({ ...auditFacts(arrival), outcome: 'refused' })
+    parts.audit.note({ ...signInFacts(arrival, ''), outcome: 'refused' })
     // The client opens on its login form again.
     return goTo(ctx, pageAskedFor(ctx))
   }
   await parts.throttle.succeeded(attempt, true)
-  if (signIn.showUrl !== null) return sendToAddress(ctx, signIn.showUrl, arrival.serverUrl, session.session.locale)
-  goTo(ctx, signIn.page)
+  goOn(arrival, { ...signIn, locale: session.session.locale })
 }
 
 /** Whoever it signs in is held to what the solution's scripts could grant now. */
@@ -83,15 +76,5 @@ async function readToken(
 /** Nothing is remembered: a sign-in that could not be asked about again would outlive its user's rights. */
 function accept(arrival: Arrival, { login, tenant, locale }: ClientSignIn, parts: LoginFormParts) {
   const effects = { ...noEffects(), login, tenant, locale }
-  return acceptSignIn(arrival, { login, effects }, BASIS, null, parts)
-}
-
-function auditFacts({ solution, address, correlationId }: Arrival) {
-  const mode = 'LOGIN_FORM'
-  return { actor: 'user:', action: 'sign-in', solution: solution.name, mode, address, correlationId } as const
-}
-
-function goTo(ctx: Context, page: string): void {
-  ctx.status = 303
-  ctx.set('Location', page)
+  return acceptSignIn(arrival, { login, effects }, BASIS_OF_TOKEN, null, parts)
 }

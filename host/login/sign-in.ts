@@ -16,14 +16,15 @@ import { sendToAddress } from '../http/send-to-address.ts'
 import type { AccountSources, FormSource } from './account-sources.ts'
 import { type Arrival, readArrival } from './arrival.ts'
 import type { ChangePasswordPages } from './change-password.ts'
+import { goOn } from './go-on.ts'
 import type { LoginPageSender } from './login-page.ts'
 import type { LoginTokens } from './login-token.ts'
 import { cameFromOwnPage } from './own-page.ts'
 import { pageAskedFor } from './page-asked-for.ts'
 import { customFields, keptFields } from './query-params.ts'
 import type { Accepted, SignInAnswer } from './sign-in-answer.ts'
-import { type FormMode, signInModeOf } from './sign-in-mode.ts'
-import { acceptSignIn, type SessionBasis, type SessionParts } from './start-session.ts'
+import type { FormMode } from './sign-in-mode.ts'
+import { acceptSignIn, BASIS_OF_TOKEN, type SessionBasis, type SessionParts, signInFacts } from './start-session.ts'
 
 export type SignInParts = SessionParts & {
   readonly sites: Sites
@@ -109,9 +110,7 @@ async function answerAttempt(attempt: Attempt, parts: SignInParts): Promise<void
   if (answer.user?.mustChangePassword) return parts.changePassword.demand(ctx, solution, locale, answer.user)
   const session = await acceptCredentials(attempt, answer, token === '', parts)
   if (session === null) return refuse(attempt, { kind: 'refused', effects: noEffects(), values: {} }, parts)
-  if (answer.effects.showUrl !== null) return sendToAddress(ctx, answer.effects.showUrl, attempt.serverUrl, locale)
-  ctx.status = 303
-  ctx.set('Location', pageAskedFor(ctx))
+  goOn(attempt, { showUrl: answer.effects.showUrl, page: pageAskedFor(ctx), locale })
 }
 
 /** Where nothing was checked, since who checks it is away, nothing was guessed: the account's counters are as before. */
@@ -209,11 +208,9 @@ async function acceptCredentials(
   parts: SignInParts,
 ): Promise<FoundSession | null> {
   const { ctx, solution, scope, source, fields } = attempt
-  // A login token can name any uid: nothing that the users table knows of somebody holds for its bearer, and nobody could be
-  // asked about it again.
   const basis: SessionBasis = byPassword
     ? { source: source.name, providerLogin: null, stillHolds: () => source.stillHolds(attempt, answer, null) }
-    : { source: '', providerLogin: null, stillHolds: async () => true }
+    : BASIS_OF_TOKEN
   const isAsked = byPassword && (fields.get('remember') ?? '') !== ''
   const remember = isAsked ? { custom: customFields(attempt.url, fields) } : null
   const session = await acceptSignIn(attempt, answer, basis, remember, parts)
@@ -226,7 +223,7 @@ async function acceptCredentials(
 /** Nobody was logged in: an answer, not an error. */
 async function refuse(attempt: Attempt, { effects, values, state }: Refused, parts: SignInParts): Promise<void> {
   const { ctx, solution, locale, fields, serverUrl } = attempt
-  parts.audit.note({ ...auditFacts(attempt), actor: actorOf(attempt), action: 'sign-in', outcome: 'refused' })
+  parts.audit.note({ ...factsOf(attempt), outcome: 'refused' })
   if (effects.showUrl !== null) {
     sendToAddress(ctx, effects.showUrl, serverUrl, locale)
     return
@@ -243,7 +240,7 @@ async function refuse(attempt: Attempt, { effects, values, state }: Refused, par
 
 function showThrottled(attempt: Attempt, seconds: number, { audit, sendLoginPage }: SignInParts): Promise<void> {
   const { ctx, solution, locale, fields } = attempt
-  audit.noteOnce({ ...auditFacts(attempt), actor: actorOf(attempt), action: 'sign-in', outcome: 'throttled' })
+  audit.noteOnce({ ...factsOf(attempt), outcome: 'throttled' })
   ctx.set('Retry-After', String(seconds))
   return sendLoginPage(ctx, solution, {
     ...emptyPage(locale),
@@ -253,7 +250,7 @@ function showThrottled(attempt: Attempt, seconds: number, { audit, sendLoginPage
 }
 
 function fail(attempt: Attempt, failure: Failed, parts: SignInParts): Promise<void> {
-  parts.audit.note({ ...auditFacts(attempt), actor: actorOf(attempt), action: 'sign-in', outcome: failure.code })
+  parts.audit.note({ ...factsOf(attempt), outcome: failure.code })
   return showFailure(attempt, failure, 401, parts)
 }
 
@@ -286,7 +283,7 @@ function showAway(attempt: Attempt, error: PlatformError, parts: SignInParts): P
   // The source counts attempts too.
   if (error.code === 'ERR_THROTTLED') return showThrottled(attempt, seconds, parts)
   if (AWAY[error.code] === undefined) throw error
-  parts.audit.noteOnce({ ...auditFacts(attempt), actor: actorOf(attempt), action: 'sign-in', outcome: error.code })
+  parts.audit.noteOnce({ ...factsOf(attempt), outcome: error.code })
   return sendAway({ ...attempt, fields: keptFields(fields, { username: true }) }, error, parts)
 }
 
@@ -304,12 +301,8 @@ function waitOf({ details }: PlatformError): number {
   return typeof details.retryAfter === 'number' ? details.retryAfter : RETRY_AFTER
 }
 
-function actorOf({ fields }: Pick<Attempt, 'fields'>): string {
-  return `user:${fields.get('username') ?? ''}`
-}
-
-function auditFacts({ solution, address, correlationId }: Arrival) {
-  return { solution: solution.name, mode: signInModeOf(solution), address, correlationId }
+function factsOf(attempt: Attempt) {
+  return signInFacts(attempt, attempt.fields.get('username') ?? '')
 }
 
 function emptyPage(locale: string): Omit<LoginPage, 'status' | 'failed'> {

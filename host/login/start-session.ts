@@ -21,6 +21,12 @@ export type SessionBasis = {
   readonly stillHolds: () => Promise<boolean>
 }
 
+/**
+ * Of a token, which a script made for any uid it likes: nothing that a source knows of that uid holds for its bearer, and
+ * nobody could be asked about it again.
+ */
+export const BASIS_OF_TOKEN: SessionBasis = { source: '', providerLogin: null, stillHolds: async () => true }
+
 export type SessionParts = {
   readonly sessions: Sessions
   readonly remembered: Remembered
@@ -43,7 +49,7 @@ export async function acceptSignIn(
   remember: Pick<RememberedUser, 'custom'> | null,
   parts: SessionParts,
 ): Promise<FoundSession | null> {
-  const { ctx, solution, scope, address, correlationId } = arrival
+  const { ctx, solution, scope } = arrival
   const { remembered, audit, limits } = parts
   const { login, effects } = accepted
   const { source, providerLogin } = basis
@@ -59,8 +65,7 @@ export async function acceptSignIn(
     return null
   }
   if (cookie !== null) setCookie(ctx, 'remember', scope, cookie, limits.REMEMBER_LIFETIME)
-  const facts = { solution: solution.name, mode: signInModeOf(solution), address, correlationId }
-  audit.note({ ...facts, actor: `user:${login.username}`, action: 'sign-in', outcome: 'ok' })
+  audit.note({ ...signInFacts(arrival, login.username), outcome: 'ok' })
   return session
 }
 
@@ -94,6 +99,19 @@ export async function startSession(
   setCookie(ctx, 'session', scope, cookie)
   formTokens.renew(ctx, scope)
   return { session: { ...session, publicId, loggedInAt }, cookie }
+}
+
+/** What the audit says of every try to sign in, but how it ended. */
+export function signInFacts({ solution, address, correlationId }: Arrival, username: string) {
+  const mode = signInModeOf(solution)
+  return {
+    actor: `user:${username}`,
+    action: 'sign-in',
+    solution: solution.name,
+    mode,
+    address,
+    correlationId,
+  } as const
 }
 
 /** Tenant and locale of a sign-in: what the script set, else the language that the browser asks for. */

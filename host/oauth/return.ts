@@ -2,6 +2,7 @@ import { findSession } from '../../base/accounts/find-session.ts'
 import { sendToAddress } from '../http/send-to-address.ts'
 import type { Arrival } from '../login/arrival.ts'
 import type { AuthenticatorQuestion } from '../login/ask-authenticator.ts'
+import { goOn, goTo } from '../login/go-on.ts'
 import { customFields, queryParams } from '../login/query-params.ts'
 import { forgetSignedOut } from '../login/signed-out-browser.ts'
 import { acceptSignIn, type SessionParts } from '../login/start-session.ts'
@@ -83,7 +84,7 @@ async function take(
 async function repeat(arrival: Arrival, returnTo: string, { sessions }: ReturnParts): Promise<void> {
   const { ctx, scope } = arrival
   if ((await findSession(ctx, scope, sessions)) === null) throw expired()
-  goOn(arrival, returnTo)
+  goTo(ctx, returnTo)
 }
 
 async function verify(
@@ -134,13 +135,7 @@ async function letIn(
   const session = await acceptSignIn(arrival, answer, basis, remember, parts)
   if (session === null) throw expired('the provider has signed the user out meanwhile')
   forgetSignedOut(ctx, arrival.scope)
-  if (answer.effects.showUrl !== null) return sendToAddress(ctx, answer.effects.showUrl, serverUrl, locale)
-  goOn(arrival, returnTo)
-}
-
-function goOn({ ctx }: Arrival, returnTo: string): void {
-  ctx.status = 303
-  ctx.set('Location', returnTo)
+  goOn(arrival, { showUrl: answer.effects.showUrl, page: returnTo, locale })
 }
 
 /** The authenticator is asked with the parameters of the page that was wanted, not of the provider's answer. */

@@ -1,0 +1,21 @@
+import type { Context } from 'koa'
+import { sendToAddress } from '../http/send-to-address.ts'
+import type { Arrival } from './arrival.ts'
+
+/**
+ * The last step of every way of signing in: the browser goes where a script sends it, else to the page that was asked for.
+ * @param locale of the page that leads to another origin
+ */
+export function goOn(
+  { ctx, serverUrl }: Arrival,
+  { showUrl, page, locale }: { readonly showUrl: string | null; readonly page: string; readonly locale: string },
+): void {
+  if (showUrl === null) goTo(ctx, page)
+  else sendToAddress(ctx, showUrl, serverUrl, locale)
+}
+
+/** @param page path and query */
+export function goTo(ctx: Context, page: string): void {
+  ctx.status = 303
+  ctx.set('Location', page)
+}
