@@ -1,79 +1,79 @@
 /**
- * What the guest part of a plugin gets. Everything here was captured before any customer's script ran; a guest part
- * uses these and plain syntax, never a method of a prototype (a script may have replaced it).
+ * The API that the guest part of a plugin gets. Everything here was captured before any customer's script ran. A guest part uses
+ * only this API and plain syntax, never a method of a prototype, because a script may have replaced it.
  */
 export interface GuestApi<Settings = unknown, State = unknown> {
   /**
-   * Called once in each context, before the solution's scripts, with the data of the version: what the plugin's `settings`
-   * gave, or null. Until then there is no solution: the global is built once and copied into each context.
+   * `start` is called once in each context, before the solution's scripts run. It gets the result of the plugin's `settings` for the
+   * solution's version, or null. Before that, there is no solution: the global is built once and copied into each context.
    */
   onLoad(start: (settings: Settings) => void): void
-  /** Data of the running call, from the plugin's `state`; null while the scripts load. */
+  /** The data of the current call, from the plugin's `state`. null while the scripts load. */
   state(): State | null
   /**
-   * Called at the start of each call, before the entry function. `lastCounted`: whether the context's call before came to
-   * something: the commands of one that failed, or was cut off after it had returned, were not applied. True for the first.
+   * `start` runs at the beginning of each call, before the entry function. `lastCounted` is whether the commands of the context's
+   * previous call were applied. They were not if it failed, or was cut off after it had returned. True for the first call.
    */
   onCall(start: (state: State, lastCounted: boolean) => void): void
-  /** A way in for the host alone, as `name.method`: scripts can neither define nor call it. */
+  /** A function that only the host can call, as `name.method`. Scripts can neither define nor call it. */
   entry(method: string, run: (...args: never[]) => unknown): void
-  /** Called after each entry function that returned well, while the call still runs; null: there is nothing to wait for. */
+  /** `step` is called after each entry function that succeeded, while the call still runs. null means there is nothing to wait for. */
   beforeReturn(step: () => Promise<void> | null): void
   /**
-   * Called for each form script while a client is opened: `script` runs it and returns its functions by name. It gets a function
-   * that makes the form `this` of those that are called without a receiver.
+   * `run` is called for each form script while a client opens. `script` runs the form script and returns its functions by name. Call
+   * it with a function that makes the form the `this` of functions called without a receiver.
    */
   onScript(run: (name: string, script: () => unknown) => void): void
-  /** Gives the guest parts of other plugins a function; they cannot import one another, and scripts do not get it. */
+  /** Offers a function to the guest parts of other plugins, which can't import one another. Scripts do not get it. */
   offer<Name extends keyof Offers>(what: Name, offered: Offers[Name]): void
-  /** What another guest part offers; null where none does. */
+  /** The function that another guest part offers, or null. */
   offered<Name extends keyof Offers>(what: Name): Offers[Name] | null
-  /** Appends an effect to the call's list. @throws Error while scripts load, and when the quota is used up */
+  /** Adds a command to the call's list. @throws Error while scripts load, and if the quota is used up */
   command(method: string, args: readonly unknown[]): void
-  /** Asks the host. The Promise fails with an Error that names the binding; it never carries a host error. */
+  /** Sends a request to the host. If it fails, the Promise rejects with an Error that names the binding and never exposes a host error. */
   request(method: string, args: readonly unknown[]): Promise<unknown>
-  /** Looks a text up in the plugin's `tables`; null for what is not there. */
+  /** Looks up a text in the plugin's `tables`. null if it is not there. */
   lookUp(table: string, key: string): string | null
-  /** Writes a line of the solution's log, with the position of the script that called. */
+  /** Writes a line to the solution's log, with the position of the calling script. */
   log(level: 'debug' | 'info' | 'warn' | 'error', message: string): void
-  /** Writes an error that a script threw into the solution's log, with its position. */
+  /** Writes an error that a script threw to the solution's log, with its position. */
   report(error: unknown, what: string): void
-  /** A further global beside the plugin's own, frozen. Works while the plugin is built and in `onLoad`. */
+  /** Defines another global in addition to the plugin's own. It is frozen. Works while the plugin is built and in `onLoad`. */
   defineGlobal(name: string, value: unknown): void
-  /** An error of the kind that becomes the outcome `script_quota` when the script does not catch it; `where` begins its text. */
+  /** Creates an error that ends the call with `script_quota` unless the script catches it. `where` starts its message. */
   quotaError(limit: string, allowed: number, used: unknown, where?: string): Error
-  /** Whether `error` came from `quotaError`: a binding that catches what scripts throw lets these through. */
+  /** Whether `error` was created by `quotaError`. A binding that catches errors of scripts must rethrow these. */
   isQuotaError(error: unknown): boolean
-  /** Whether a browser may be sent there: http, https, mailto or a path of the same server (`runtime/address.ts`). */
+  /** Whether a browser may be sent to the address: http, https, mailto or a path on the same server (`runtime/address.ts`). */
   isAllowedAddress(address: string): boolean
-  /** A random UUID (version 4) of the sandbox process's cryptographic source. */
+  /** A random UUID (version 4) from the sandbox process's cryptographic source. */
   uuid(): string
-  /** Whether the context is kept for the calls of one client; else it serves one call, such as a login. */
+  /** Whether the context persists across the calls of one client. Otherwise, it serves one call, such as a sign-in. */
   readonly isClient: boolean
-  /** The limits in force, by their names in the table of limits. */
+  /** The current limits, by their names in the table of limits. */
   readonly limits: Readonly<Record<string, number>>
-  /** A list that no script can interfere with: no prototype, so use index and length only. */
+  /** A list that no script can interfere with. It has no prototype, so use only indexes and length. */
   list<T>(): T[]
   /** An object that no script can interfere with, for values by name: no prototype. */
   record<T>(): Record<string, T>
-  /** The length of what a script gave as an array, read once. @throws TypeError when it is no number */
+  /** The length of an array passed by a script, read once. @throws TypeError if it is not a number */
   lengthOf(array: readonly unknown[]): number
   readonly safe: SafeBuiltins
 }
 
-/** What guest parts do for one another. */
+/** Functions that guest parts offer each other. */
 export interface Offers {
-  /** An event that the platform fires: the form's own function gets `event` last, then `fire` calls the listeners. */
+  /** Creates an event that the platform fires. The form's own function gets `event` last; then `fire` calls the listeners. */
   defaultEvent(type: string, form: string, element: string | null, args: readonly unknown[]): DefaultEvent
-  /** Wishes for another form: it is shown when the running call has returned. @returns whether there is such a form */
+  /** Shows another form after the current call returns. @returns whether the form exists */
   showForm(form: string): boolean
-  /** The name of the form that the value is, as `forms.orders`; null for any other. */
+  /** The name of the form if the value is a form such as `forms.orders`, else null. */
   formName(value: unknown): string | null
-  /** Whether a script listens to the built-in event type, in whatever context. */
+  /** Whether a script listens to the built-in event type, in any context. */
   hasListeners(type: string): boolean
 }
 
-/** `fire`: the logical AND of what the listeners return. */
+/** An event that the platform fires. `fire` returns the logical AND of the listeners' return values. */
 export interface DefaultEvent {
   readonly event: unknown
   readonly fire: () => boolean
@@ -85,7 +85,7 @@ export interface SafeBuiltins {
   isArray(value: unknown): value is unknown[]
   keys(value: object): string[]
   freeze<T>(value: T): T
-  /** A text of a value that is safe to write into a log: never throws. */
+  /** A description of a value that is safe to log. Never throws. */
   describe(value: unknown): string
   isFinite(value: unknown): boolean
   isPromise(value: unknown): boolean
@@ -94,15 +94,15 @@ export interface SafeBuiltins {
   slice(text: string, start: number, end?: number): string
   indexOf(text: string, part: string, from?: number): number
   isWellFormed(text: string): boolean
-  /** What the pattern matched, or null. Give it literals without the flags g and y. */
+  /** The part that the pattern matched, or null. Use a literal without the flags g and y. */
   match(pattern: RegExp, text: string): string | null
   hasOwn(value: object, key: string): boolean
   /** The descriptor loses its prototype, so that no script can add to it. */
   defineProperty(target: object, key: string, descriptor: PropertyDescriptor): void
   parse(text: string): unknown
-  /** A text or number as JSON. */
+  /** A primitive value as JSON. */
   stringify(value: string | number | boolean | null): string
-  /** Makes a list of `api.list` an array as scripts know it. */
+  /** Turns a list of `api.list` into an ordinary array for scripts. */
   toArray<T>(items: T[]): T[]
   /** The handler must have no prototype. */
   proxy<T extends object>(target: T, handler: ProxyHandler<T>): T
