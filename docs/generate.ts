@@ -52,8 +52,8 @@ function read(file: string): string | null {
 
 function propertyRows(properties: Readonly<Record<string, Property>>): string {
   const rows = Object.entries(properties).map(([name, one]) => {
-    const secret = one.secret ? ` May come as \`${name}_FILE\`.` : ''
-    return `| \`${name}\` | ${code(one.default)} | ${one.what}. ${capital(one.form)}.${secret} |`
+    const secret = one.secret ? ` You can also set \`${name}_FILE\`.` : ''
+    return `| \`${name}\` | ${code(one.default)} | ${capital(one.what)}. ${capital(one.form)}.${secret} |`
   })
   return rows.join('\n')
 }
@@ -61,15 +61,15 @@ function propertyRows(properties: Readonly<Record<string, Property>>): string {
 function centerSettingsPage(): string {
   return `# Settings of the control center
 
-Every setting is an environment property. The control center does not start with a wrong value or a misspelt name, and prints one line per error. What they are for:
-[control-center.md](../control-center.md#settings).
+Settings are environment variables. If a value is invalid or a name is misspelled, the control center doesn't start and prints one line per error. For how to use
+them, see [control-center.md](../control-center.md#settings).
 
-| property | default | what it is, and what is allowed |
+| variable | default | what it is, and what is allowed |
 |---|---|---|
 ${propertyRows(CENTER_PROPERTIES)}
 
-Those of the [limits](settings.md#limits) that it uses are properties too, with the same names and defaults: \`BUNDLE_*\`, \`PASSWORD_LENGTH\`,
-\`SESSION_*\`, \`THROTTLE_*\`, \`AUDIT_KEPT\` and \`TELEMETRY_QUEUE\`.
+The control center also uses these [limits](settings.md#limits), with the same names and defaults: \`BUNDLE_*\`, \`PASSWORD_LENGTH\`, \`SESSION_*\`,
+\`THROTTLE_*\`, \`AUDIT_KEPT\` and \`TELEMETRY_QUEUE\`.
 `
 }
 
@@ -81,11 +81,11 @@ function adminApiPage(): string {
   })
   return `# Admin API
 
-Every address begins with \`/admin/api/\`. The admin account signs in with Basic, tools with an API token (Bearer) and its scopes; the admin account
-may do everything. Errors are [problems](codes.md) (RFC 9457). The whole description, with what is sent and answered, is
-[openapi.json](openapi.json); each host has its own under \`/admin/api/openapi.json\`.
+Every path starts with \`/admin/api/\`. The admin account uses Basic authentication and can do everything. Tools use an API token (Bearer) with scopes. Errors are
+[problem details](codes.md) (RFC 9457). [openapi.json](openapi.json) describes all requests and responses; each host serves its own copy at
+\`/admin/api/openapi.json\`.
 
-| request | does | scope of a token |
+| request | what it does | scope of a token |
 |---|---|---|
 ${rows.join('\n')}
 `
@@ -97,17 +97,17 @@ function settingsPage(): string {
   )
   return `# Settings
 
-Every setting is an environment property. The host does not start with a wrong value or a misspelt name, and prints one line per error.
+Settings are environment variables. If a value is invalid or a name is misspelled, the host doesn't start and prints one line per error.
 
-| property | default | what it is, and what is allowed |
+| variable | default | what it is, and what is allowed |
 |---|---|---|
 ${propertyRows(PROPERTIES)}
 
 ## Limits
 
-Properties too. Times take \`ms|s|m|h|d\`, sizes \`k|m|g\` (1024).
+Limits are environment variables too. Times have a unit \`ms|s|m|h|d\`, sizes a unit \`k|m|g\` (1024).
 
-| property | default | limits |
+| variable | default | what it limits |
 |---|---|---|
 ${limits.join('\n')}
 `
@@ -122,18 +122,18 @@ function codesPage(): string {
   )
   return `# Codes
 
-Stable: tools may branch on them. The texts beside them are for people and may change.
+These codes are stable, so tools can rely on them. The texts next to them are for people and may change.
 
 ## Outcomes of scripts
 
-In the solution's log; the end user sees the login page's error label with a reference.
+These appear in the solution's log. The end user sees the login page's error label with a reference.
 
 ${table(FAILURES, (code) => AFTER_FAILURES[code])}
 
-## Sign-ins by a provider
+## Sign-ins at a provider
 
-In the solution's log (\`oauth_script\` in the audit alone: the log has the script's own failure), in the audit, and as \`error\` in the
-address of \`login_failed_url\`, to which \`oauth_expired\` never leads. The status is that of the page ([oauth.md](../oauth.md)).
+These appear in the solution's log, in the audit, and as \`error\` in the address of \`login_failed_url\`. There are two exceptions: \`oauth_script\` is only in the
+audit, because the log has the script's own error, and \`oauth_expired\` never redirects. The status is that of the page ([oauth.md](../oauth.md)).
 
 | code | status | what it means | what to do next |
 |---|---|---|---|
@@ -141,21 +141,21 @@ ${problems.join('\n')}
 
 ## Errors of the host
 
-As \`code\` of an \`application/problem+json\`; \`detail\` says what is wrong in this case.
+These are the \`code\` in an \`application/problem+json\` response; \`detail\` describes the specific problem.
 
-| code | status | who can put it right | what to do next |
+| code | status | who can fix it | what to do next |
 |---|---|---|---|
 ${errors.join('\n')}
 
-## Faults of a bundle
+## Errors in a bundle
 
-In \`faults\` of a refused upload (422, or 413 where only sizes are at fault).
+These are in \`faults\` of a refused upload (422, or 413 if only sizes are wrong).
 
 ${table(FAULT_CODES, adviceFor)}
 
 ## Warnings of a bundle
 
-In \`warnings\` of an upload.
+These are in \`warnings\` of an upload.
 
 ${table(WARNING_CODES, adviceFor)}
 `

@@ -43,14 +43,14 @@ export const PROPERTIES = {
     default: '',
     read: (text) => (text === '' ? null : readSolutionOrigin(text)),
     form: 'an origin whose host name starts with "{name}.", such as https://{name}.apps.example.org',
-    what: 'gives each solution a host name, and so an origin, of its own',
+    what: 'gives each solution its own host name, and so its own origin',
   },
-  PLATFORM_HOME: { default: './data', read: readWord, form: 'a folder', what: 'the platform’s files' },
+  PLATFORM_HOME: { default: './data', read: readWord, form: 'a folder', what: 'the folder of the platform’s files' },
   PLATFORM_DATABASE: {
     default: 'embedded',
     read: oneOf(KIND_NAMES),
     form: `one of ${KIND_NAMES.join(', ')}`,
-    what: 'where the platform keeps its data: a file, PostgreSQL, Microsoft SQL Server, or MySQL or MariaDB',
+    what: 'where the platform stores its data: a file, PostgreSQL, Microsoft SQL Server, or MySQL or MariaDB',
   },
   PLATFORM_DATABASE_NAME: {
     default: 'platform',
@@ -76,8 +76,8 @@ export const PROPERTIES = {
   PLATFORM_KEY: {
     default: '',
     read: (text) => (text === '' || text.length >= 32 ? text : undefined),
-    form: 'at least 32 characters; empty: made once and kept in PLATFORM_HOME',
-    what: 'signs tokens',
+    form: 'at least 32 characters; empty: generated once and stored in PLATFORM_HOME',
+    what: 'key that signs tokens and encrypts secrets',
     secret: true,
   },
   DEFAULT_SOLUTION: {
@@ -90,31 +90,31 @@ export const PROPERTIES = {
             .regex(/^[a-z0-9][a-z0-9-]{0,62}$/)
             .safeParse(text).data,
     form: 'the name of a solution',
-    what: 'the solution that "/" leads to',
+    what: 'the solution that "/" redirects to',
   },
   SOLUTIONS_FOLDER: {
     default: '',
     read: (text) => (text === '' ? '' : readWord(text)),
     form: 'a folder with bundles named {name}.zip; empty: none',
-    what: 'solutions that came with an image: at the start each is uploaded unless that very bundle is among the solution’s versions; there are no examples then',
+    what: 'solutions included in an image: at startup, the host uploads each one unless the solution already has exactly that version. The host then creates no example solutions',
   },
   TRUSTED_PROXIES: {
     default: '',
     read: readAddresses,
     form: 'addresses or networks such as 10.0.0.0/8, separated by commas',
-    what: 'whose X-Forwarded-* headers count',
+    what: 'proxies whose X-Forwarded-* headers are trusted',
   },
   ALLOWED_HOSTS: {
     default: '',
     read: readHosts,
     form: 'host names separated by commas',
-    what: 'further host names that the pages answer to',
+    what: 'further host names that the pages respond to',
   },
   CERTIFICATE_NAME: {
     default: '',
     read: readFileName,
     form: 'the name of a file in CERTIFICATE_FOLDER, without a path',
-    what: 'PKCS12 file with certificate and private key; set: the host serves TLS',
+    what: 'PKCS12 file with certificate and private key; if set, the host serves TLS',
   },
   CERTIFICATE_PASS: {
     default: '',
@@ -127,25 +127,25 @@ export const PROPERTIES = {
     default: '/usr/local/platform-certificate',
     read: readWord,
     form: 'a folder',
-    what: 'where the certificate file lies',
+    what: 'folder of the certificate file',
   },
   HTTP_REDIRECT_PORT: {
     default: '',
     read: (text) => (text === '' ? null : readPort(text)),
     form: 'a port, 0 to 65535 (0: any free one); empty: none',
-    what: 'a port without TLS that leads browsers to the https address, and does nothing else',
+    what: 'a port without TLS that only redirects browsers to https',
   },
   HSTS_MAX_AGE: {
     default: '365d',
     read: (text) => (text === '0' ? 0 : (parseQuantity('time', text) ?? undefined)),
     form: 'a time such as 365d; 0: browsers forget it',
-    what: 'how long browsers come by https alone after an answer over https',
+    what: 'how long browsers use https only, after a response over https',
   },
   HTTP_ALLOWED_HOSTS: {
     default: '',
     read: readPlaces,
     form: 'host:port entries separated by commas',
-    what: 'hosts in private networks or on this machine that plugins.http.fetch may reach where they are granted',
+    what: 'hosts in private networks or on this machine that plugins.http.fetch may reach if they are granted',
   },
   OAUTH_ALLOWED_HOSTS: {
     default: '',
@@ -160,13 +160,13 @@ export const PROPERTIES = {
       return time !== null && time <= LONGEST_DRAIN ? time : undefined
     },
     form: 'a time such as 10s, at most 10m',
-    what: 'how long a host that is told to stop goes on serving without being ready, so that a load balancer leads new requests to other hosts',
+    what: 'how long a stopping host keeps serving while it reports that it isn’t ready, so that a load balancer sends new requests to other hosts',
   },
   LOG_LEVEL: {
     default: 'info',
     read: oneOf(LOG_LEVELS),
     form: `one of ${LOG_LEVELS.join(', ')}`,
-    what: 'the platform’s own log',
+    what: 'level of the platform’s own log',
   },
   SERVLET_USERNAME: {
     default: 'admin',
@@ -177,7 +177,7 @@ export const PROPERTIES = {
   SERVLET_PASSWORD: {
     default: '',
     read: (text) => (text.length <= 1000 ? text : undefined),
-    form: 'at most 1000 characters; empty: one is made at the first start',
+    form: 'at most 1000 characters; empty: the first start generates one',
     what: 'password of the admin account',
     secret: true,
   },
@@ -185,13 +185,13 @@ export const PROPERTIES = {
     default: '256m',
     read: readSize,
     form: 'a size such as 256m',
-    what: 'minimum memory: spare sandbox processes are started while the sum stays below it; one always waits',
+    what: 'memory use below which the host starts spare sandbox processes; one spare process is always ready',
   },
   RUNTIME_XMX: {
     default: '3g',
     read: (text) => ((readSize(text) ?? 0) >= LEAST_MEMORY ? readSize(text) : undefined),
     form: 'a size such as 3g, at least 320m',
-    what: 'maximum memory: host and all sandbox processes together',
+    what: 'maximum memory of the host and all sandbox processes together',
   },
   TIMEZONE: {
     default: 'Etc/UTC',
@@ -203,13 +203,13 @@ export const PROPERTIES = {
     default: 'none',
     read: oneOf(ENVIRONMENTS),
     form: `one of ${ENVIRONMENTS.join(', ')}`,
-    what: 'read by scripts through application.getEnvironment()',
+    what: 'kind of environment; scripts read it with application.getEnvironment()',
   },
   PLATFORM_TESTING_MODE: {
     default: 'false',
     read: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
     form: 'true or false',
-    what: 'end-to-end testing: elements carry data-cy, clock and throttles can be set by the admin account',
+    what: 'end-to-end testing: elements have data-cy, and the admin account can set the clock and turn off the limit on sign-in attempts',
   },
   ...CLOUD_PROPERTIES,
   ...TELEMETRY_PROPERTIES,
@@ -246,7 +246,7 @@ function serverProperties(host: string, title: string, username: string, port: s
     TLS: {
       default: 'off',
       read: oneOf(['off', 'on', 'verify']),
-      form: 'off, on (encrypted) or verify (and the certificate must be valid for the host name)',
+      form: 'off, on (encrypted) or verify (encrypted, and the certificate must be valid for the host name)',
       what: 'whether the connection is encrypted',
     },
   } as const

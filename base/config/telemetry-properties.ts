@@ -5,22 +5,22 @@ const COLLECTOR =
 
 /** Where telemetry is exported to, and how: the names and defaults are OpenTelemetry's. */
 export const EXPORT_PROPERTIES = {
-  OTEL_EXPORTER_OTLP_ENDPOINT: collector('a collector of OpenTelemetry that gets metrics, logs and traces, below /v1/'),
-  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: collector('where metrics go, with its whole path'),
-  OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: collector('where logs go, with its whole path'),
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: collector('where traces go, with its whole path'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: collector('OpenTelemetry collector that receives metrics, logs and traces, below /v1/'),
+  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: collector('address for metrics, with its full path'),
+  OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: collector('address for logs, with its full path'),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: collector('address for traces, with its full path'),
   OTEL_EXPORTER_OTLP_HEADERS: {
     default: '',
     read: readHeaders,
     form: 'name=value pairs separated by commas, percent-encoded',
-    what: 'headers for the addresses of OTEL_EXPORTER_OTLP_…, never for CLOUD_URL',
+    what: 'headers sent to the OTEL_EXPORTER_OTLP_… addresses, never to CLOUD_URL',
     secret: true,
   },
   OTEL_EXPORTER_OTLP_PROTOCOL: {
     default: 'http/protobuf',
     read: (text) => (text === 'http/protobuf' || text === 'http/json' ? text : undefined),
     form: 'one of http/protobuf, http/json',
-    what: 'how telemetry is written',
+    what: 'format of the telemetry',
   },
   OTEL_EXPORTER_OTLP_COMPRESSION: {
     default: 'none',
@@ -32,7 +32,7 @@ export const EXPORT_PROPERTIES = {
     default: '10000',
     read: (text) => readWhole(text, 100, 60_000),
     form: 'milliseconds, 100 to 60000',
-    what: 'time for one request to a collector',
+    what: 'timeout of one request to a collector',
   },
 } as const satisfies Record<string, Property>
 
@@ -42,7 +42,7 @@ export const TELEMETRY_PROPERTIES = {
     default: '',
     read: (text) => (text === '' ? null : readPort(text)),
     form: 'a port, 0 to 65535 (0: any free one); empty: none',
-    what: 'port that answers /metrics to everybody who reaches it; on the admin port it takes a token',
+    what: 'port that serves /metrics without authentication; on the admin port, /metrics requires a token',
   },
   METRICS_HOST: {
     default: '127.0.0.1',
@@ -55,19 +55,19 @@ export const TELEMETRY_PROPERTIES = {
     default: '60000',
     read: (text) => readWhole(text, 100, 3_600_000),
     form: 'milliseconds, 100 to 3600000',
-    what: 'time between two exports of the metrics',
+    what: 'time between two exports of metrics',
   },
   OTEL_TRACES_SAMPLER_ARG: {
     default: '0.1',
     read: (text) => (/^(?:0(?:\.\d{1,9})?|1(?:\.0{1,9})?)$/.test(text) ? Number(text) : undefined),
     form: 'a number from 0 to 1',
-    what: 'the part of the requests that is traced where no trusted proxy decides',
+    what: 'fraction of requests that are traced, unless a trusted proxy decides',
   },
   TELEMETRY_SOLUTION_LOGS: {
     default: 'true',
     read: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
     form: 'true or false',
-    what: 'whether lines of solutions’ logs, which their scripts write, go to the collector',
+    what: 'whether to send solutions’ logs, which their scripts write, to the collector',
   },
 } as const satisfies Record<string, Property>
 

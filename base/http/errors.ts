@@ -26,7 +26,7 @@ export const ERRORS = {
     status: 400,
     fixedBy: 'caller',
     page: 'bad-request',
-    advice: 'Correct the request; `detail` says what could not be read.',
+    advice: 'Fix the request; `detail` says what could not be read.',
   },
   ERR_UNAUTHENTICATED: {
     status: 401,
@@ -37,7 +37,7 @@ export const ERRORS = {
     status: 403,
     fixedBy: 'caller',
     page: 'forbidden',
-    advice: 'Use an API token or a tool such as curl: a browser’s remembered password is not taken.',
+    advice: 'Use an API token, or a tool such as curl. Passwords that a browser remembered are refused.',
   },
   ERR_FORBIDDEN: {
     status: 403,
@@ -49,51 +49,50 @@ export const ERRORS = {
     status: 403,
     fixedBy: 'caller',
     page: 'forbidden',
-    advice: 'Open the page in the address bar or by a link; it answers no script, frame or image.',
+    advice: 'Open the page from the address bar or a link. It doesn’t respond to scripts, frames or images.',
   },
   ERR_NOT_ENCRYPTED: {
     status: 403,
     fixedBy: 'caller',
-    advice:
-      'Use the https address that `detail` names; a password or token that was sent here was sent unencrypted: change it.',
+    advice: 'Use the https address in `detail`. If you sent a password or token, it was unencrypted: change it.',
   },
   ERR_FOREIGN_ORIGIN: {
     status: 403,
     fixedBy: 'caller',
     page: 'forbidden',
     advice:
-      'Send the form from the solution’s own page. Behind a proxy, look at `TRUSTED_PROXIES` and the headers that it sets.',
+      'Send the form from the solution’s own page. Behind a proxy, check `TRUSTED_PROXIES` and the headers that it sets.',
   },
   ERR_NOT_FOUND: {
     status: 404,
     fixedBy: 'caller',
     page: 'not-found',
-    advice: 'Correct the path; `/admin/api/openapi.json` lists those of the API.',
+    advice: 'Fix the path; `/admin/api/openapi.json` lists the paths of the API.',
   },
   ERR_SOLUTION_NOT_FOUND: {
     status: 404,
     fixedBy: 'caller',
     page: 'not-found',
     maybeFixedByVersion: true,
-    advice: 'Correct the name, or upload the solution: `GET /admin/api/solutions` lists what is there.',
+    advice: 'Fix the name, or upload the solution. `GET /admin/api/solutions` lists all solutions.',
   },
   ERR_USER_NOT_FOUND: {
     status: 404,
     fixedBy: 'caller',
     page: 'not-found',
-    advice: 'Correct the `uid`: `GET /admin/api/users` lists what is there.',
+    advice: 'Fix the `uid`; `GET /admin/api/users` lists all users.',
   },
   ERR_VERSION_NOT_FOUND: {
     status: 404,
     fixedBy: 'caller',
     page: 'not-found',
-    advice: 'Take a `sha256` of `versions` in `GET /admin/api/solutions/{name}`.',
+    advice: 'Use a `sha256` from `versions` in `GET /admin/api/solutions/{name}`.',
   },
   ERR_METHOD_NOT_ALLOWED: {
     status: 405,
     fixedBy: 'caller',
     page: 'method',
-    advice: 'Use a method that the header `Allow` names.',
+    advice: 'Use a method listed in the header `Allow`.',
   },
   ERR_BODY_SLOW: {
     status: 408,
@@ -108,7 +107,7 @@ export const ERRORS = {
   ERR_NAME_EXISTS: {
     status: 409,
     fixedBy: 'caller',
-    advice: 'Choose another name, or change the one that is there by PATCH.',
+    advice: 'Choose another name, or change the existing one with PATCH.',
   },
   ERR_LAST_OWNER: {
     status: 409,
@@ -118,7 +117,7 @@ export const ERRORS = {
   ERR_FILE_EXISTS: {
     status: 409,
     fixedBy: 'caller',
-    advice: 'Send `{"replace": true}` if the file that is there is to go.',
+    advice: 'To replace the existing file, send `{"replace": true}`.',
   },
   ERR_VERSION_ACTIVE: {
     status: 409,
@@ -128,33 +127,33 @@ export const ERRORS = {
   ERR_VERSION_IN_USE: {
     status: 409,
     fixedBy: 'caller',
-    advice: 'The message says what needs the version: let go of that first.',
+    advice: 'The message says what uses the version. Stop using it there first.',
   },
   ERR_RUN_GOING_ON: {
     status: 409,
     fixedBy: 'caller',
-    advice: 'Wait for the run that goes on, or cancel it.',
+    advice: 'Wait for the current run, or cancel it.',
   },
   ERR_RUN_ENDED: {
     status: 409,
     fixedBy: 'caller',
-    advice: 'Nothing: it has ended. Start another one.',
+    advice: 'Start another run: this one has ended.',
   },
   ERR_ROLLOUT_RUNNING: {
     status: 409,
     fixedBy: 'caller',
-    advice: 'Continue, cancel or roll back the one that is under way; the message names the environment.',
+    advice: 'Continue, cancel or roll back the rollout in progress; the message names the environment.',
   },
   ERR_CHANGED_MEANWHILE: {
     status: 409,
     fixedBy: 'caller',
-    advice: 'Look at it again: somebody else was first. Then send what you still want.',
+    advice: 'Someone else changed it first. Read it again, then resend your change.',
   },
   ERR_BODY_TOO_LARGE: {
     status: 413,
     fixedBy: 'caller',
     page: 'too-large',
-    advice: 'Send less; `detail` names the limit, which the operator can raise.',
+    advice: 'Send less data; `detail` names the limit, which the operator can raise.',
   },
   ERR_TOO_MANY_FIELDS: {
     status: 413,
@@ -172,7 +171,7 @@ export const ERRORS = {
     status: 415,
     fixedBy: 'caller',
     page: 'content-type',
-    advice: 'Send the `Content-Type` that `detail` names, or the body uncompressed where it says so.',
+    advice: 'Send the `Content-Type` named in `detail`, or send the body uncompressed if `detail` says so.',
   },
   ERR_HOST_UNKNOWN: {
     status: 421,
@@ -183,12 +182,12 @@ export const ERRORS = {
   ERR_BUNDLE_REFUSED: {
     status: 422,
     fixedBy: 'solution',
-    advice: 'Mend what `faults` lists; `solhost check` shows the same with the lines.',
+    advice: 'Fix the errors in `faults`; `solhost check` shows them with their lines.',
   },
   ERR_REQUEST_INVALID: {
     status: 422,
     fixedBy: 'caller',
-    advice: 'Correct the value that `detail` names.',
+    advice: 'Fix the value that `detail` names.',
   },
   ERR_THROTTLED: {
     status: 429,
@@ -200,17 +199,17 @@ export const ERRORS = {
     status: 431,
     fixedBy: 'caller',
     advice:
-      'Send fewer or shorter headers; `detail` says how much is taken. In a browser, remove the cookies of that site.',
+      'Send fewer or shorter headers; `detail` says how much is allowed. In a browser, delete the cookies of that site.',
   },
   ERR_INTERNAL: {
     status: 500,
     fixedBy: 'operator',
-    advice: 'Look up `correlationId` in the platform’s log, and report what stands there.',
+    advice: 'Look up `correlationId` in the platform’s log, and report what it says.',
   },
   ERR_UPGRADE_REQUIRED: {
     status: 426,
     fixedBy: 'caller',
-    advice: 'Connect by WebSocket. If a browser did, the proxy does not pass `Upgrade` and `Connection` on.',
+    advice: 'Connect by WebSocket. If a browser did, a proxy doesn’t forward `Upgrade` and `Connection`.',
   },
   ERR_MODE_UNAVAILABLE: {
     status: 503,
@@ -227,33 +226,33 @@ export const ERRORS = {
     page: 'broken',
     maybeFixedByVersion: true,
     advice:
-      'Read the solution’s log, mend the script that ends its processes, upload; `Retry-After` says when it is tried again.',
+      'Find the script that crashes in the solution’s log, fix it and upload. `Retry-After` says when the host retries.',
   },
   ERR_OUTBOUND_INVALID: {
     status: 500,
     fixedBy: 'solution',
-    advice: 'Correct the address or headers that the script or the settings give.',
+    advice: 'Fix the address or headers in the script or the settings.',
   },
   ERR_OUTBOUND_PRIVATE: {
     status: 502,
     fixedBy: 'operator',
     advice:
-      'List the host in `HTTP_ALLOWED_HOSTS`, `OAUTH_ALLOWED_HOSTS` or, in the control center, `REGISTRY_ALLOWED_HOSTS`, if it shall be reached.',
+      'To allow the host, list it in `HTTP_ALLOWED_HOSTS`, `OAUTH_ALLOWED_HOSTS` or, in the control center, `REGISTRY_ALLOWED_HOSTS`.',
   },
   ERR_OUTBOUND_FAILED: {
     status: 502,
     fixedBy: 'operator',
-    advice: 'See whether the other server runs, its name resolves and its certificate is valid.',
+    advice: 'Check that the other server is running, its name resolves and its certificate is valid.',
   },
   ERR_OUTBOUND_SIZE: {
     status: 502,
     fixedBy: 'operator',
-    advice: 'Ask for less, or raise `FETCH_SIZE` or `OAUTH_SIZE`.',
+    advice: 'Request less data, or raise `FETCH_SIZE` or `OAUTH_SIZE`.',
   },
   ERR_OUTBOUND_TIME: {
     status: 504,
     fixedBy: 'operator',
-    advice: 'See why the other server is slow, or raise `FETCH_TIME` or `OAUTH_TIME`.',
+    advice: 'Find out why the other server is slow, or raise `FETCH_TIME` or `OAUTH_TIME`.',
   },
   ERR_SANDBOX_BUSY: {
     status: 503,
@@ -261,32 +260,33 @@ export const ERRORS = {
     page: 'busy',
     maybeFixedByVersion: true,
     advice:
-      'Try again after the time in `Retry-After`. If it goes on, give the host more processors or memory (`RUNTIME_XMX`).',
+      'Retry after the time in `Retry-After`. If it keeps happening, give the host more processors or memory (`RUNTIME_XMX`).',
   },
   ERR_MEMORY_FULL: {
     status: 503,
     fixedBy: 'operator',
     page: 'busy',
     advice:
-      'Try again after the time in `Retry-After`. If it goes on, raise `RUNTIME_XMX` or the container’s limit: [operating.md](../operating.md#memory).',
+      'Retry after the time in `Retry-After`. If it keeps happening, raise `RUNTIME_XMX` or the container’s limit: [operating.md](../operating.md#memory).',
   },
   ERR_PASSWORDS_BUSY: {
     status: 503,
     fixedBy: 'operator',
     page: 'busy',
-    advice: 'Try again after the time in `Retry-After`. If it goes on, somebody tries many passwords: see the audit.',
+    advice:
+      'Retry after the time in `Retry-After`. If it keeps happening, someone may be guessing passwords: check the audit.',
   },
   ERR_MAIL_UNAVAILABLE: {
     status: 503,
     fixedBy: 'operator',
     advice:
-      'Set `SMTP_URL` and `MAIL_FROM` of the control center; if they are set, see in its log why mails are not taken.',
+      'Set `SMTP_URL` and `MAIL_FROM` of the control center; if they are set, its log says why the mail server refuses mails.',
   },
   ERR_STORAGE_FULL: {
     status: 507,
     fixedBy: 'caller',
     isShown: true,
-    advice: 'Delete artifacts or versions that nobody needs, or raise `ORGANISATION_STORAGE`.',
+    advice: 'Delete artifacts or versions you don’t need, or raise `ORGANISATION_STORAGE`.',
   },
   ERR_DISK_FULL: {
     status: 507,
@@ -299,19 +299,19 @@ export const ERRORS = {
     status: 503,
     fixedBy: 'operator',
     advice:
-      'Send it again after the time in Retry-After: hosts do. If it stays, look at the control center’s log and disk.',
+      'Retry after the time in `Retry-After`; hosts do so automatically. If it keeps happening, check the control center’s log and disk.',
   },
   ERR_DATABASE_UNREACHABLE: {
     status: 503,
     fixedBy: 'operator',
     page: 'database',
-    advice: 'Start the database server, or mend the way to it; the host goes on by itself then.',
+    advice: 'Start the database server, or fix the connection to it. The host then recovers automatically.',
   },
   ERR_CLOUD_UNREACHABLE: {
     status: 503,
     fixedBy: 'operator',
     advice:
-      'See whether the control center runs and `CLOUD_URL` can be reached; the host goes on by itself then: [platform-cloud.md](../platform-cloud.md).',
+      'Check that the control center is running and `CLOUD_URL` is reachable. The host then recovers automatically: [platform-cloud.md](../platform-cloud.md).',
   },
   ERR_CLOUD_REFUSED: {
     status: 503,
@@ -324,77 +324,79 @@ export const ERRORS = {
     fixedBy: 'operator',
     page: 'maintenance',
     isExpected: true,
-    advice: 'Wait, or end it: PUT `/admin/api/maintenance` with `{"on": false}`.',
+    advice: 'Wait, or end maintenance: PUT `/admin/api/maintenance` with `{"on": false}`.',
   },
   ERR_STOPPING: {
     status: 503,
     fixedBy: 'operator',
     page: 'stopping',
-    advice: 'Try again in a moment: the host is being stopped or restarted.',
+    advice: 'Try again in a moment: the host is stopping or restarting.',
   },
   ERR_BUILDER_FAILED: {
     status: 500,
     fixedBy: 'operator',
-    advice: 'Read the run’s log: the builder says what is wrong. See whether `BUILDER_COMMAND` can be run.',
+    advice: 'Read the run’s log: it has the builder’s error. Check that `BUILDER_COMMAND` can be run.',
   },
   ERR_REGISTRY_LOGIN: {
     status: 500,
     fixedBy: 'operator',
-    advice: 'Check the registry’s password, token or access keys on the Credentials page, and that they may push.',
+    advice:
+      'Check the registry’s password, token or access keys on the Credentials page, and check that they allow pushing.',
   },
   ERR_PLATFORM_KEY: {
     status: 500,
     fixedBy: 'operator',
-    advice: 'Set the `PLATFORM_KEY` with which the database was written; all hosts of one database need the same.',
+    advice: 'Set the `PLATFORM_KEY` that the database was created with. All hosts of one database need the same key.',
   },
   ERR_PLUGIN_INVALID: {
     status: 500,
     fixedBy: 'operator',
-    advice: 'Mend or remove the folder in `PLATFORM_HOME/plugins` that the message names.',
+    advice: 'Fix or remove the folder in `PLATFORM_HOME/plugins` that the message names.',
   },
   ERR_SETTINGS_INVALID: {
     status: 500,
     fixedBy: 'operator',
-    advice: 'Correct the property that each line names.',
+    advice: 'Fix the variable that each line names.',
   },
   ERR_CERTIFICATE: {
     status: 500,
     fixedBy: 'operator',
     advice:
-      'The text says what the file is, and the command that converts it: [TLS](../tls.md#files-that-are-refused).',
+      'The message says what the file is, and which command converts it: [TLS](../tls.md#files-that-are-refused).',
   },
   ERR_DATABASE_FILE: {
     status: 500,
     fixedBy: 'operator',
-    advice: 'Restore a backup: [backup.md](../backup.md#restore). To start without the data, move the file away.',
+    advice:
+      'Restore a backup: [backup.md](../backup.md#restore). To start without the data, move the file to another folder.',
   },
   ERR_DATABASE_VERSION: {
     status: 500,
     fixedBy: 'operator',
     advice:
-      'Start a version of the platform that is as new as the database or the backup, or restore a backup that was made before the upgrade.',
+      'Start a version that is at least as new as the database or the backup, or restore a backup from before the upgrade.',
   },
   ERR_PLATFORM_IN_USE: {
     status: 500,
     fixedBy: 'operator',
     advice:
-      'Stop the hosts that use the folder or the database before a restore; let a restore end before a start. One that was cut off is run again.',
+      'Before a restore, stop the hosts that use the folder or database. Before a start, wait for the restore to finish. If it was interrupted, run it again.',
   },
   ERR_BACKUP_INVALID: {
     status: 500,
     fixedBy: 'operator',
-    advice: 'Take another backup: the file is none, or was cut off or changed. Nothing was restored.',
+    advice: 'Use another backup: the file is not a backup, or it is truncated or changed. Nothing was restored.',
   },
   ERR_BACKUP_FAILED: {
     status: 500,
     fixedBy: 'operator',
-    advice: 'Do what the text says about the file or the database, and make the backup again.',
+    advice: 'Fix the problem with the file or database that the message names, then back up again.',
   },
   ERR_RESTORE_NOT_EMPTY: {
     status: 500,
     fixedBy: 'operator',
     advice:
-      'Set `PLATFORM_HOME` and `PLATFORM_DATABASE_NAME` to an empty folder and database, or say `--replace`: what is there then gives way.',
+      'Set `PLATFORM_HOME` and `PLATFORM_DATABASE_NAME` to an empty folder and database, or use `--replace` to replace the existing data.',
   },
 } as const satisfies Record<string, ErrorRow>
 

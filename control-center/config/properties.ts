@@ -32,19 +32,19 @@ const {
  * stand in its folder.
  */
 export const CENTER_PROPERTIES = {
-  PORT: { ...PROPERTIES.PORT, default: '8090', what: 'port of the pages, the API and what Satellites ask' },
+  PORT: { ...PROPERTIES.PORT, default: '8090', what: 'port for pages, the API and Satellites' },
   HOST: { ...HOST },
-  PUBLIC_URL: { ...PUBLIC_URL, what: 'the address that browsers and Satellites use; it stands in mails too' },
+  PUBLIC_URL: { ...PUBLIC_URL, what: 'the address that browsers and Satellites use; mails contain it too' },
   PLATFORM_HOME: {
     ...PROPERTIES.PLATFORM_HOME,
     default: './control-center-data',
-    what: 'the control center’s files',
+    what: 'the folder of the control center’s files',
   },
   PLATFORM_DATABASE: {
     ...PROPERTIES.PLATFORM_DATABASE,
     read: (text: string) => (['embedded', 'alpha'] as const).find((kind) => kind === text),
     form: 'one of embedded, alpha',
-    what: 'where the control center keeps its data: a file, or PostgreSQL',
+    what: 'where the control center stores its data: a file, or PostgreSQL',
   },
   PLATFORM_DATABASE_NAME: {
     ...PROPERTIES.PLATFORM_DATABASE_NAME,
@@ -56,7 +56,10 @@ export const CENTER_PROPERTIES = {
   DB_ALPHA_USERNAME,
   DB_ALPHA_PASSWORD,
   DB_ALPHA_TLS,
-  PLATFORM_KEY: { ...PLATFORM_KEY, what: 'encrypts secrets and signs tokens; equal at every start' },
+  PLATFORM_KEY: {
+    ...PLATFORM_KEY,
+    what: 'key that encrypts secrets and signs tokens; must be the same at every start',
+  },
   ...MAIL_PROPERTIES,
   TRUSTED_PROXIES,
   ALLOWED_HOSTS,
@@ -66,7 +69,7 @@ export const CENTER_PROPERTIES = {
   HTTP_REDIRECT_PORT,
   HSTS_MAX_AGE,
   DRAIN_TIME,
-  LOG_LEVEL: { ...LOG_LEVEL, what: 'the control center’s own log' },
+  LOG_LEVEL: { ...LOG_LEVEL, what: 'level of the control center’s own log' },
   REGISTRY_ALLOWED_HOSTS: {
     ...PROPERTIES.HTTP_ALLOWED_HOSTS,
     what: 'registries in private networks or on this machine that pipelines may build from and push to',
@@ -75,13 +78,17 @@ export const CENTER_PROPERTIES = {
     default: '10g',
     read: (text: string) => parseQuantity('size', text) ?? undefined,
     form: 'a size such as 10g',
-    what: 'what packages and artifacts of one organisation may take',
+    what: 'storage for packages and artifacts of one organisation',
   },
-  RUNTIME_XMS: { ...RUNTIME_XMS, default: '64m', what: 'minimum memory, see a host’s' },
+  RUNTIME_XMS: {
+    ...RUNTIME_XMS,
+    default: '64m',
+    what: 'memory use below which spare processes are started, as on a host',
+  },
   RUNTIME_XMX: {
     ...RUNTIME_XMX,
     default: '1g',
-    what: 'maximum memory: the service and the processes that check bundles',
+    what: 'maximum memory of the service and the processes that check bundles',
   },
   ...BUILDER_PROPERTIES,
   ...CENTER_TELEMETRY_PROPERTIES,

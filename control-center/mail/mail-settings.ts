@@ -27,21 +27,21 @@ export const MAIL_PROPERTIES = {
   SMTP_URL: {
     default: '',
     read: (text: string) => (text === '' ? null : readServer(text)),
-    form: 'smtp://user:password@host:port or smtps://… (empty: no mails are sent)',
-    what: 'the mail server that invitations and links for a new password go out by; TLS always, but on loopback',
+    form: 'smtp://user:password@host:port or smtps://… (empty: no mail)',
+    what: 'mail server for invitations and password reset links; TLS is required except on loopback',
     secret: true,
   },
   MAIL_FROM: {
     default: '',
     read: (text: string) => (text === '' ? null : readSender(text)),
     form: 'an address such as no-reply@example.org or Example <no-reply@example.org>',
-    what: 'who mails come from; needed with SMTP_URL',
+    what: 'sender address of mails; required with SMTP_URL',
   },
   MAILS_HOURLY: {
     default: String(MAILS_HOURLY),
     read: (text: string) => (/^[1-9]\d{0,6}$/.test(text) ? Number(text) : undefined),
     form: 'a whole number, 1 to 9999999',
-    what: 'mails of one organisation in an hour: those that its members send, and as many again that are asked for at its login pages',
+    what: 'mails of one organisation per hour: sent by its members, plus the same number requested on its login pages',
   },
 } as const satisfies Record<string, Property>
 

@@ -5,8 +5,8 @@ export const BUILDER_PROPERTIES = {
   BUILDER_COMMAND: {
     default: '',
     read: (text) => (text === '' ? null : readWords(text)),
-    form: 'a command such as buildah, its own options after it, separated by spaces; empty: pipelines end at the build context',
-    what: 'builds images and pushes them: buildah, or what takes and tells the same; it is run without a shell',
+    form: 'a command such as buildah, followed by its options, separated by spaces; empty: pipelines end after the build context',
+    what: 'command that builds and pushes images: buildah or a compatible program, run without a shell',
   },
 } as const satisfies Record<string, Property>
 

@@ -17,11 +17,11 @@ export const CENTER_TELEMETRY_PROPERTIES = {
   ...EXPORT_PROPERTIES,
   OTEL_EXPORTER_OTLP_ENDPOINT: {
     ...EXPORT_PROPERTIES.OTEL_EXPORTER_OTLP_ENDPOINT,
-    what: 'a collector of OpenTelemetry that gets all that Satellites tell as well, below /v1/',
+    what: 'OpenTelemetry collector that also receives all telemetry of Satellites, below /v1/',
   },
   OTEL_EXPORTER_OTLP_HEADERS: {
     ...EXPORT_PROPERTIES.OTEL_EXPORTER_OTLP_HEADERS,
-    what: 'headers for the addresses of OTEL_EXPORTER_OTLP_…',
+    what: 'headers sent to the OTEL_EXPORTER_OTLP_… addresses',
   },
 } as const satisfies Record<string, Property>
 

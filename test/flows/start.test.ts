@@ -197,7 +197,7 @@ test('wrong settings stop the start with one line per fault', async () => {
     'Solhost cannot start, since these settings are wrong:',
     '  PORT must be a port, 0 to 65535 (0: any free one), but is "http"',
     '  SOLUTION_ORIGIN must be an origin whose host name starts with "{name}.", such as https://{name}.apps.example.org, but is "https://example.org"',
-    '  PLATFORM_KEY must be at least 32 characters; empty: made once and kept in PLATFORM_HOME, but has 5 characters',
+    '  PLATFORM_KEY must be at least 32 characters; empty: generated once and stored in PLATFORM_HOME, but has 5 characters',
     '  CALL_TIME must be a whole number with one of the units ms, s, m, h, d, but is "soon"',
     '  CERTIFICATE_NAME names "x.p12", which is not there: looked for /usr/local/platform-certificate/x.p12. Put the file into the folder CERTIFICATE_FOLDER, in a container by a volume.',
   ])
