@@ -281,7 +281,7 @@ describe('it sees nothing of others', () => {
   })
 })
 
-describe('what it can do, and SECURITY.md says', () => {
+describe('what it can do, and docs/security/solution.md says', () => {
   test.each([
     ['send signals to processes of the same account', 'return process.kill(process.ppid, 0)', 'done true'],
     ['load the addons of the platform’s own packages', "return typeof require('isolated-vm')", 'done "object"'],

@@ -132,7 +132,7 @@ const ACTS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Known to remain open on a shared host (SECURITY.md): there the form of one solution's page is of the same origin as the
+ * Known to remain open on a shared host (docs/security/browser.md): there the form of one solution's page is of the same origin as the
  * page of another, and the contract takes a POST of the same origin. It learns nothing and signs nobody in.
  */
 const SIGNS_OUT: readonly string[] = ['a form to logout', 'a form without referrer to logout']

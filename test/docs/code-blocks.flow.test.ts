@@ -35,7 +35,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
 const NOT_RUN: readonly (readonly [guide: string, text: string, why: string])[] = [
   ['README.md', 'npm ci && npm start', 'installs packages; .ci/run does that in a clean clone'],
   ['README.md', 'npm ci && npm test', 'would run all tests within one of them'],
-  ['SECURITY.md', 'browser ──►', 'a drawing'],
+  ['SECURITY.md', 'isolate, context', 'a drawing'],
   ['docs/architecture.md', 'flowchart TB', 'a drawing'],
   ['docs/control-center.md', 'npm ci &&', 'installs packages; test/browser/control-center.test.ts starts it'],
   [

@@ -1,0 +1,48 @@
+import { globSync, readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const PAGES = globSync('docs/security/*.md', { cwd: ROOT }).sort()
+const TESTS = (readdirSync(`${ROOT}test`, { recursive: true }) as string[]).map((path) => `/${path}`)
+
+type Row = { readonly claim: string; readonly shown: string }
+
+/** The rows of tables whose last column names a test. */
+function rowsOf(page: string): Row[] {
+  const lines = readFileSync(`${ROOT}${page}`, 'utf8').split('\n')
+  return lines
+    .map((line) => /^\| (.+) \| (.+) \|$/.exec(line))
+    .map((match) => ({ claim: match?.[1] ?? '', shown: match?.[2] ?? 'test' }))
+    .filter(({ shown }) => shown !== 'test')
+}
+
+/** What a row says that is not there: a file, or a part of a test's name in quotation marks after it. */
+function missingOf({ shown }: Row): string[] {
+  if (shown.startsWith('–')) return []
+  const named = [...shown.matchAll(/`([^`]+)`(?: \(("[^)]*)\))?/g)]
+  if (named.length === 0) return [shown]
+  return named
+    .filter(([, path = '']) => !path.startsWith('npm '))
+    .flatMap(([, path = '', names = '']) => {
+      const pattern = new RegExp(`/${RegExp.escape(path.replace(/\/$/, '')).replaceAll('\\*', '[^/]*')}$`)
+      const files = TESTS.filter((file) => pattern.test(file))
+      const parts = [...names.matchAll(/"([^"]+)"/g)].map(([, name = '']) => name.replaceAll('…', '').trim())
+      const missing = parts.filter((part) => !files.some((file) => contentOf(file).includes(part)))
+      return files.length === 0 ? [path] : missing.map((part) => `${path}: ${part}`)
+    })
+}
+
+function contentOf(file: string): string {
+  return readFileSync(`${ROOT}test${file}`, 'utf8')
+}
+
+test.each(PAGES)('%s: each row names a test that exists', (page) => {
+  expect(rowsOf(page).flatMap(missingOf)).toEqual([])
+})
+
+test('the rows that are checked are there', () => {
+  expect(PAGES.flatMap(rowsOf).length).toBeGreaterThan(190)
+  const row = { claim: '', shown: '`docs/links.test.ts` ("the links that …", "no such name"), `docs/none.test.ts`' }
+  expect(missingOf(row)).toEqual(['docs/links.test.ts: no such name', 'docs/none.test.ts'])
+})
