@@ -185,6 +185,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'host/cloud/managed/statement.ts',
     from: 'if (protectedHeader.typ !== DESIRED_TYPE)',
     to: 'if (false)',
+    otherwise: 'test/flows/managed-attacks.test.ts',
   },
   {
     fault: 'a viewer has the rights of an owner in the control center',
@@ -204,7 +205,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'control-center/access/access-tokens.ts',
     from: 'expires_at: expiresAt',
     to: 'expires_at: null',
-    otherwise: 'test/control-center/credentials.flow.test.ts',
+    otherwise: 'test/control-center/members.flow.test.ts',
   },
 ]
 

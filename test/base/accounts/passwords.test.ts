@@ -1,6 +1,7 @@
 import { hash } from '@node-rs/argon2'
 import { expect, test } from 'vitest'
 import { createPasswords } from '../../../base/accounts/passwords.ts'
+import { ERRORS } from '../../../base/http/errors.ts'
 import { createGate } from '../../../runtime/gate.ts'
 
 test('passwords: a hash is Argon2id with 19 MiB, t=2, p=1, and verifies its own password only', async () => {
@@ -56,9 +57,9 @@ test('passwords: who finds the line full is sent away at once with 503, and the 
   const waiting = [passwords.verify(null, 'one'), passwords.verify(null, 'two')]
   await expect(passwords.verify(null, 'three')).rejects.toMatchObject({
     code: 'ERR_PASSWORDS_BUSY',
-    status: 503,
     details: { retryAfter: 2 },
   })
+  expect(ERRORS.ERR_PASSWORDS_BUSY.status).toBe(503)
   gate.leave()
   expect(await Promise.all(waiting)).toEqual([false, false])
   expect(await passwords.verify(null, 'four')).toBe(false)

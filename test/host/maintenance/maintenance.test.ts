@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Database, openDatabase } from '../../../base/database/open.ts'
+import { ERRORS } from '../../../base/http/errors.ts'
 import { createMaintenance } from '../../../host/maintenance/maintenance.ts'
 import { PlatformError } from '../../../runtime/errors.ts'
 
@@ -23,9 +24,9 @@ test('maintenance: while it is on, new work is refused for a minute', async () =
   await maintenance.set(true)
   await expect(maintenance.refuseNewWork()).rejects.toMatchObject({
     code: 'ERR_MAINTENANCE',
-    status: 503,
     details: { retryAfter: 60 },
   })
+  expect(ERRORS.ERR_MAINTENANCE.status).toBe(503)
   await maintenance.set(false)
   await maintenance.refuseNewWork()
 })
