@@ -6,14 +6,18 @@ import type { Kept } from './retention.ts'
 
 /** The environment properties of telemetry: how long what Satellites tell is kept, and where else it goes. */
 export const CENTER_TELEMETRY_PROPERTIES = {
-  TELEMETRY_RAW_KEPT: quantity('time', '6h', 'time that metrics are kept in steps of 10 s'),
-  TELEMETRY_MINUTES_KEPT: quantity('time', '14d', 'time that metrics are kept in steps of a minute'),
-  TELEMETRY_HOURS_KEPT: quantity('time', '400d', 'time that metrics are kept in steps of an hour'),
-  TELEMETRY_SERIES: quantity('count', '2000', 'metrics with different labels of one environment'),
-  LOGS_KEPT: quantity('time', '30d', 'time that lines of logs are kept'),
-  LOGS_KEPT_SIZE: quantity('size', '1g', 'lines of logs of one environment, with their words; the oldest go first'),
-  TRACES_KEPT: quantity('time', '3d', 'time that traces are kept'),
-  TRACES_SPANS: quantity('count', '500000', 'spans of one environment; the oldest go first'),
+  TELEMETRY_RAW_KEPT: quantity('time', '6h', 'how long metrics in steps of 10 s are stored'),
+  TELEMETRY_MINUTES_KEPT: quantity('time', '14d', 'how long metrics in steps of a minute are stored'),
+  TELEMETRY_HOURS_KEPT: quantity('time', '400d', 'how long metrics in steps of an hour are stored'),
+  TELEMETRY_SERIES: quantity('count', '2000', 'time series of one environment (metrics with different labels)'),
+  LOGS_KEPT: quantity('time', '30d', 'how long log lines are stored'),
+  LOGS_KEPT_SIZE: quantity(
+    'size',
+    '1g',
+    'log lines of one environment, with their search index; the oldest are deleted first',
+  ),
+  TRACES_KEPT: quantity('time', '3d', 'how long traces are stored'),
+  TRACES_SPANS: quantity('count', '500000', 'spans of one environment; the oldest are deleted first'),
   ...EXPORT_PROPERTIES,
   OTEL_EXPORTER_OTLP_ENDPOINT: {
     ...EXPORT_PROPERTIES.OTEL_EXPORTER_OTLP_ENDPOINT,
