@@ -6,7 +6,7 @@ export const FAILURES = {
   script_timeout: 'the script ran longer than its limit',
   script_memory: 'the script needed more memory than its limit',
   script_crashed: 'the sandbox process ended while the script ran',
-  script_quota: 'the script passed one of its limits',
+  script_quota: 'the script exceeded one of its limits',
   sandbox_busy: 'no sandbox process was free in time',
 } as const
 

@@ -8,12 +8,12 @@ import type { OAuthProblemPage } from '../web/pages.ts'
 export const OAUTH_PROBLEMS = {
   oauth_unknown_user: { status: 403, page: 'unknown-user', what: 'the authenticator did not log the user in' },
   oauth_denied: { status: 403, page: 'denied', what: 'the user or the provider refused' },
-  oauth_provider: { status: 502, page: 'provider', what: 'the provider did not answer, or not as it has to' },
-  oauth_token: { status: 403, page: 'token', what: 'what came back from the provider did not pass a check' },
+  oauth_provider: { status: 502, page: 'provider', what: 'the provider did not respond, or its response was invalid' },
+  oauth_token: { status: 403, page: 'token', what: 'the provider’s response failed validation' },
   oauth_clock: { status: 502, page: 'clock', what: 'the clocks of provider and host are too far apart' },
   oauth_configuration: { status: 503, page: 'configuration', what: 'the OAuth settings are wrong or missing' },
   oauth_script: { status: 503, page: 'script', what: 'a script of the solution failed' },
-  oauth_busy: { status: 503, page: 'busy', what: 'the host had no room for the solution’s script' },
+  oauth_busy: { status: 503, page: 'busy', what: 'the host had no capacity for the solution’s script' },
   oauth_expired: {
     status: 400,
     page: 'expired',

@@ -30,7 +30,7 @@ const AUTH = {
   ...moduleFile('auth', { type: 'authenticator' }),
   'modules/auth/globals.js': 'function onSolutionOpen() {}',
 }
-const MEND = 'Mend the script at this place, or just before it.'
+const MEND = 'Fix the script here, or just before this position.'
 const PAGES = ['/admin/', ...['', '/diff', '/log', '/access'].map((path) => `/admin/solutions/shown${path}`)]
 
 describe.skipIf(browserPath === undefined)('admin pages of solutions in a browser', () => {

@@ -25,7 +25,7 @@ test('check: a syntax error is shown with place, line, caret and what to change'
     out: `globals.js:2:32  fault script_syntax  SyntaxError: missing ) after argument list
     2 │   return rows.map((row) => row.amount
       │                                ^
-    → Mend the script at this place, or just before it.
+    → Fix the script here, or just before this position.
 
 crm 1.0.0: 1 fault, 0 warnings.
 Next: fix what is listed, then solhost check .
@@ -45,7 +45,7 @@ test('check: an error that a script throws while it loads is shown at its line, 
     `globals.js:1:15  fault script_load  ReferenceError: readRates is not defined
     1 │ const rates = readRates('EUR')
       │               ^
-    → Mend the line: it runs when the scripts are loaded. What acts belongs into a function.
+    → Fix this line: it runs when the scripts are loaded. Put code with effects in a function.
 
 crm 1.0.0: 1 fault, 0 warnings.
 Next: fix what is listed, then solhost check .
@@ -64,7 +64,7 @@ test('check: a script that never ends is ended, and shown at its loop with the l
   expect(out).toBe(`globals.js:2:1  fault script_timeout  the top-level code of the scripts ran longer than 1000 ms
     2 │ while (true) count++
       │ ^
-    → End the loop there, or move the work into a function: loading may take a second.
+    → End the loop, or move the work into a function: loading may take at most a second.
 
 crm 1.0.0: 1 fault, 0 warnings.
 Next: fix what is listed, then solhost check .
@@ -100,7 +100,7 @@ test('check: an unknown key of the manifest and of a form is found with the key 
       'solution.json:4:3  fault manifest_unknown_key  the manifest has no property "autenticator"; did you mean "authenticator"?',
       '    4 │   "autenticator": "NONE"',
       '      │   ^',
-      '    → Correct the name of the property, or remove it.',
+      '    → Fix the name of the property, or remove it.',
       '',
     ],
   ])
@@ -109,7 +109,7 @@ test('check: an unknown key of the manifest and of a form is found with the key 
     'forms/main.json:3:39  fault form_unknown_key  "layout.0.columns.0.elements.0" (go) has no property "onActoin"; did you mean "onAction"?',
     '    3 │     { "type": "button", "name": "go", "onActoin": "go" }',
     '      │                                       ^',
-    '    → Correct the name of the property, or remove it.',
+    '    → Fix the name of the property, or remove it.',
   ])
 })
 
@@ -143,7 +143,7 @@ test('check: a login page without its password is a warning at its form, and a f
     out: `media/login.html:3:1  warning template_replaced  the default login page is shown instead of this one: it has not an input with name="password" in the login form
     3 │ <form name="login_form" method="post" accept-charset="UTF-8" role="form">
       │ ^
-    → Add what is missing; "solhost login-template" writes a page that has everything.
+    → Add what is missing; "solhost login-template" writes a complete page.
 
 media/login.html:5:38  warning template_inline_handler  ${/template_inline_handler {2}(.*)/.exec(warned.out)?.[1]}
     5 │   <input type="text" name="username" onfocus="go()">
@@ -169,12 +169,12 @@ test('check: each input that a login page lacks is told at the form that should 
     `media/login.html:3:1  warning template_element_missing  nobody can ask to be remembered; add <input type="checkbox" name="remember"> to the login form
     3 │ <form name="login_form" method="post" accept-charset="UTF-8" role="form">
       │ ^
-    → Change or add the element as the message says.
+    → Add or change the element as the message says.
 
 media/login.html:3:1  warning template_element_missing  automatic sign-in does not work; add <input type="hidden" name="id_token"> to the login form
     3 │ <form name="login_form" method="post" accept-charset="UTF-8" role="form">
       │ ^
-    → Change or add the element as the message says.
+    → Add or change the element as the message says.
 
 crm 1.0.0: 0 faults, 2 warnings.
 Next: solhost deploy . <url>

@@ -6,7 +6,7 @@ import { zipOf } from '../../support/zip.ts'
 
 const files = new Map([['globals.js', Buffer.from('let a = 1\r\nlet b = \n')]])
 const fault = { file: 'globals.js', code: 'script_syntax', message: 'Unexpected token' } as const
-const advice = 'Mend the script at this place, or just before it.'
+const advice = 'Fix the script here, or just before this position.'
 
 test('findings: each is told with its line and with what to change', () => {
   expect(explainFindings([{ ...fault, line: 2, column: 9 }], files)).toEqual([
