@@ -105,7 +105,7 @@ describe.skipIf(browserPath === undefined)('admin pages of solutions in a browse
     const told = await result.innerText()
     expect(told).toContain('chosen 3.2.1 is active.')
     expect(told).toContain(`${host.url}/solution/chosen/`)
-    expect(told).toContain('Move the file to where the layout has a place for it')
+    expect(told).toContain('Move the file to a place in the layout')
     expect(await page.evaluate('document.activeElement.className')).toBe('upload-result')
     expect(await axeViolations(page)).toEqual([])
     await page.click('text=Versions, log and access')
