@@ -205,7 +205,6 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'control-center/access/access-tokens.ts',
     from: 'expires_at: expiresAt',
     to: 'expires_at: null',
-    otherwise: 'test/control-center/members.flow.test.ts',
   },
 ]
 
