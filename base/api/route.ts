@@ -53,8 +53,8 @@ export type Definition<Who, Right, Act, Names, Address extends string, Body, Que
   /** What the audit calls it. Absent: it changes nothing. */
   readonly act?: Act
   /**
-   * Refuses what can be refused before the body is read. What it finds on the way is handed to `names` and to the handler. The
-   * host asks for `names` before it checks the right: beside them this must not reveal anything.
+   * Refuses what can be refused before the body is read. What it finds on the way is handed to the handler, and in the control
+   * center to `names`. The host asks for `names` first, since its audit records refused requests too: `found` is undefined there.
    */
   before?(asking: Asking<Who, Address>): Found | Promise<Found>
   /** Names for the audit that have to be found before the work, since they may be gone after it. */
@@ -186,24 +186,18 @@ async function answer<Who, Right, Act, Names extends object>(
   let isLeftOut = false
   let query: unknown
   let body: unknown
-  let finding: Promise<unknown> | undefined
-  const find = (who: Who) => {
-    finding ??= (async () => definition.before?.({ who, params, ctx }))()
-    return finding
-  }
+  let found: unknown
   const steps: Steps<Who, Names> = {
     async name(who) {
-      names = { ...(await definition.names?.({ who, params, ctx, found: await find(who) })) } as Names
+      names = { ...(await definition.names?.({ who, params, ctx, found })) } as Names
       return names
     },
     async read(who) {
-      await find(who)
+      found = await definition.before?.({ who, params, ctx })
       if (querySchema !== undefined) query = readWith(querySchema, { ...ctx.query })
       body = await readBody(ctx, definition, limits)
     },
-    async work(who) {
-      return handle({ who, params, query, body, names, leaveOut, ctx, found: await find(who) })
-    },
+    work: async (who) => handle({ who, params, query, body, names, leaveOut, ctx, found }),
     isLeftOut: () => isLeftOut,
   }
   const leaveOut = () => {

@@ -48,7 +48,7 @@ test('main’s top-level code that throws is told with its place', async () => {
         code: 'script_load',
         message: expect.stringContaining('forms has no nothing'),
         source: '  forms.nothing',
-        advice: expect.stringContaining('What acts belongs into a function'),
+        advice: expect.stringContaining('Put code with effects in a function'),
       },
     ],
   ])
@@ -66,7 +66,7 @@ test('a form’s script that throws, or does not end, while it is loaded is told
         code: 'script_load',
         message: 'ReferenceError: missing is not defined',
         source: 'missing()',
-        advice: expect.stringContaining('What acts belongs into a function'),
+        advice: expect.stringContaining('Put code with effects in a function'),
       },
     ],
   ])

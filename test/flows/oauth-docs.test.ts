@@ -247,7 +247,7 @@ test('docs: every provider, setting and problem is there, with its status, and n
 })
 
 test('docs: the parameters that it calls refused are', () => {
-  const [, list = ''] = /^Refused, since.*?: (.*?)\.$/ms.exec(GUIDE) ?? []
+  const [, list = ''] = /^The platform sets these itself and refuses them: (.*?)\.$/ms.exec(GUIDE) ?? []
   const names = [...list.matchAll(/`(\w+)`/g)].map(([, name]) => name ?? '')
   expect(names).toHaveLength(15)
   const accepted = names.filter((name) => OAuthForm.safeParse({ api: 'Google', clientId: 'x', [name]: 'x' }).success)
